@@ -128,8 +128,9 @@ def assign(
         axes are named so. Higher is better; any finite numbers. Here and below unknown
         labels are warned of, and refused where no label is known.
     rules
-        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Its
-        arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
+        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Fixed
+        pairs are kept and counted even if they are in conflict or exceed a demand or load, see
+        :attr:`Assignment.facts`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
         of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
@@ -206,7 +207,7 @@ def assign(
     ------
     InputError
         If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, a rule names an attribute or a value
-        without reviewers, or a fixed pair is in conflict or exceeds a demand or load.
+        without reviewers, or two fixed pairs may not both be by the authors' file.
 
     Notes
     -----
@@ -280,16 +281,17 @@ def assign(
     def best(constraints: Constraints, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
         """Return the best assignment for demands less ``missing``, and the missing reviews."""
         asked = build(scored, constraints)
+        facts = asked.facts
         if best_effort and missing is None:
             missing = missing_reviews(asked)
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         if drawn:
-            return Lottery(problem, *how, randomisation=chances).result(), missing
+            return replace(Lottery(problem, *how, randomisation=chances).result(), facts=facts), missing
         fairness = Fair(problem, way, say) if fairly or floors.asked else None
         chosen = Run(problem, *how, fairness, alternates, best_effort=best_effort).result()
         if missing is not None and missing.any():
             chosen = chosen.short_of(shortage(asked, missing))
-        return chosen, missing
+        return replace(chosen, facts=facts), missing
 
     with clock.stopped_by_interrupts(say):
         chosen, missing = best(constraints)

@@ -25,7 +25,17 @@ from reviewgraph._base import (
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from planner._assign.findings import Alternates, Authored, Below, Changes, Exchanges, Fairness, Kept, Randomised
+    from planner._assign.findings import (
+        Alternates,
+        Authored,
+        Below,
+        Changes,
+        Exchanges,
+        Facts,
+        Fairness,
+        Kept,
+        Randomised,
+    )
     from planner.rules import Shortage
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Outgoing
@@ -205,6 +215,8 @@ class Assignment(Pictured):
         Whether a time limit stopped the search before its end.
     randomised
         The probability of each pair, and statistics of draws, where this assignment was drawn; None otherwise.
+    facts
+        The fixed pairs, and which demands, loads and conflicts they exceed; None without fixed pairs.
 
     Examples
     --------
@@ -233,6 +245,7 @@ class Assignment(Pictured):
     shortage: Shortage | None = None
     timed_out: bool = False
     randomised: Randomised | None = None
+    facts: Facts | None = None
 
     pictured_by: ClassVar[str] = "planner.assignment_report:pictures"
 
@@ -397,6 +410,7 @@ class Assignment(Pictured):
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "probabilities": None if self.randomised is None else _rows(self.randomised.to_columns()),
             "draws": None if self.randomised is None else self.randomised.to_dict(),
+            "fixed": None if self.facts is None else self.facts.to_dict(),
         }
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.findings import NO_FLOORS, Dropped, Floors, Reason
+from planner._assign.findings import NO_FLOORS, Dropped, Facts, Floors, Pair, Reason, Violated
 from planner._assign.problem import LISTS, Concerns, Problem, Written, rivals_of, with_rivals
 from planner.rules import ruled
 from reviewgraph._base import (
@@ -51,11 +51,6 @@ UNLIMITED = 1 << 40
 MOST_PAIRS = 30_000_000
 #: Reviews per paper, and maximum reviews per reviewer, by default.
 USUAL_DEMAND, USUAL_LOAD = 3, 5
-#: Why an author may not be fixed.
-_BY_AUTHORS = (
-    "may not be by the authors' file: the reviewer wrote the paper, or shares one with an author of it; remove it from "
-    "fixed or from authors"
-)
 
 
 # Pairs of a reviewer and an item as codes, from any input; labels are looked up once each, not once per pair.
@@ -209,13 +204,11 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
     wrote = written_by(rules, scored)
     own = np.empty(0, np.int64) if wrote is None else wrote.barred()
-    _check_fixed(
-        *(scored, fixed, (demand, load[:n_reviewers])),
-        conflicts=(barred, "is in conflict; remove it from fixed or from conflicts"),
-        meta=(held, "is a meta review; remove it from fixed"),
-        authors=(own, _BY_AUTHORS),
-    )
     barred = np.union1d(barred, held)
+    demand = np.pad(demand, (0, N - n_items))
+    facts = _facts(scored, fixed, old_key, (demand, load), np.union1d(barred, own))
+    if facts is not None:
+        demand, load = np.maximum(demand, facts.per_item), np.maximum(load, facts.per_reviewer)
     # Candidates, and the given pairs that are none of them, in one ascending order.
     key, affinity = _candidates(
         scored, n_items, np.union1d(np.union1d(barred, own), old_key), constraints.allow_unscored
@@ -239,7 +232,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         affinity=affinity,
         given=np.isin(key, given, assume_unique=True),
         old=is_old,
-        demand=np.pad(demand, (0, N - n_items)) + read,
+        demand=demand + read,
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
@@ -252,6 +245,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         floors=constraints.floors,
         concerns=concerns,
         weights=() if concerns is None else concerns.first_weights(affinity),
+        facts=facts,
     )
     return problem if wrote is None else with_rivals(problem, wrote)
 
@@ -382,26 +376,36 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
     return Written(rules, codes[:, 0], codes[:, 1], (len(scored.items), len(scored.reviewers)))
 
 
-def _check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], most: tuple[IntArray, IntArray], **why: Any) -> None:
-    """Refuse fixed pairs that are barred, by a reason in ``why`` with its keys, or above a limit on reviews."""
-    reviewer, item = fixed
-    for keys, reason in why.values():
-        clash = np.flatnonzero(np.isin(item * len(scored.reviewers) + reviewer, keys))
-        if clash.size:
-            pair = scored.reviewers[int(reviewer[clash[0]])], scored.items[int(item[clash[0]])]
-            message = f"fixed: the pair {pair!r} {reason}"
-            raise InputError(message)
-    for name, limit, codes, labels, allowed in (
-        ("item", "demand", item, scored.items, most[0]),
-        ("reviewer", "load", reviewer, scored.reviewers, most[1]),
-    ):
-        # Labels beyond those with a limit are of the first phase: no new pair may use them.
-        count, most_of = np.bincount(codes, minlength=len(labels)), np.pad(allowed, (0, len(labels) - allowed.size))
-        over = np.flatnonzero(count > most_of)
-        if over.size:
-            label, above = labels[int(over[0])], f"{count[over[0]]} pairs, above its {limit} {most_of[over[0]]}"
-            message = f"fixed: {name} {label!r} stands in {above}"
-            raise InputError(message)
+def _facts(
+    scored: Scored,
+    fixed: tuple[IntArray, IntArray],
+    old: IntArray,
+    limits: tuple[IntArray, IntArray],
+    forbidden: IntArray,
+) -> Facts | None:
+    """Return which limits the fixed pairs exceed, those of a first phase (``old``) aside; None without fixed pairs."""
+    M = len(scored.reviewers)
+    key = fixed[1] * M + fixed[0]
+    if not key.size:
+        return None
+    new = ~np.isin(key, old)
+    reviewer, item = fixed[0][new], fixed[1][new]
+    per_item, per_reviewer = np.bincount(item, minlength=len(scored.items)), np.bincount(reviewer, minlength=M)
+    clash = np.flatnonzero(np.isin(key[new], forbidden))
+    return Facts(
+        kept=key.size,
+        conflicts=tuple(Pair(scored.reviewers[reviewer[row]], scored.items[item[row]]) for row in clash.tolist()),
+        above_demand=_above(per_item, limits[0], scored.items),
+        above_load=_above(per_reviewer, limits[1], scored.reviewers),
+        per_item=per_item,
+        per_reviewer=per_reviewer,
+    )
+
+
+def _above(count: IntArray, limit: IntArray, labels: Sequence[Label]) -> tuple[Violated, ...]:
+    """Return the labels with more fixed pairs than their limit."""
+    codes = np.flatnonzero(count > limit).tolist()
+    return tuple(Violated(labels[code], int(count[code]), int(limit[code])) for code in codes)
 
 
 # Several tables of affinities, and bids, merged into one.

@@ -15,6 +15,7 @@ from planner.commands.options import (
     WANTED,
     joined,
     read_destination,
+    read_fixed,
     read_rules,
     read_wanted,
     rule_options,
@@ -190,7 +191,12 @@ def read_cap(session: Session) -> Any:
 @wanted_options
 @option("Preferences", "--allow-unscored", is_flag=True, help="Allow pairs without affinity, as affinity 0.")
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
-@option("Rules", "--fixed FILE", help="Pairs that the assignment must contain (item,reviewer).")
+@option(
+    "Rules",
+    "--fixed FILE",
+    help="Pairs that the assignment must contain (item,reviewer), such as existing reviews; they are kept and counted, "
+    "whatever demand, load or conflict they exceed.",
+)
 @rule_options
 @option(
     "Preferences",
@@ -331,10 +337,11 @@ def _problem(session: Session) -> dict[str, Any]:
     params, cap = session.params, read_cap(session)
     items = session.read("items", params["items_file"])
     reviewers, attributes = session.read("roster", params["reviewers_file"])
+    fixed, others = read_fixed(session, reviewers, items)
+    reviewers |= others
     conflicts = session.read("conflicts")
     wanted, barred = read_wanted(session, reviewers, items)
     authors = read_who_wrote(session, reviewers)
-    fixed = session.read("fixed")
     rules = read_rules(session, {params["reviewers_file"]: attributes}, reviewers, LISTS)
     phase_one, like = session.read("phase_one"), session.read("like")
     say_meta_reviews(phase_one, fixed, wanted["previous"])

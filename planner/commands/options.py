@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from planner.rules import Rule
     from reviewgraph._base import Label
-    from reviewgraph.formats import Columns, System
+    from reviewgraph.formats import Columns, Reviewer, System
 
 
 if TYPE_CHECKING:
@@ -239,6 +240,33 @@ def read_wanted(
         **{name: params[name] for name in ("min_affinity", "per_change")},
     }
     return arguments, barred
+
+
+def read_fixed(
+    session: Session, reviewers: Mapping[str, Reviewer], items: Collection[str]
+) -> tuple[Columns | None, dict[str, Reviewer]]:
+    """Read the pairs of ``--fixed``, and return with them the reviewers who are not listed: they get no further paper.
+
+    In the download of a conference system pairs are existing reviews: those of other papers, such as withdrawn ones,
+    are left out, and those of other reviewers count. In any other file unknown labels are refused later.
+    """
+    from planner._assign.problem import LISTS
+    from reviewgraph._base import natural_key
+    from reviewgraph.formats import Reviewer
+    from reviewgraph.io import match_labels
+
+    fixed, path = session.read("fixed"), session.params["fixed"]
+    if fixed is None or not session.is_export(path):
+        return fixed, {}
+    here = match_labels(fixed.items, items, path, "paper", where=LISTS)[fixed.item] >= 0
+    fixed = replace(fixed, reviewer=fixed.reviewer[here], item=fixed.item[here])
+    known = match_labels(fixed.reviewers, reviewers, path, "reviewer", unknown="new", where=LISTS)
+    loads = Counter(fixed.reviewers[code] for code in fixed.reviewer.tolist() if known[code] < 0)
+    others = sorted(loads, key=natural_key)
+    if others:
+        who = counted(len(others), "reviewer is", "reviewers are")
+        say(f"{path}: {who} not in {session.params['reviewers_file']} ({listed(others)}): their reviews count")
+    return fixed, {label: Reviewer(loads[label], 0, "", senior=False) for label in others}
 
 
 def weighed(given: str) -> tuple[str, float]:

@@ -160,6 +160,10 @@ class Session:
         """The conference system of the files, the first that was detected."""
         return next((file.system for file in self.files if file.system), None)
 
+    def is_export(self, path: str) -> bool:
+        """Whether a file that was read is the export of a conference system."""
+        return any(file.system and file.file.partition("#")[0] == path.partition("#")[0] for file in self.files)
+
     def read(self, name: str, path: str | None = None) -> Any:
         """Return the content of the file of an option, or of another one; None without a file. Notes go to stderr."""
         if path is None and not (path := self.params[name]):

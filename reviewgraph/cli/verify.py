@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -338,15 +339,20 @@ def _assign(session: Session, answer: Answer) -> Findings:
     # Whoever writes the meta review of a paper is not assigned to review it.
     tables = [table for table in (phase_one, kept, previous) if table is not None]
     conflicts += [(str(who), str(what)) for table in tables for who, what in table.origin.meta]
-    fixed = dict.fromkeys(() if kept is None else pairs_in(kept))
+    # Fixed pairs that were reviewed in the first phase exist already.
+    fixed = [pair for pair in dict.fromkeys(() if kept is None else pairs_in(kept)) if pair not in first]
+    if fixed and session.is_export(params["fixed"]):
+        fixed = [(who, what) for who, what in fixed if what in demand]
+        loads = {who: (0, 0) for who, _ in fixed} | loads
+    # Demands and loads are at least those of the fixed pairs.
+    there, given = Counter(what for _, what in fixed), Counter(who for who, _ in fixed)
     market = Market(
-        demand,
-        loads,
+        {item: max(need, there[item]) for item, need in demand.items()},
+        {who: (least, max(most, given[who])) for who, (least, most) in loads.items()},
         affinity,
         any_pair,
         frozenset(conflicts),
-        # Fixed pairs that were reviewed in the first phase exist already.
-        tuple(pair for pair in fixed if pair not in first),
+        tuple(fixed),
         first,
         params["target"],
         params["survive"],

@@ -196,6 +196,12 @@ ASSIGN = {
         **_of(NUMBER, "largest_probability mean_largest_probability at_level?~ at_level_mended?~ changed?~"),
         "lost_by_mending?~": NUMBER,
     },
+    "fixed?": {
+        "kept": WHOLE,
+        "conflicts": [_PAIR],
+        "above_demand": [{"item": NAME, **_of(WHOLE, "reviews demand")}],
+        "above_load": [{"reviewer": NAME, **_of(WHOLE, "reviews load")}],
+    },
 }
 
 #: A final state of the posterior.
