@@ -21,7 +21,6 @@ from reviewgraph._base import (
     checked,
     counted,
     or_none,
-    record_of,
     warn,
 )
 from reviewgraph.formats import ITEM, QUALITY, WEIGHT
@@ -316,7 +315,7 @@ class Estimate(Pictured):
             "unique": None,
             "units": None,
             "items": [dict(zip(columns, row, strict=True)) for row in rows],
-            **record_of(self.reviews.origin.files),
+            **self.reviews.origin.to_dict(),
         }
 
     def to_columns(self) -> dict[str, list[Any]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from planner._plans.outcome import PlanStatus, recruits_load
 from planner.rules import NOTHING_SHORT, Shortage
-from reviewgraph._base import Pictured, checked, counted, record_of
+from reviewgraph._base import Pictured, checked, counted
 from reviewgraph.graph import level_named
 
 if TYPE_CHECKING:
@@ -441,7 +441,7 @@ class Plan(Pictured):
             "merges": self.merges,
             "keeping": None if self.keeping is None else self.keeping.to_dict(),
             "rounds": None if self.rounds is None else self.rounds.to_dict(),
-            **record_of(self.constraints.reviews.origin.files),
+            **self.constraints.reviews.origin.to_dict(),
         }
 
     def _reach_to_dict(self) -> dict[str, Any]:

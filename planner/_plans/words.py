@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def page(plan: Plan) -> str:
-    caveats = plan.constraints.reviews.origin.caveats
+    reviews = plan.constraints.reviews
+    caveats = reviews.origin.caveats(reviews.n_items)
     lines = [*caveats, ""] if caveats else []
     lines += _table(plan) if plan.reviews else []
     lines += [" ".join(verdict(plan)), *rule_lines(plan)]

@@ -469,6 +469,7 @@ class Codes:
             reviewers=Shuffled(self.reviewer[label] for label in reviews.reviewers),
             items=Shuffled(self.item[label] for label in reviews.items),
             titles={},
+            origin=reviews.origin.coded(self.item),
         )
 
     def applied(self, result: Result) -> Result:

@@ -61,9 +61,12 @@ _STRUCTURE = {
     "level?": TEXT,
 }
 
+#: Papers and reviews that are not counted, and the files that were read.
+_ORIGIN = {**_of([NAME], "hidden withdrawn"), "lacking": _COUNTED, "files": [_FILE]}
+
 CHECK = {
     **_STRUCTURE,
-    "files": [_FILE],
+    **_ORIGIN,
     "undecided": [TEXT],
     "at_least": _of(WHOLE, "largest_cover degrees_of_freedom"),
     "unlisted?~": _of(TEXT, "papers listed_in"),
@@ -118,7 +121,7 @@ _ROUNDS = {
 }
 
 PLAN = {
-    "files": [_FILE],
+    **_ORIGIN,
     **_of(TEXT, "status target?"),
     **_of(WHOLE, "count lower_bound largest_load largest_load_lower_bound?"),
     **_of(NUMBER, "cost affinity?"),
@@ -217,7 +220,7 @@ _STATE = {
 _MEMBER = {**_of(NUMBER, "weight"), **_of(TEXT, "status"), **_of(FLAG, "normal_scores offsets_only"), **_STATE}
 
 CALIBRATE = {
-    "files": [_FILE],
+    **_ORIGIN,
     **_of(TEXT, "method status? hypothesis?"),
     "objective?": NUMBER,
     "unique?": FLAG,

@@ -235,6 +235,11 @@ _SHOWN = Rule(_STATE, lambda state: state != "unseen", means="unseen")
 _LIVE = Rule("status", lambda status: not _is_out(status), "status says they are no submissions", means="out")
 #: A hidden number of reviews is empty, not 0.
 _COUNTED = Rule("# Reviews", lambda count: bool(count.strip()), means="unseen")
+#: Each download lacks some of the reviews that a list of papers counts.
+_ALL_REVIEWS = (
+    "pcassignments.csv has no external reviewers, scores.csv no review before it is submitted; the JSON of HotCRP's "
+    "API (GET /reviews) has all"
+)
 #: Reviews that only members of the PC can have.
 _INSIDE = Rule("action", lambda action: bool(re.fullmatch("(primary|secondary|pc|meta)review", action.strip(), re.I)))
 _INSIDE_ROW = Rule("reviewtype", lambda kind: kind.strip().casefold() in {"primary", "secondary", "pcreview", "meta"})
@@ -312,6 +317,7 @@ class HotCRP(System):
             _PAPERS,
             lists=_NUMBER,
             unlisted=_unlisted("papers that nobody reviews"),
+            proposes=True,
         ),
         _table(
             "HotCRP's PC assignments",
@@ -341,7 +347,7 @@ class HotCRP(System):
         _table(
             "HotCRP's list of papers",
             ("id", "status", "title|review|reviews"),
-            Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED)),
+            Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED), tally=("# Reviews", _ALL_REVIEWS)),
         ),
         _table("HotCRP's authors", ("paper", "title", "email", "iscontact"), Use("authors"), _PAPERS),
         _table("HotCRP's topics", ("paper", "title", "topic"), _PAPERS, lacks=("email",)),
