@@ -28,7 +28,7 @@ from reviewgraph.verify.rounds import Past, Process, past_of
 from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, Wanted, panel_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
 
     from reviewgraph.formats.columns import Columns
     from reviewgraph.verify.answers import Answer, Findings
@@ -267,6 +267,9 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
         if reviewer in spare:
             spare[reviewer] = max(spare[reviewer] - 1, 0)
     barred = _pairs_of(session, "conflicts")
+    barred += [
+        pair for path, _ in map(_weighed, params["bids"]) for pair in pairs_in(session.read("bids", path).conflicts)
+    ]
     barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
     # Nobody is asked for a review of a paper that they meta-review.
     barred += [(str(who), str(what)) for who, what in reviews.origin.meta]
@@ -315,10 +318,9 @@ def _prices(session: Session, reviewers: tuple[str, ...], items: tuple[str, ...]
     """Read costs or affinities of existing pairs; the highest affinity is at least 0."""
     if session.params["cost"]:
         return {"value": numbers_in(session.read("cost"))}
-    if not session.params["affinity"]:
+    if not (session.params["affinity"] or session.params["bids"]):
         return {}
-    affinity, people, papers = numbers_in(session.read("affinity")), set(reviewers), set(items)
-    value = {(who, what): number for (who, what), number in affinity.items() if who in people and what in papers}
+    value, _, _ = _affinities(session, items, reviewers)
     least = session.params["min_affinity"]
     allowed = None if least is None else frozenset(pair for pair, number in value.items() if number >= least)
     return {"value": value, "default": 0.0, "best": max(0.0, *value.values(), 0.0), "allowed": allowed}
@@ -377,15 +379,17 @@ def _pairs_of(session: Session, option: str) -> list[Pair]:
 
 
 def _affinities(
-    session: Session, demand: Mapping[str, int], loads: Mapping[str, Any]
+    session: Session, demand: Collection[str], loads: Collection[str]
 ) -> tuple[dict[Pair, float], list[Pair], bool]:
     """Return the sum of affinities and bids, pairs whose bid is a conflict, and whether all pairs are allowed."""
     params = session.params
-    any_pair = params["allow_unscored"] or not params["affinity"]
+    # A plan may have any pair.
+    any_pair = params.get("allow_unscored", True) or not params["affinity"]
+    affinities = [params["affinity"]] if isinstance(params["affinity"], str) else params["affinity"] or ()
     total: dict[Pair, float] = {}
     wanted: dict[Pair, float] = {}
     barred: list[Pair] = []
-    for path, weight in map(_weighed, params["affinity"]):
+    for path, weight in map(_weighed, affinities):
         for pair, value in numbers_in(session.read("affinity", path)).items():
             total[pair] = total.get(pair, 0.0) + weight * value
     for path, weight in map(_weighed, params["bids"]):
@@ -466,7 +470,7 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
 
 
 GONE = {"gone", "gone_after"}
-PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "affinity"} | GONE
+PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "affinity", "bids"} | GONE
 PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
 RULES = {"reviewers", "attributes", "at_most", "at_least"}
 
