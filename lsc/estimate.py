@@ -209,6 +209,11 @@ class Estimate(Pictured):
         """Shape (N,): the group within which an item is ranked, from 1; one group unless the method has several."""
         return np.ones(self.reviews.n_items, np.int64)
 
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of ranked items: those between which scores cannot compare."""
+        return int(np.unique(self.group[self.rank > 0]).size)
+
     @cached_property
     def rank(self) -> IntArray:
         """Shape (N,): the rank within its group, 1 for the best, ties by index; 0 for an item without a score."""
