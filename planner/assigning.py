@@ -11,11 +11,11 @@ import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.fair import Fair
-from planner._assign.findings import CONDITIONING, DRAWS, Floors
-from planner._assign.inputs import Constraints, build, scored_pairs
+from planner._assign.findings import CONDITIONING, DRAWS, Floors, UsualLoad
+from planner._assign.inputs import Constraints, build, scored_pairs, without_load
 from planner._assign.levels import AssignmentTarget, aim_named, aims, design_named, way_named
 from planner._assign.lottery import Lottery
-from planner._assign.panels import missing_reviews
+from planner._assign.panels import missing_reviews, smallest_load
 from planner._assign.problem import Randomisation
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
@@ -61,6 +61,9 @@ def check_none(unused: dict[str, bool], expected: str) -> None:
         message = f"{name}: {expected}"
         raise InputError(message)
 
+
+#: Larger loads that are tried where the smallest with which demands can be met does not reach the level.
+LARGER = 3
 
 #: The rules that apply to assignments.
 HEEDED = (
@@ -130,7 +133,8 @@ def assign(
     rules
         A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Fixed
         pairs are kept and counted even if they are in conflict or exceed a demand or load, see
-        :attr:`Assignment.facts`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
+        :attr:`Assignment.facts`. Without a load (None) reviewers get the smallest with which the demands can be met,
+        and the level reached, see :attr:`Assignment.usual_load`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
         of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
@@ -293,7 +297,7 @@ def assign(
             chosen = chosen.short_of(shortage(asked, missing))
         return replace(chosen, facts=facts), missing
 
-    with clock.stopped_by_interrupts(say):
+    def attempt(constraints: Constraints) -> Assignment:
         chosen, missing = best(constraints)
         # A relaxation must not give a worse result: without a proof of optimality, scored pairs alone are tried, too.
         proved = chosen.status is AssignmentStatus.OPTIMAL
@@ -301,6 +305,23 @@ def assign(
             # With the same demands, so that the bounds of the first run are valid.
             scored_only, _ = best(constraints._replace(allow_unscored=False), missing)
             chosen = chosen.or_better(scored_only)
+        return chosen
+
+    with clock.stopped_by_interrupts(say):
+        unstated = without_load(scored, stated)
+        if not unstated.any():
+            chosen = attempt(constraints)
+        else:
+            problem = build(scored, constraints)
+            least, all_met = smallest_load(problem, np.pad(unstated, (0, problem.n_reviewers - unstated.size)))
+            chosen = replace(attempt(constraints._replace(usual_load=least)), usual_load=UsualLoad(least, least))
+            # Where the demands can be met, and the level or another rule not, larger loads are tried.
+            for load in range(least + 1, least + LARGER + 1) if all_met else ():
+                if chosen.status.reached or clock.over():
+                    break
+                further = attempt(constraints._replace(usual_load=load))
+                if further.status.reached:
+                    chosen = replace(further, usual_load=UsualLoad(load, least))
         return replace(chosen.in_frames_like(affinity), timed_out=clock.timed_out)
 
 

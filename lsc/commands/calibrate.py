@@ -211,10 +211,10 @@ class Outcome:
         """Return whether reviews without a score connect all papers that have scores."""
         import numpy as np
 
-        from lsc.evidence.support import groups_of
+        from reviewgraph.graph import connected_components
 
         reviews, ranked = self.result.reviews, self.result.rank > 0
-        return not reviews.scored.all() and int(np.unique(groups_of(reviews)[ranked]).size) == 1
+        return not reviews.scored.all() and np.unique(connected_components(reviews).item_labels[ranked]).size == 1
 
     def end(self) -> None:
         """End with status 1 if nothing could be selected."""

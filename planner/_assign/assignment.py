@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Fairness,
         Kept,
         Randomised,
+        UsualLoad,
     )
     from planner.rules import Shortage
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
@@ -217,6 +218,8 @@ class Assignment(Pictured):
         The probability of each pair, and statistics of draws, where this assignment was drawn; None otherwise.
     facts
         The fixed pairs, and which demands, loads and conflicts they exceed; None without fixed pairs.
+    usual_load
+        The maximum load of reviewers for whom none was stated; None without such reviewers.
 
     Examples
     --------
@@ -246,6 +249,7 @@ class Assignment(Pictured):
     timed_out: bool = False
     randomised: Randomised | None = None
     facts: Facts | None = None
+    usual_load: UsualLoad | None = None
 
     pictured_by: ClassVar[str] = "planner.assignment_report:pictures"
 
@@ -410,6 +414,8 @@ class Assignment(Pictured):
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "probabilities": None if self.randomised is None else _rows(self.randomised.to_columns()),
             "draws": None if self.randomised is None else self.randomised.to_dict(),
+            **self.reviews.origin.to_dict(),
+            "usual_load": None if self.usual_load is None else self.usual_load._asdict(),
             "fixed": None if self.facts is None else self.facts.to_dict(),
         }
 

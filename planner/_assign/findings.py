@@ -238,6 +238,24 @@ class Facts(NamedTuple):
         }
 
 
+# The default load.
+
+
+class UsualLoad(NamedTuple):
+    """The maximum load of reviewers for whom none is stated."""
+
+    load: int
+    least: int  #: The smallest with which as many demands are met as with any; the level may need a larger one.
+
+    @property
+    def words(self) -> str:
+        """Return it as a sentence."""
+        why = "the smallest with which the demands can be met"
+        if self.load > self.least:
+            why = f"the smallest that reaches what was asked for ({self.least} would meet the demands)"
+        return f"Maximum load: {self.load}, {why}; --load N sets another."
+
+
 # Exchanges for smaller errors.
 
 #: Part of the affinity that may be given up for smaller errors by default.

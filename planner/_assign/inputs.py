@@ -40,7 +40,7 @@ from reviewgraph.io import (
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base import FloatArray, IntArray, Label
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Role
     from reviewgraph.io import Pairs, Rules, Unknown, Valued
 
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 UNLIMITED = 1 << 40
 #: Maximum number of pairs when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
-#: Reviews per paper, and maximum reviews per reviewer, by default.
-USUAL_DEMAND, USUAL_LOAD = 3, 5
+#: Reviews per paper by default.
+USUAL_DEMAND = 3
 
 
 # Pairs of a reviewer and an item as codes, from any input; labels are looked up once each, not once per pair.
@@ -152,8 +152,10 @@ def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "l
 # Demands, loads, conflicts, fixed pairs and a first phase, and the problem of all of them.
 
 
-def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column: Role) -> IntArray:
-    """Return one whole number per label, from one for all or a number by label."""
+def per_label(
+    value: int | Valued, scored: Scored, name: str, role: Role, column: Role, usual: int | None = None
+) -> IntArray:
+    """Return one whole number per label, from one for all or a number by label, ``usual`` where it is None."""
     labels = scored.items if role is ITEM else scored.reviewers
     if isinstance(value, Real):
         return np.full(len(labels), min(count_of(value, name), UNLIMITED), np.int64)
@@ -166,7 +168,9 @@ def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
         raise InputError(message)
-    return np.array([min(count_of(numbers[label], name), UNLIMITED) for label in labels], np.int64)
+    stated = (numbers[label] for label in labels)
+    whole = [usual if number is None else number for number in stated]
+    return np.array([min(count_of(number, name), UNLIMITED) for number in whole], np.int64)
 
 
 class Constraints(NamedTuple):
@@ -179,6 +183,7 @@ class Constraints(NamedTuple):
     per_change: float | None = None
     min_affinity: float | None = None
     floors: Floors = NO_FLOORS
+    usual_load: int = UNLIMITED  # of reviewers without a load
 
 
 def build(scored: Scored, constraints: Constraints) -> Problem:
@@ -188,7 +193,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     among the items were left behind and only link.
     """
     n_items, n_reviewers, rules = len(scored.items), len(scored.reviewers), constraints.rules
-    demand, load, least = _numbers(scored, rules)
+    demand, load, least = _numbers(scored, rules, constraints.usual_load)
     if not np.isfinite(scored.affinity).all():
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
         raise InputError(message)
@@ -291,16 +296,25 @@ def _concerns(
     return Concerns(below, changed, constraints.per_change, constraints.min_affinity, gone)
 
 
-def _numbers(scored: Scored, rules: Rules) -> tuple[IntArray, IntArray, IntArray]:
+def without_load(scored: Scored, rules: Rules) -> BoolArray:
+    """Return the reviewers whose load is not stated, shape (M,)."""
+    if rules.load is None or isinstance(rules.load, Real):
+        return np.full(len(scored.reviewers), rules.load is None)
+    loads = by_label(rules.load, "load", REVIEWER, LOAD.role, scored.spellings)
+    return np.array([label in loads and loads[label] is None for label in scored.reviewers], np.bool_)
+
+
+def _numbers(scored: Scored, rules: Rules, usual_load: int) -> tuple[IntArray, IntArray, IntArray]:
     """Return demands, loads and minimum loads by code, and check that no minimum is above its maximum."""
     demand, load, least = (
-        per_label(default if stated is None else stated, scored, name, role, column.role)
+        per_label(default if stated is None else stated, scored, name, role, column.role, default)
         for name, stated, default, role, column in (
             ("demand", rules.demand, USUAL_DEMAND, ITEM, DEMAND),
-            ("load", rules.load, USUAL_LOAD, REVIEWER, LOAD),
+            ("load", rules.load, usual_load, REVIEWER, LOAD),
             ("min_load", rules.min_load, 0, REVIEWER, MIN_LOAD),
         )
     )
+    load = np.where(without_load(scored, rules), np.maximum(load, least), load)
     bad = np.flatnonzero(least > load)
     if bad.size:
         label = scored.reviewers[int(bad[0])]

@@ -375,6 +375,7 @@ def page(assignment: Assignment) -> str:
         charts += _chart("Affinity of the reviews", names, count)
     lines = [
         f"{headline(assignment)}: {sizes(assignment)}",
+        *assignment.reviews.origin.caveats(assignment.reviews.n_items),
         *shortage_lines(assignment),
         *opening(assignment),
         *(["", *charts] if charts else []),
@@ -409,10 +410,14 @@ def opening(assignment: Assignment) -> list[str]:
     """Return lines on the loads, the level, and the affinity that it cost."""
     per_paper, loads = assignment.reviews.reviews_per_item, assignment.loads
     return [
-        f"Reviews per paper: {_spread(per_paper)}; per reviewer: {_spread(loads)}.",
+        f"Reviews per paper: {_spread(per_paper)}; per reviewer: {_spread(loads)}.{_usual_load(assignment)}",
         f"Level: {_level(assignment)}.",
         *figures(assignment)[:2],
     ]
+
+
+def _usual_load(assignment: Assignment) -> str:
+    return "" if assignment.usual_load is None else f" {assignment.usual_load.words}"
 
 
 def _spread(numbers: IntArray) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from planner.rules import Rule
     from reviewgraph._base import Label
-    from reviewgraph.formats import Columns, Reviewer, System
+    from reviewgraph.formats import Columns, System
 
 
 if TYPE_CHECKING:
@@ -243,16 +243,15 @@ def read_wanted(
 
 
 def read_fixed(
-    session: Session, reviewers: Mapping[str, Reviewer], items: Collection[str]
-) -> tuple[Columns | None, dict[str, Reviewer]]:
-    """Read the pairs of ``--fixed``, and return with them the reviewers who are not listed: they get no further paper.
+    session: Session, reviewers: Collection[str], items: Collection[str]
+) -> tuple[Columns | None, dict[str, int]]:
+    """Read the pairs of ``--fixed``; returned are also the loads of reviewers who are not listed: those of these pairs.
 
     In the download of a conference system pairs are existing reviews: those of other papers, such as withdrawn ones,
     are left out, and those of other reviewers count. In any other file unknown labels are refused later.
     """
     from planner._assign.problem import LISTS
     from reviewgraph._base import natural_key
-    from reviewgraph.formats import Reviewer
     from reviewgraph.io import match_labels
 
     fixed, path = session.read("fixed"), session.params["fixed"]
@@ -266,7 +265,7 @@ def read_fixed(
     if others:
         who = counted(len(others), "reviewer is", "reviewers are")
         say(f"{path}: {who} not in {session.params['reviewers_file']} ({listed(others)}): their reviews count")
-    return fixed, {label: Reviewer(loads[label], 0, "", senior=False) for label in others}
+    return fixed, {label: loads[label] for label in others}
 
 
 def read_preferences(
@@ -295,15 +294,11 @@ def read_preferences(
 
 def read_affinity(session: Session, path: str) -> Columns:
     """Read affinities; a file of bids is refused with the option for it."""
-    from reviewgraph.formats import read_bids
-
     try:
         table: Columns = session.read("affinity", path)
     except InputError as error:
-        try:
-            read_bids(path, columns=session.table_columns, merge=session.spellings)
-        except InputError:
-            raise error from None
+        if not session.could_read("bids", path):
+            raise
         message = f"{path}: expected affinities, found bids; give the file with --bids instead of --affinity"
         raise Refusal(message) from error
     return table

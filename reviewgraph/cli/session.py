@@ -174,6 +174,14 @@ class Session:
         """Read a file with the columns of ``--columns`` and ``--score`` and the rule of ``--merge``."""
         return read(path, columns=self.table_columns, note=say, read=self.keep, merge=self.spellings)
 
+    def could_read(self, name: str, path: str) -> bool:
+        """Return whether a file can be read as that of another option; nothing is noted or kept."""
+        try:
+            _readers()[name](path, columns=self.table_columns, merge=self.spellings)
+        except InputError:
+            return False
+        return True
+
     def read_given(self, *names: str) -> dict[str, Any]:
         """Return the contents of the files of these options, those that were given, by name."""
         return {name: self.read(name) for name in names if self.params[name]}
@@ -384,6 +392,7 @@ def _readers() -> dict[str, Callable[..., Any]]:
         "institutions": side.read_institutions,
         "item_attributes": side.read_item_attributes,
         "items": side.read_items,
+        "listing": side.read_listing,
         "like": read_reviews,
         "max_probability": side.read_probabilities,
         "missing": side.read_missing,

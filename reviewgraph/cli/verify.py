@@ -330,10 +330,10 @@ def _assign(session: Session, answer: Answer) -> Findings:
     params = session.params
     papers, people = session.read("items", params["items_file"]), session.read("reviewers", params["reviewers_file"])
     demand = {str(label): _or(one.demand, params["demand"]) for label, one in papers.items()}
-    loads = {
-        str(label): (_or(one.min_load, params["min_load"]), _or(one.load, params["load"]))
-        for label, one in people.items()
-    }
+    usual, loads = _usual_load(answer, params["load"], len(papers)), dict[str, tuple[int, int]]()
+    for label, one in people.items():
+        least = _or(one.min_load, params["min_load"])
+        loads[str(label)] = least, max(usual, least) if one.load is None else one.load
     affinity, conflicts, any_pair = _affinities(session, demand, loads)
     conflicts += _pairs_of(session, "conflicts")
     phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
@@ -367,6 +367,15 @@ def _assign(session: Session, answer: Answer) -> Findings:
         named=_named(session, "target"),
     )
     return verify_assignment(answer, market)
+
+
+def _usual_load(answer: Answer, stated: int | None, papers: int) -> int:
+    """Return the load of reviewers without one: that of the option, else that of the answer; unlimited if neither."""
+    if stated is not None:
+        return stated
+    claimed = answer.content.get("usual_load")
+    load = claimed.get("load") if isinstance(claimed, dict) else None
+    return load if isinstance(load, int) else papers
 
 
 def _or(number: int | None, default: int) -> int:

@@ -17,8 +17,6 @@ from .side import SPARE as SPARE
 from .side import WEIGHT as WEIGHT
 from .side import WILLING as WILLING
 from .side import Field as Field
-from .side import Reviewer as Reviewer
-from .side import read_bids as read_bids
 from .side import read_columns as read_columns
 from .spellings import Merge as Merge
 from .spellings import Spellings as Spellings

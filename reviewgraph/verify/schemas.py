@@ -153,7 +153,7 @@ PLAN = {
 }
 
 ASSIGN = {
-    "files": [_FILE],
+    **_ORIGIN,
     **_of(TEXT, "status target"),
     "reviews": [{**_PAIR, "affinity": NUMBER}],
     **_of(NUMBER, "affinity affinity_unconstrained? price_percent? price_percent_at_least?~ mean_affinity?"),
@@ -199,6 +199,7 @@ ASSIGN = {
         **_of(NUMBER, "largest_probability mean_largest_probability at_level?~ at_level_mended?~ changed?~"),
         "lost_by_mending?~": NUMBER,
     },
+    "usual_load?~": _of(WHOLE, "load least"),
     "fixed?": {
         "kept": WHOLE,
         "conflicts": [_PAIR],

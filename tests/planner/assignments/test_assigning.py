@@ -423,6 +423,35 @@ def test_fixed_pairs_are_facts_that_are_kept_and_counted_whatever_they_exceed(li
     assert chosen.to_dict()["fixed"]["kept"] == 4
 
 
+def test_the_default_load_is_the_smallest_with_which_the_demands_can_be_met():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        m, n = rng.integers(4, 9), rng.integers(4, 9)
+        affinity = np.where(rng.random((m, n)) < 0.8, rng.random((m, n)), np.nan)
+        options = {"demand": 2, "target": "none", "conditioning": 0.0}
+        chosen = assign(affinity, **options)
+        for load in range(n + 1):
+            tried = assign(affinity, load=load, **options)
+            assert tried.status.reached == (chosen.status.reached and load >= chosen.usual_load.load)
+        if chosen.status.reached:
+            assert chosen.usual_load.load == chosen.usual_load.least == chosen.loads.max()
+            assert f"Maximum load: {chosen.loads.max()}, the smallest with which the demands" in page(chosen)
+            # Stated loads are kept, also beside others that are not.
+            some = assign(affinity, load={j: n if j == 0 else None for j in range(m)}, **options)
+            assert some.loads[1:].max() <= some.usual_load.load <= chosen.usual_load.load
+    assert assign(np.ones((4, 4)), load=4, demand=2).usual_load is None
+
+
+def test_the_default_load_is_larger_where_the_level_needs_it():
+    # With two papers each, twelve reviewers cannot put eight papers on one scale.
+    affinity = np.random.default_rng(0).random((12, 8))
+    chosen = assign(affinity, demand=3)
+    assert chosen.status.reached
+    assert (chosen.usual_load.least, chosen.usual_load.load) == (2, 3)
+    assert "the smallest that reaches what was asked for (2 would meet the demands)" in page(chosen)
+    assert not assign(affinity, demand=3, load=2).status.reached
+
+
 def test_malformed_affinities():
     with pytest.raises(InputError, match="expected a mapping or a reviewers x items matrix"):
         assign(np.ones(3))
