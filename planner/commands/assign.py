@@ -379,9 +379,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Origin]:
     origin = listing.origin({pair for table in tables for pair in _pairs_of(table)})
     if origin.lacking and not tables:
         count = counted(sum(origin.lacking.reviews.values()), "review")
-        say(
-            f"{params['items_file']}: counts {count} already, which do not count here; --fixed FILE keeps those of FILE"
-        )
+        say(f"{params['items_file']}: counts {count} already, which are ignored; --fixed FILE keeps those of FILE")
         origin = origin._replace(lacking=None)
     return arguments, origin
 
