@@ -24,10 +24,11 @@ from reviewgraph._base import Clock, InputError, Progress, check_magnitude, chec
 from reviewgraph.graph import Assumptions, doubly_connected_components
 
 if TYPE_CHECKING:
+    from planner._assign.inputs import Scored
     from planner._assign.levels import Aim
     from planner._assign.problem import Affinities, MaxProbability
     from planner.rules import Rule
-    from reviewgraph._base import IntArray, Label
+    from reviewgraph._base import BoolArray, IntArray, Label
     from reviewgraph.formats import Merge
     from reviewgraph.io import Pairs, Rules
 
@@ -309,20 +310,33 @@ def assign(
 
     with clock.stopped_by_interrupts(say):
         unstated = without_load(scored, stated)
-        if not unstated.any():
-            chosen = attempt(constraints)
-        else:
-            problem = build(scored, constraints)
-            least, all_met = smallest_load(problem, np.pad(unstated, (0, problem.n_reviewers - unstated.size)))
-            chosen = replace(attempt(constraints._replace(usual_load=least)), usual_load=UsualLoad(least, least))
-            # Where the demands can be met, and the level or another rule not, larger loads are tried.
-            for load in range(least + 1, least + LARGER + 1) if all_met else ():
-                if chosen.status.reached or clock.over():
-                    break
-                further = attempt(constraints._replace(usual_load=load))
-                if further.status.reached:
-                    chosen = replace(further, usual_load=UsualLoad(load, least))
+        chosen = (
+            _with_usual_load(scored, constraints, unstated, attempt, clock) if unstated.any() else attempt(constraints)
+        )
         return replace(chosen.in_frames_like(affinity), timed_out=clock.timed_out)
+
+
+def _with_usual_load(
+    scored: Scored,
+    constraints: Constraints,
+    unstated: BoolArray,
+    attempt: Callable[[Constraints], Assignment],
+    clock: Clock,
+) -> Assignment:
+    """Return the assignment with the smallest load, of reviewers ``unstated`` (M,), with which demands can be met.
+
+    Where the demands can be met, and the level or another rule not, larger loads are tried.
+    """
+    problem = build(scored, constraints)
+    least, all_met = smallest_load(problem, np.pad(unstated, (0, problem.n_reviewers - unstated.size)))
+    chosen = replace(attempt(constraints._replace(usual_load=least)), usual_load=UsualLoad(least, least))
+    for load in range(least + 1, least + LARGER + 1) if all_met else ():
+        if chosen.status.reached or clock.over():
+            break
+        further = attempt(constraints._replace(usual_load=load))
+        if further.status.reached:
+            chosen = replace(further, usual_load=UsualLoad(load, least))
+    return chosen
 
 
 def design_assignment(

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from planner._assign.assignment import Assignment
-    from reviewgraph.formats import Columns, Origin
+    from reviewgraph.formats import Columns
     from reviewgraph.report import Codes, Document
     from reviewgraph.table import Reviews
 
@@ -321,7 +321,7 @@ def assign(session: Session, /, **_: Any) -> None:
     )
 
 
-def _assign(problem: dict[str, Any], origin: Origin) -> Assignment:
+def _assign(problem: dict[str, Any], origin: Any) -> Assignment:
     from planner.assigning import assign as solve
 
     with telling() as tell:
@@ -337,7 +337,7 @@ AS_GIVEN = (
 )
 
 
-def _problem(session: Session) -> tuple[dict[str, Any], Origin]:
+def _problem(session: Session) -> tuple[dict[str, Any], Any]:
     """Read the files; returns the arguments of assigning, and which papers and reviews are not counted."""
     from planner._assign.problem import LISTS
     from reviewgraph.graph import learned_from
