@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from planner._assign.levels import Aim
     from planner._assign.problem import Affinities, MaxProbability
     from planner.rules import Rule
-    from reviewgraph._base import BoolArray, IntArray, Label
+    from reviewgraph._base import IntArray, Label
     from reviewgraph.formats import Merge
     from reviewgraph.io import Pairs, Rules
 
@@ -247,10 +247,8 @@ def assign(
         draws=(draws, 1, math.inf, "a whole number, 1 or more"),
     )
     drawn, fairly = chances.asked, way is not None
-    check_none(
-        {"per_change": per_change is not None and previous is None},
-        "expected previous with it, the assignment to change; found none",
-    )
+    alone = {"per_change": per_change is not None and previous is None}
+    check_none(alone, "expected previous with it, the assignment to change; found none")
     check_none(
         {
             "fair": drawn and fairly,
@@ -286,47 +284,42 @@ def assign(
     def best(constraints: Constraints, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
         """Return the best assignment for demands less ``missing``, and the missing reviews."""
         asked = build(scored, constraints)
-        facts = asked.facts
         if best_effort and missing is None:
             missing = missing_reviews(asked)
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         if drawn:
-            return replace(Lottery(problem, *how, randomisation=chances).result(), facts=facts), missing
+            return replace(Lottery(problem, *how, randomisation=chances).result(), facts=asked.facts), missing
         fairness = Fair(problem, way, say) if fairly or floors.asked else None
         chosen = Run(problem, *how, fairness, alternates, best_effort=best_effort).result()
         if missing is not None and missing.any():
             chosen = chosen.short_of(shortage(asked, missing))
-        return replace(chosen, facts=facts), missing
+        return replace(chosen, facts=asked.facts), missing
 
     def attempt(constraints: Constraints) -> Assignment:
         chosen, missing = best(constraints)
-        # A relaxation must not give a worse result: without a proof of optimality, scored pairs alone are tried, too.
-        proved = chosen.status is AssignmentStatus.OPTIMAL
-        if allow_unscored and scored.item.size and not (proved or drawn or clock.over()):
-            # With the same demands, so that the bounds of the first run are valid.
+        # A relaxation must not give a worse result: without a proof of optimality, scored pairs alone are tried, too,
+        # with the same demands, so that the bounds of the first run are valid.
+        done = chosen.status is AssignmentStatus.OPTIMAL or drawn or clock.over()
+        if allow_unscored and scored.item.size and not done:
             scored_only, _ = best(constraints._replace(allow_unscored=False), missing)
             chosen = chosen.or_better(scored_only)
         return chosen
 
     with clock.stopped_by_interrupts(say):
-        unstated = without_load(scored, stated)
-        chosen = (
-            _with_usual_load(scored, constraints, unstated, attempt, clock) if unstated.any() else attempt(constraints)
-        )
-        return replace(chosen.in_frames_like(affinity), timed_out=clock.timed_out)
+        chosen = _with_usual_load(scored, constraints, attempt, clock).in_frames_like(affinity)
+        return replace(chosen, timed_out=clock.timed_out)
 
 
 def _with_usual_load(
-    scored: Scored,
-    constraints: Constraints,
-    unstated: BoolArray,
-    attempt: Callable[[Constraints], Assignment],
-    clock: Clock,
+    scored: Scored, constraints: Constraints, attempt: Callable[[Constraints], Assignment], clock: Clock
 ) -> Assignment:
-    """Return the assignment with the smallest load, of reviewers ``unstated`` (M,), with which demands can be met.
+    """Return the assignment; reviewers without a load get the smallest with which the demands can be met.
 
     Where the demands can be met, and the level or another rule not, larger loads are tried.
     """
+    unstated = without_load(scored, constraints.rules)
+    if not unstated.any():
+        return attempt(constraints)
     problem = build(scored, constraints)
     least, all_met = smallest_load(problem, np.pad(unstated, (0, problem.n_reviewers - unstated.size)))
     chosen = replace(attempt(constraints._replace(usual_load=least)), usual_load=UsualLoad(least, least))
