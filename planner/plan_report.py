@@ -61,6 +61,8 @@ def document(plan: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
     asked = Asked(plan) if plan.reviews else None
     proof, reviews = " ".join(verdict(plan)), plan.constraints.reviews
     caveats = reviews.origin.caveats(reviews.n_items)
+    # Gains depend on which scores are the best.
+    caveats += [] if plan.purchase is None else [reviews.direction]
     short = [] if plan.shortage is None else plan.shortage.sentences()
     lead = " ".join([*caveats, *filter(None, [asked.outcome(), asked.most()] if asked is not None else [proof])])
     return Document(

@@ -135,17 +135,6 @@ def by_group(estimate: Estimate, columns: Sequence[Column]) -> list[Column]:
     return [("group", lambda i: str(estimate.group[i])), *columns]
 
 
-def direction_line(*, lower_is_better: bool) -> str:
-    """Return which scores were read as the best ones.
-
-    >>> direction_line(lower_is_better=False)
-    'The highest score is read as the best; if 1 is the best score, say --lower-is-better.'
-    """
-    if lower_is_better:
-        return "The lowest score is read as the best (--lower-is-better)."
-    return "The highest score is read as the best; if 1 is the best score, say --lower-is-better."
-
-
 def group_line(group: IntArray, scored: BoolArray) -> list[str]:
     """Return the sentence on groups of papers that no review connects, if there are several.
 

@@ -24,7 +24,6 @@ from lsc.words.calibration_page import (
     Column,
     best_by_group,
     by_group,
-    direction_line,
     group_line,
     paper_name,
     table,
@@ -511,7 +510,7 @@ def _opening(result: StreamedEstimate, what: str) -> list[str]:
     lines = [
         f"{what.format(counted(total, 'paper'))} {counted(stream.n_scored, 'score')} by "
         f"{counted(stream.n_reviewers, 'reviewer')}.",
-        direction_line(lower_is_better=stream.lower_is_better),
+        stream.direction,
         *group_line(result.group, scored),
     ]
     constant = result.no_quality if isinstance(result, StreamedPosterior) else []
@@ -546,7 +545,7 @@ class Page(NamedTuple):
 def page_of(result: Estimate, selection: Selection | None = None) -> Page:
     """Return the page of a result, with a selection if the method computes probabilities."""
     reviews = result.reviews
-    notes = [direction_line(lower_is_better=reviews.lower_is_better)]
+    notes = [reviews.direction]
     # What lists no papers is complete here: only papers with a score are ranked.
     notes += reviews.origin._replace(unlisted=None).caveats(reviews.n_items)
     if isinstance(result, PosteriorEstimate):

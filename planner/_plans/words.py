@@ -29,6 +29,7 @@ def page(plan: Plan) -> str:
     reviews = plan.constraints.reviews
     caveats = reviews.origin.caveats(reviews.n_items)
     lines = [*caveats, ""] if caveats else []
+    lines += [] if plan.purchase is None else [reviews.direction, ""]
     lines += _table(plan) if plan.reviews else []
     lines += [" ".join(verdict(plan)), *rule_lines(plan)]
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in plan.explanation]
