@@ -1,7 +1,7 @@
 """HotCRP: what a chair downloads from a search, the tables of its site administrators, and JSON.
 
-Tested with files written by HotCRP 3.1 to 3.4 and its newest source. Their rows omit empty cells at the end, a preference or topic
-score of 0 is an empty cell, and only some downloads list which papers are withdrawn or drafts.
+Tested with files written by HotCRP 3.1 to 3.4 and its newest source. Their rows omit empty cells at the end, a
+preference or topic score of 0 is an empty cell, and only some downloads list which papers are withdrawn or drafts.
 
 It imports a bulk assignment that only adds: an existing review is left unchanged, and none is ever cleared. Its help
 page offers the review type ``none:primary``, but such a row adds nothing, and HotCRP reports success. A row adds a
