@@ -405,7 +405,31 @@ def plan_extra_reviews(
         seed=seed,
         reserve=RESERVE * (time_limit or 0.0),
     )
-    return _ended(search.fair(constraints, whole), whole)
+    return _ended(_fair(search.plan, constraints, whole), whole)
+
+
+def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, clock: Clock) -> Plan:
+    """Return the plan of a search; where affinities tell pairs apart, one whose largest load is that without them.
+
+    Affinity is a preference: it chooses among plans that are as short and as fair.
+    """
+    if rules.cost.best is None or not rules.cost:
+        return search(rules, clock)
+    part = clock.share(FAIR)
+    plain = search(replace(rules, cost=Prices()), part)
+    if part.interrupted:
+        clock.interrupted = True
+        return plain.under(rules)
+    if not plain.status.may_grow:
+        return replace(search(rules, clock), least_load=0)
+    plan = search(replace(rules, spare=np.minimum(rules.spare, plain.largest_load)), clock)
+    if not plan.status.may_grow or plan.count > plain.count:
+        return plain.under(rules)
+    # Bounds without the smaller loads hold in any case.
+    unproved = plan.status == PlanStatus.OPTIMAL and plan.count > plain.lower_bound
+    least = plain.least_load if plan.count == plain.count else 0
+    status = PlanStatus.FEASIBLE if unproved else plan.status
+    return replace(plan, status=status, bounds=plain.bounds, least_load=least)
 
 
 @dataclass(frozen=True)
@@ -422,31 +446,6 @@ class _Search:
     progress: Callable[[PlanProgress], object] | None
     seed: int | np.random.Generator
     reserve: float
-
-    def fair(self, constraints: Constraints, clock: Clock) -> Plan:
-        """Return the best plan; where affinities tell pairs apart, one whose largest load is that of a plan without.
-
-        Affinity is a preference: it chooses among plans that are as short and as fair.
-        """
-        rules = constraints
-        open_ended = self.target is not None and self.aim is None and self.max_reviews is None and self.missing is None
-        if not (open_ended and rules.cost.best is not None and rules.cost):
-            return self.plan(rules, clock)
-        part = clock.share(FAIR)
-        plain = replace(self, progress=None, best_effort=False).plan(replace(rules, cost=Prices()), part)
-        if part.interrupted:
-            clock.interrupted = True
-            return plain.under(rules)
-        if not plain.status.reaches:
-            return replace(self.plan(rules, clock), least_load=0)
-        capped = replace(rules, spare=np.minimum(rules.spare, plain.largest_load))
-        plan = self.plan(capped, clock)
-        if not plan.status.reaches or plan.count > plain.count:
-            return plain.under(rules)
-        # Bounds without the smaller loads hold in any case.
-        status = plan.status if plan.count == plain.lower_bound else PlanStatus.FEASIBLE
-        least = plain.least_load if plan.count == plain.count else 0
-        return replace(plan, status=status, bounds=plain.bounds, least_load=least)
 
     def plan(self, constraints: Constraints, clock: Clock) -> Plan:
         """Return the best plan under some constraints."""
@@ -515,17 +514,23 @@ def _round(
     if not isinstance(aim, Decision):
         message = f"objective: expected one that selects papers for rounds, found {goal.name!r}"
         raise InputError(message)
-    with POLICY.within(clock.left):
-        task, target = _task(constraints, clock, 0.0, use_scores=False), target_named("double")
-        budget = (aim.worth_reading() or 0) + len(fixed) if terms.budget is None else terms.budget
-        terms, ledger = replace(terms, budget=budget), Ledger(clock, None, budget - len(fixed))
-        if too_many := words.fixed_too_many(task, ledger.budget):
-            return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-        one = round_of(aim, task, terms, ledger, int(np.random.default_rng(seed).integers(2**32)))
-        if one is None:
-            return _finish(task, target, ledger, clock)
-        plan = _plan(task, target, ledger, PlanStatus.CHOSEN, one.first, [], one.more)
-        return _ended(priced(plan, aim, None, len(one.more), one.rounds), clock)
+    number = int(np.random.default_rng(seed).integers(2**32))
+    budget = (aim.worth_reading() or 0) + len(fixed) if terms.budget is None else terms.budget
+    terms = replace(terms, budget=budget)
+
+    def search(rules: Constraints, clock: Clock) -> Plan:
+        with POLICY.within(clock.left):
+            task, target = _task(rules, clock, 0.0, use_scores=False), target_named("double")
+            ledger = Ledger(clock, None, budget - len(fixed))
+            if too_many := words.fixed_too_many(task, ledger.budget):
+                return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+            one = round_of(aim, task, terms, ledger, number)
+            if one is None:
+                return _finish(task, target, ledger, clock)
+            plan = _plan(task, target, ledger, PlanStatus.CHOSEN, one.first, [], one.more)
+            return priced(plan, aim, None, len(one.more), one.rounds)
+
+    return _ended(_fair(search, constraints, clock), clock)
 
 
 def _ended(plan: Plan, clock: Clock) -> Plan:

@@ -172,12 +172,13 @@ class Plan(Pictured):
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
 
     def under(self, rules: Constraints) -> Plan:
-        """Return a plan that reaches its target with the costs or affinities of other constraints, unproved."""
+        """Return the plan with the costs or affinities of other constraints, not proved to be the best by them."""
         reviews = tuple(
             replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
             for review, (j, i) in zip(self.reviews, self.pairs.tolist(), strict=True)
         )
-        return replace(self, constraints=rules, reviews=reviews, status=PlanStatus.FEASIBLE)
+        status = PlanStatus.FEASIBLE if self.status == PlanStatus.OPTIMAL else self.status
+        return replace(self, constraints=rules, reviews=reviews, status=status)
 
     @property
     def attained(self) -> bool:
