@@ -106,6 +106,12 @@ class Site:
     def live(self) -> set[str]:
         return {row["id"] for row in self.truth("papers") if row["status"] == "submitted"} - self.hidden
 
+    @property
+    def counted(self) -> set[str]:
+        """Papers whose reviews the list of papers counts whatever the version: no conflict of the chair's."""
+        own = {row["paper"] for row in self.truth("conflicts") if row["email"] == "chair@lab.example"}
+        return self.live - own
+
     def run(self, line: str, status: int = 0) -> str:
         """Type a command."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -195,9 +201,9 @@ def _what_is_missing(site: Site, found: dict[str, Any]) -> None:
     out = {row["id"] for row in site.truth("papers") if row["status"] != "submitted"}
     assert set(found["withdrawn"]) == out
     external = Counter(
-        row["paper"] for row in site.truth("reviews") if row["type"] == "external" and row["paper"] in site.live
+        row["paper"] for row in site.truth("reviews") if row["type"] == "external" and row["paper"] in site.counted
     )
-    assert {row["item"]: row["reviews"] for row in found["lacking"]} == external
+    assert {row["item"]: row["reviews"] for row in found["lacking"] if row["item"] in site.counted} == external
 
 
 def _external_reviews_alone(site: Site) -> None:
@@ -205,8 +211,9 @@ def _external_reviews_alone(site: Site) -> None:
     site.sql("delete from PaperReview where reviewType=5; update PaperReview set reviewType=1")
     site.download()
     text = site.run("reviewgraph check pcassignments.csv --items data.csv")
-    reviewed = {row["paper"] for row in site.truth("reviews")} & site.live
-    assert f"{len(reviewed)} of {len(site.live)} papers have reviews, but none in these files." in text
+    reviewed = {row["paper"] for row in site.truth("reviews")}
+    (told,) = re.findall(rf"^(\d+) of {len(site.live)} papers have reviews, but none in these files", text, re.M)
+    assert len(reviewed & site.counted) <= int(told) <= len(reviewed & site.live)
     assert "Next: reviewgraph plan" not in text
     assert json.loads(site.run("reviewgraph check api-reviews.json --items data.csv --json"))["lacking"] == []
 
@@ -257,13 +264,12 @@ def _tag(site: Site, files: str) -> None:
     answer = json.loads(site.run(f"reviewgraph calibrate {files} --to hotcrp -o groups.csv --json"))
     papers = [row for row in answer["items"] if row["quality"] is not None]
     sizes = Counter(row["group"] for row in papers)
-    assert len(sizes) > 1
     for said in ("Assigned tag", "makes no changes"):
         upload = [f"{site.work}/hotcrp/batch/assign.php", str(site.files / "groups.csv")]
         done = subprocess.run(["php", *upload], capture_output=True, text=True, check=True)
         assert said in done.stdout + done.stderr
-    assert site.search("#~~calibrated") == []
-    for group, size in sizes.items():
+    assert set(site.search("#~~calibrated")) == ({row["item"] for row in papers} if len(sizes) == 1 else set())
+    for group, size in sizes.items() if len(sizes) > 1 else ():
         quality = {row["item"]: round(row["quality"], 3) for row in papers if row["group"] == group}
         order = site.search(f"rorder:~~calibrated-group{group}")
         assert set(order) == (set(quality) if size > 1 else set())
