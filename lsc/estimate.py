@@ -22,7 +22,6 @@ from reviewgraph._base import (
     counted,
     or_none,
     order_of,
-    record_of,
     warn,
 )
 from reviewgraph.formats import ITEM, QUALITY, WEIGHT
@@ -211,6 +210,11 @@ class Estimate(Pictured):
         """Shape (N,): the group within which an item is ranked, from 1; one group unless the method has several."""
         return np.ones(self.reviews.n_items, np.int64)
 
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of ranked items: those between which scores cannot compare."""
+        return int(np.unique(self.group[self.rank > 0]).size)
+
     @cached_property
     def rank(self) -> IntArray:
         """Shape (N,): the rank within its group, 1 for the best, ties by index; 0 for an item without a score."""
@@ -317,7 +321,7 @@ class Estimate(Pictured):
             "unique": None,
             "units": None,
             "items": [dict(zip(columns, row, strict=True)) for row in rows],
-            **record_of(self.reviews.origin.files),
+            **self.reviews.origin.to_dict(),
         }
 
     def to_columns(self) -> dict[str, list[Any]]:

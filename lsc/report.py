@@ -389,7 +389,7 @@ def paper_table(result: Estimate, selection: Selection | None) -> Table:
     reviews = result.reviews
     order = best_by_group(result)
     columns = paper_columns(reviews, order.tolist())
-    if int(result.group.max(initial=0)) > 1:
+    if result.n_groups > 1:
         columns.append(Column("group", result.group[order].tolist(), "number"))
     columns += [
         Column("rank", result.rank[order].tolist(), "number"),
@@ -537,12 +537,13 @@ def _verdict(
     result: Estimate, selection: Selection | None, lists: Sequence[str | None] | None, page: Page
 ) -> tuple[bool | None, str, str, list[str]]:
     """Return whether the news is good, the verdict in a few words and in a sentence, and remarks."""
-    lead, *remarks = page.opening or [f"Qualities by the method {result.method}."]
     if not isinstance(result, PosteriorEstimate):
+        lead, remarks = f"Qualities by the method {result.method}.", page.opening
         if lists is None:
             return True, "Scores on one scale", lead, remarks
         inside, out = (sum(where == name for where in lists) for name in ("in", "out"))
         return None, f"{counted(inside, 'paper is', 'papers are')} in, {out:,} out", lead, remarks
+    lead, *remarks = page.opening
     if selection is None:
         return *headline(result), lead, remarks
     # The decision first, then the benefit of the correction.

@@ -11,11 +11,11 @@ import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.fair import Fair
-from planner._assign.findings import CONDITIONING, DRAWS, Floors
-from planner._assign.inputs import Constraints, build, scored_pairs
+from planner._assign.findings import CONDITIONING, DRAWS, Floors, UsualLoad
+from planner._assign.inputs import Constraints, build, scored_pairs, without_load
 from planner._assign.levels import AssignmentTarget, aim_named, aims, design_named, way_named
 from planner._assign.lottery import Lottery
-from planner._assign.panels import missing_reviews
+from planner._assign.panels import missing_reviews, smallest_load
 from planner._assign.problem import Randomisation
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
@@ -24,6 +24,7 @@ from reviewgraph._base import Clock, InputError, Progress, check_magnitude, chec
 from reviewgraph.graph import Assumptions, doubly_connected_components
 
 if TYPE_CHECKING:
+    from planner._assign.inputs import Scored
     from planner._assign.levels import Aim
     from planner._assign.problem import Affinities, MaxProbability
     from planner.rules import Rule
@@ -61,6 +62,9 @@ def check_none(unused: dict[str, bool], expected: str) -> None:
         message = f"{name}: {expected}"
         raise InputError(message)
 
+
+#: Larger loads that are tried where the smallest with which demands can be met does not reach the level.
+LARGER = 3
 
 #: The rules that apply to assignments.
 HEEDED = (
@@ -128,8 +132,10 @@ def assign(
         axes are named so. Higher is better; any finite numbers. Here and below unknown
         labels are warned of, and refused where no label is known; a conflict with an unknown label is refused.
     rules
-        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Its
-        arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
+        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Fixed
+        pairs are kept and counted even if they are in conflict or exceed a demand or load, see
+        :attr:`Assignment.facts`. Without a load (None) reviewers get the smallest with which the demands can be met,
+        and the level reached, see :attr:`Assignment.usual_load`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
         of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
@@ -206,7 +212,7 @@ def assign(
     ------
     InputError
         If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, a rule names an attribute or a value
-        without reviewers, or a fixed pair is in conflict or exceeds a demand or load.
+        without reviewers, or two fixed pairs may not both be by the authors' file.
 
     Notes
     -----
@@ -241,10 +247,8 @@ def assign(
         draws=(draws, 1, math.inf, "a whole number, 1 or more"),
     )
     drawn, fairly = chances.asked, way is not None
-    check_none(
-        {"per_change": per_change is not None and previous is None},
-        "expected previous with it, the assignment to change; found none",
-    )
+    alone = {"per_change": per_change is not None and previous is None}
+    check_none(alone, "expected previous with it, the assignment to change; found none")
     check_none(
         {
             "fair": drawn and fairly,
@@ -284,22 +288,48 @@ def assign(
             missing = missing_reviews(asked)
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         if drawn:
-            return Lottery(problem, *how, randomisation=chances).result(), missing
+            return replace(Lottery(problem, *how, randomisation=chances).result(), facts=asked.facts), missing
         fairness = Fair(problem, way, say) if fairly or floors.asked else None
         chosen = Run(problem, *how, fairness, alternates, best_effort=best_effort).result()
         if missing is not None and missing.any():
             chosen = chosen.short_of(shortage(asked, missing))
-        return chosen, missing
+        return replace(chosen, facts=asked.facts), missing
 
-    with clock.stopped_by_interrupts(say):
+    def attempt(constraints: Constraints) -> Assignment:
         chosen, missing = best(constraints)
-        # A relaxation must not give a worse result: without a proof of optimality, scored pairs alone are tried, too.
-        proved = chosen.status is AssignmentStatus.OPTIMAL
-        if allow_unscored and scored.item.size and not (proved or drawn or clock.over()):
-            # With the same demands, so that the bounds of the first run are valid.
+        # A relaxation must not give a worse result: without a proof of optimality, scored pairs alone are tried, too,
+        # with the same demands, so that the bounds of the first run are valid.
+        done = chosen.status is AssignmentStatus.OPTIMAL or drawn or clock.over()
+        if allow_unscored and scored.item.size and not done:
             scored_only, _ = best(constraints._replace(allow_unscored=False), missing)
             chosen = chosen.or_better(scored_only)
-        return replace(chosen.in_frames_like(affinity), timed_out=clock.timed_out)
+        return chosen
+
+    with clock.stopped_by_interrupts(say):
+        chosen = _with_usual_load(scored, constraints, attempt, clock).in_frames_like(affinity)
+        return replace(chosen, timed_out=clock.timed_out)
+
+
+def _with_usual_load(
+    scored: Scored, constraints: Constraints, attempt: Callable[[Constraints], Assignment], clock: Clock
+) -> Assignment:
+    """Return the assignment; reviewers without a load get the smallest with which the demands can be met.
+
+    Where the demands can be met, and the level or another rule not, larger loads are tried.
+    """
+    unstated = without_load(scored, constraints.rules)
+    if not unstated.any():
+        return attempt(constraints)
+    problem = build(scored, constraints)
+    least, all_met = smallest_load(problem, np.pad(unstated, (0, problem.n_reviewers - unstated.size)))
+    chosen = replace(attempt(constraints._replace(usual_load=least)), usual_load=UsualLoad(least, least))
+    for load in range(least + 1, least + LARGER + 1) if all_met else ():
+        if chosen.status.reached or clock.over():
+            break
+        further = attempt(constraints._replace(usual_load=load))
+        if further.status.reached:
+            chosen = replace(further, usual_load=UsualLoad(load, least))
+    return chosen
 
 
 def design_assignment(

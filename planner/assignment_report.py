@@ -41,12 +41,13 @@ def document(assignment: Assignment, subject: str, closing: Sequence[str] = ()) 
     """Return the report of an assignment of ``subject``, the files; ``closing`` are the next commands."""
     empty, proof = not assignment.reviews.n_reviews, f"{assignment.status.text[0].upper()}{assignment.status.text[1:]}."
     loads, level, *affinity = opening(assignment) if not empty else ["", ""]
+    caveats = assignment.reviews.origin.caveats(assignment.reviews.n_items)
     return Document(
         "Assignment of reviewers",
         subject,
         assignment.status.reached,
         headline(assignment),
-        proof if empty else " ".join([*shortage_lines(assignment), level, loads]),
+        " ".join([*caveats, *([proof] if empty else [*shortage_lines(assignment), level, loads])]),
         ([assignment.explanation] if assignment.explanation else []) if empty else [" ".join(affinity), proof],
         closing,
         _facts(assignment, assignment.reviews),

@@ -59,13 +59,16 @@ def growth(plan: Plan) -> tuple[list[int], list[int]]:
 def document(plan: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
     """Return the report of a plan on ``subject``, the files; ``closing`` are the next commands."""
     asked = Asked(plan) if plan.reviews else None
-    proof, other = " ".join(verdict(plan)), plan.constraints.reviews.origin.caveats
+    proof, reviews = " ".join(verdict(plan)), plan.constraints.reviews
+    caveats = reviews.origin.caveats(reviews.n_items)
+    # Gains depend on which scores are the best.
+    caveats += [] if plan.purchase is None else [reviews.direction]
     short = [] if plan.shortage is None else plan.shortage.sentences()
-    lead = " ".join([*other, *filter(None, [asked.outcome(), asked.most()] if asked is not None else [proof])])
+    lead = " ".join([*caveats, *filter(None, [asked.outcome(), asked.most()] if asked is not None else [proof])])
     return Document(
         "Plan of extra reviews",
         subject,
-        None if plan.attained and other else plan.attained,
+        None if plan.attained and reviews.origin.is_partial else plan.attained,
         _headline(plan, asked),
         lead,
         [

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from planner._plans import words
 from planner._plans.choosing import Discussion, choose, favoured
-from planner._plans.constraints import HEEDED, constrain, no_pairs, with_extra
+from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
 from planner._plans.greedy import keep_level
 from planner._plans.objectives import (
     OBJECTIVES,
@@ -218,6 +218,8 @@ RESERVE = 0.25
 CLOSING = 0.3
 #: With ``missing``: share of time and work for a plan without losses, and the default probability of the level.
 BEFORE_KEEPING, KEEP = 0.1, 0.95
+#: With affinities: share of time and work for the largest load of a plan without them.
+FAIR = 0.3
 
 
 @checked(renamed={"select": "n_selected"}, also=HEEDED)
@@ -251,7 +253,8 @@ def plan_extra_reviews(
 
     ::
 
-        minimise    the number of new (reviewer, item) pairs, then their cost
+        minimise    the number of new (reviewer, item) pairs, then their cost; with affinities the largest extra load,
+                    then the distance to the highest affinity
         subject to  conflicts, spare loads, limits an item, fixed pairs, affinities above a floor;
                     no new review by a colleague of somebody who reviews the item, nor one that breaks another rule;
                     existing and new reviews together are at the level target, every item reviewed,
@@ -259,7 +262,7 @@ def plan_extra_reviews(
 
     Among plans of the same length and cost, the largest extra load of a reviewer is minimised by passing reviews to
     interchangeable reviewers; :attr:`Plan.largest_load_lower_bound` is the proved bound. ``optimal`` refers to number
-    and cost only.
+    and cost only. Affinities are a preference: nobody has a larger extra load than in a plan without them.
 
     Parameters
     ----------
@@ -298,9 +301,9 @@ def plan_extra_reviews(
         Called with a :class:`PlanProgress` whenever the plan or the bound improves.
     affinity
         Affinities: a mapping (reviewer, item) -> number, a Series or data frame, or a
-        :class:`reviewgraph.formats.columns.Columns` with scores. Among plans of one length, affinity is maximised: the
-        cost of a pair is the highest affinity minus its own, so ``cost`` cannot be combined with it. Pairs without an
-        affinity (or NaN) count 0.
+        :class:`reviewgraph.formats.columns.Columns` with scores. Among plans of one length and largest extra load,
+        affinity is maximised: the cost of a pair is the highest affinity minus its own, so ``cost`` cannot be combined
+        with it. Pairs without an affinity (or NaN) count 0.
     min_affinity
         Exclude pairs of lower affinity, and pairs without one.
     objective
@@ -395,39 +398,89 @@ def plan_extra_reviews(
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
         aim = goal.known(lambda: beliefs_of(constraints.reviews, constraints.fixed, draws), n_selected)
-    # With a budget, part of the time is reserved for the best partial plan.
-    with POLICY.within(whole.left):
-        task = _task(constraints, whole, RESERVE * (time_limit or 0.0), use_scores=use_scores)
-        budget = None if max_reviews is None else max_reviews - len(constraints.fixed)
-        part = 1.0 if budget is None else BEFORE_BUDGET
-        part = part if missing is None else BEFORE_KEEPING
-        ledger = Ledger(whole if part == 1.0 else whole.share(part), progress, budget)
-        if aim is not None:
-            expect_an_end(aim, budget)
-        if too_many := words.fixed_too_many(task, budget):
-            return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-        rng, keeping = np.random.default_rng(seed), None
-        try:
-            if asked:
-                with suppress(Clock.Over):
-                    covered.fill(chosen, task, ledger, rng)
-            if missing is not None and not ledger.infeasible and not ledger.out_of_reach:
-                keeping = keep_level(task, chosen, ledger, missing, keep, rng, whole)
-        except KeyboardInterrupt:
-            ledger.reasons.append("interrupted: this is the best found so far")
-            whole.interrupted = True
-            keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
-        # Without a level the plan begins with the fixed reviews alone.
-        none = PlanStatus.CHOSEN, no_pairs(), list[str]()
-        plan = _finish(task, chosen, ledger, whole) if asked else _plan(task, chosen, ledger, *none)
-        if keeping is not None:
-            said = (*plan.explanation, *words.how_kept(chosen, keeping))
-            plan = replace(plan, keeping=keeping, explanation=said)
-        if best_effort and ledger.infeasible:
-            plan = _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
-        elif aim is not None and plan.status.may_grow:
-            plan = _beyond(plan, aim, task, ledger, whole, rng)
-        return _ended(plan, whole)
+    if aim is not None:
+        expect_an_end(aim, None if max_reviews is None else max_reviews - len(constraints.fixed))
+    search = _Search(
+        *(chosen if asked else None, aim, use_scores, max_reviews, missing, keep, best_effort, progress),
+        seed=seed,
+        reserve=RESERVE * (time_limit or 0.0),
+    )
+    return _ended(_fair(search.plan, constraints, whole), whole)
+
+
+def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, clock: Clock) -> Plan:
+    """Return the plan of a search; where affinities tell pairs apart, one whose largest load is that without them.
+
+    Affinity is a preference: it chooses among plans that are as short and as fair.
+    """
+    if rules.cost.best is None or not rules.cost:
+        return search(rules, clock)
+    part = clock.share(FAIR)
+    plain = search(replace(rules, cost=Prices()), part)
+    if part.interrupted:
+        clock.interrupted = True
+        return plain.under(rules)
+    if not plain.status.may_grow:
+        return replace(search(rules, clock), least_load=0)
+    plan = search(replace(rules, spare=np.minimum(rules.spare, plain.largest_load)), clock)
+    if not plan.status.may_grow or plan.count > plain.count:
+        return plain.under(rules)
+    # Bounds without the smaller loads hold in any case.
+    unproved = plan.status == PlanStatus.OPTIMAL and plan.count > plain.lower_bound
+    least = plain.least_load if plan.count == plain.count else 0
+    status = PlanStatus.FEASIBLE if unproved else plan.status
+    return replace(plan, status=status, bounds=plain.bounds, least_load=least)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search for a plan: what is asked for, and how long to look. ``target`` is None without a level."""
+
+    target: Target | None
+    aim: Objective | None
+    use_scores: bool
+    max_reviews: int | None
+    missing: float | None
+    keep: float
+    best_effort: bool
+    progress: Callable[[PlanProgress], object] | None
+    seed: int | np.random.Generator
+    reserve: float
+
+    def plan(self, constraints: Constraints, clock: Clock) -> Plan:
+        """Return the best plan under some constraints."""
+        # With a budget, part of the time is reserved for the best partial plan.
+        with POLICY.within(clock.left):
+            target = self.target or target_named("double")
+            task = _task(constraints, clock, self.reserve, use_scores=self.use_scores)
+            budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
+            part = 1.0 if budget is None else BEFORE_BUDGET
+            part = part if self.missing is None else BEFORE_KEEPING
+            ledger = Ledger(clock if part == 1.0 else clock.share(part), self.progress, budget)
+            if too_many := words.fixed_too_many(task, budget):
+                return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+            rng, keeping = np.random.default_rng(self.seed), None
+            try:
+                if self.target is not None:
+                    with suppress(Clock.Over):
+                        covered.fill(target, task, ledger, rng)
+                if self.missing is not None and not ledger.infeasible and not ledger.out_of_reach:
+                    keeping = keep_level(task, target, ledger, self.missing, self.keep, rng, clock)
+            except KeyboardInterrupt:
+                ledger.reasons.append("interrupted: this is the best found so far")
+                clock.interrupted = True
+                keeping = None if self.missing is None else Keeping(self.missing, self.keep, UNKNOWN, UNKNOWN)
+            # Without a level the plan begins with the fixed reviews alone.
+            none = PlanStatus.CHOSEN, no_pairs(), list[str]()
+            plan = _finish(task, target, ledger, clock) if self.target else _plan(task, target, ledger, *none)
+            if keeping is not None:
+                said = (*plan.explanation, *words.how_kept(target, keeping))
+                plan = replace(plan, keeping=keeping, explanation=said)
+            if self.best_effort and ledger.infeasible:
+                plan = _most_of_it(task, target, ledger, plan.explanation, clock, rng)
+            elif self.aim is not None and plan.status.may_grow:
+                plan = _beyond(plan, self.aim, task, ledger, clock, rng)
+            return plan
 
 
 def _round(
@@ -461,17 +514,23 @@ def _round(
     if not isinstance(aim, Decision):
         message = f"objective: expected one that selects papers for rounds, found {goal.name!r}"
         raise InputError(message)
-    with POLICY.within(clock.left):
-        task, target = _task(constraints, clock, 0.0, use_scores=False), target_named("double")
-        budget = (aim.worth_reading() or 0) + len(fixed) if terms.budget is None else terms.budget
-        terms, ledger = replace(terms, budget=budget), Ledger(clock, None, budget - len(fixed))
-        if too_many := words.fixed_too_many(task, ledger.budget):
-            return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-        one = round_of(aim, task, terms, ledger, int(np.random.default_rng(seed).integers(2**32)))
-        if one is None:
-            return _finish(task, target, ledger, clock)
-        plan = _plan(task, target, ledger, PlanStatus.CHOSEN, one.first, [], one.more)
-        return _ended(priced(plan, aim, None, len(one.more), one.rounds), clock)
+    number = int(np.random.default_rng(seed).integers(2**32))
+    budget = (aim.worth_reading() or 0) + len(fixed) if terms.budget is None else terms.budget
+    terms = replace(terms, budget=budget)
+
+    def search(rules: Constraints, clock: Clock) -> Plan:
+        with POLICY.within(clock.left):
+            task, target = _task(rules, clock, 0.0, use_scores=False), target_named("double")
+            ledger = Ledger(clock, None, budget - len(fixed))
+            if too_many := words.fixed_too_many(task, ledger.budget):
+                return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+            one = round_of(aim, task, terms, ledger, number)
+            if one is None:
+                return _finish(task, target, ledger, clock)
+            plan = _plan(task, target, ledger, PlanStatus.CHOSEN, one.first, [], one.more)
+            return priced(plan, aim, None, len(one.more), one.rounds)
+
+    return _ended(_fair(search, constraints, clock), clock)
 
 
 def _ended(plan: Plan, clock: Clock) -> Plan:

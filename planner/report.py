@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from planner._assign.assignment import Assignment
-    from planner._assign.findings import Pair
+    from planner._assign.findings import Pair, Violated
     from planner._plans.plan import Plan
     from planner._plans.process import Asked as Late
     from planner._plans.process import Rounds
@@ -172,6 +172,11 @@ def _coded_rounds(rounds: Rounds, table: Reviews) -> Rounds:
     return replace(rounds, terms=terms)
 
 
+def _by_code(one: Violated) -> tuple[object, ...]:
+    """Return the key that puts labels in the order of their codes."""
+    return natural_key(one.label)
+
+
 def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
     """Return an assignment, whose table has codes already, with codes in all sentences."""
     reviewer, item = codes.reviewer, codes.item
@@ -198,6 +203,11 @@ def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
         changes = replace(changes, kept=coded(changes.kept), dropped=dropped, new=coded(changes.new))
     if below is not None:
         below = below._replace(pairs=coded(below.pairs))
+    facts = assignment.facts
+    if facts is not None:
+        papers = sorted((one._replace(label=item[one.label]) for one in facts.above_demand), key=_by_code)
+        people = sorted((one._replace(label=reviewer[one.label]) for one in facts.above_load), key=_by_code)
+        facts = facts._replace(conflicts=coded(facts.conflicts), above_demand=tuple(papers), above_load=tuple(people))
     alternates, shortage = assignment.alternates, assignment.shortage
     if alternates is not None:
         lacking = [one._replace(item=item[one.item]) for one in alternates.missing]
@@ -213,6 +223,7 @@ def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
         critical=None if assignment.critical is None else in_order(assignment.critical, reviewer),
         concerned=assignment.concerned._replace(changes=changes, below=below),
         fairness=fairness,
+        facts=facts,
         alternates=alternates,
         explanation=reasons,
         shortage=shortage,

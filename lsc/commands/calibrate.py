@@ -188,10 +188,14 @@ class Outcome:
     def following(self, session: Session) -> list[Next]:
         """Return the next commands."""
         table, commands = session.table(), []
-        if self.aside:
+        if self.result.n_groups > 1 and self._connected_by_planned():
+            again = session.again(NOT_AGAIN - {"select"})
+            words = "once the missing reviews are in, which connect the groups"
+            commands.append(Next.of("calibrate", table, again, why=words))
+        elif self.aside:
             words = f"reviews that would connect the {counted(len(self.aside), 'paper')} set aside"
             commands.append(Next.of("plan", table, "--target connected", why=words))
-        elif int(self.result.group.max(initial=0)) > 1:
+        elif self.result.n_groups > 1:
             commands.append(Next.of("plan", table, why="reviews that would connect the groups"))
         elif not self.selected:
             again = session.again(NOT_AGAIN)
@@ -202,6 +206,15 @@ class Outcome:
             options = f"--for decision --select {session.params['select']} --max-reviews {more}"
             commands.append(Next.of("plan", table, options, why=words))
         return commands
+
+    def _connected_by_planned(self) -> bool:
+        """Return whether reviews without a score connect all papers that have scores."""
+        import numpy as np
+
+        from reviewgraph.graph import connected_components
+
+        reviews, ranked = self.result.reviews, self.result.rank > 0
+        return not reviews.scored.all() and np.unique(connected_components(reviews).item_labels[ranked]).size == 1
 
     def end(self) -> None:
         """End with status 1 if nothing could be selected."""
@@ -579,7 +592,14 @@ def calibrate(
         page = Page([], [], []) if short else page_of(result, outcome.selection)
 
     if output and to:
-        write_whole(output, rated()[to].write_results(outcome.to_columns()))
+        columns = outcome.to_columns()
+        if session.params["by_group_average"] or result.n_groups < 2:
+            # All papers are on one scale.
+            del columns["group"]
+        else:
+            groups = f"no review connects the {counted(result.n_groups, 'group')} of papers"
+            say(f"{output}: {groups}, so each group of two papers or more has an order of its own, and none is of all")
+        write_whole(output, rated()[to].write_results(columns))
     elif output:
         write_table(output, outcome.to_columns())
     if sheet:

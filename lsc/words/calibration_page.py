@@ -101,7 +101,7 @@ def line_lines(result: Estimate, line: ReferenceLine, *, in_calibration: bool = 
     ]
     if in_calibration:
         lines.append("The calibration used the references, too, so their residuals are smaller than those of others.")
-    if int(result.group.max(initial=0)) > 1:
+    if result.n_groups > 1:
         lines.append("The line applies to papers of group 1 only: no review connects the other groups to it.")
     return lines
 
@@ -130,7 +130,7 @@ def table(columns: Sequence[Column], papers: IntArray) -> list[str]:
 
 def by_group(estimate: Estimate, columns: Sequence[Column]) -> list[Column]:
     """Return the columns, preceded by the group if there are several."""
-    if int(estimate.group.max(initial=0)) < 2:
+    if estimate.n_groups < 2:
         return list(columns)
     return [("group", lambda i: str(estimate.group[i])), *columns]
 

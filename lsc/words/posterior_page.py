@@ -509,6 +509,7 @@ def _opening(result: StreamedEstimate, what: str) -> list[str]:
     lines = [
         f"{what.format(counted(total, 'paper'))} {counted(stream.n_scored, 'score')} by "
         f"{counted(stream.n_reviewers, 'reviewer')}.",
+        stream.direction,
         *group_line(result.group, scored),
     ]
     if missing := stream.n_items - total:
@@ -541,16 +542,21 @@ class Page(NamedTuple):
 
 def page_of(result: Estimate, selection: Selection | None = None) -> Page:
     """Return the page of a result, with a selection if the method computes probabilities."""
+    reviews = result.reviews
+    notes = [reviews.direction]
+    # What lists no papers is complete here: only papers with a score are ranked.
+    notes += reviews.origin._replace(unlisted=None).caveats(reviews.n_items)
     if isinstance(result, PosteriorEstimate):
         parts = [papers(result, selection)]
         if selection is not None:
             parts.append(decisions(result, selection))
         parts += [reviewer_lines(result), criterion_lines(result), misfit_lines(result)]
         body = [line for part in parts if part for line in ("", *part)][1:]
-        return Page(opening(result), body, [])
+        lead, *others = opening(result)
+        return Page([lead, *notes, *others], body, [])
     if isinstance(result, Calibration):
         warnings = [f"Warning: {warning}" for warning in calibration_page.warnings_of(result)]
-        return Page(warnings, calibration_page.report(result), [calibration_page.closing(result)])
+        return Page([*warnings, *notes], calibration_page.report(result), [calibration_page.closing(result)])
     best = best_by_group(result)
     quality, average = result.reviews.printed(result.quality), result.reviews.printed(result.average)
     columns: list[Column] = [
@@ -562,7 +568,7 @@ def page_of(result: Estimate, selection: Selection | None = None) -> Page:
     ]
     head = f"Quality of {counted(best.size, 'paper')} by {result.method}:"
     body = [head, "", *table(by_group(result, columns), best[:SHOWN]), *truncation(best.size)]
-    return Page([], body, ["This method does not estimate uncertainty; --method posterior does."])
+    return Page(notes, body, ["This method does not estimate uncertainty; --method posterior does."])
 
 
 # The contributions to the estimate of a paper, for its authors: all figures are on the scale of the scores.

@@ -27,7 +27,18 @@ from reviewgraph._base import (
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from planner._assign.findings import Alternates, Authored, Below, Changes, Exchanges, Fairness, Kept, Randomised
+    from planner._assign.findings import (
+        Alternates,
+        Authored,
+        Below,
+        Changes,
+        Exchanges,
+        Facts,
+        Fairness,
+        Kept,
+        Randomised,
+        UsualLoad,
+    )
     from planner.rules import Shortage
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Outgoing
@@ -208,6 +219,10 @@ class Assignment(Pictured):
         Whether a time limit stopped the search before its end.
     randomised
         The probability of each pair, and statistics of draws, where this assignment was drawn; None otherwise.
+    facts
+        The fixed pairs, and which demands, loads and conflicts they exceed; None without fixed pairs.
+    usual_load
+        The maximum load of reviewers for whom none was stated; None without such reviewers.
 
     Examples
     --------
@@ -236,6 +251,8 @@ class Assignment(Pictured):
     shortage: Shortage | None = None
     timed_out: bool = False
     randomised: Randomised | None = None
+    facts: Facts | None = None
+    usual_load: UsualLoad | None = None
 
     pictured_by: ClassVar[str] = "planner.assignment_report:pictures"
 
@@ -400,6 +417,9 @@ class Assignment(Pictured):
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "probabilities": None if self.randomised is None else _rows(self.randomised.to_columns()),
             "draws": None if self.randomised is None else self.randomised.to_dict(),
+            **self.reviews.origin.to_dict(),
+            "usual_load": None if self.usual_load is None else self.usual_load._asdict(),
+            "fixed": None if self.facts is None else self.facts.to_dict(),
         }
 
     @property

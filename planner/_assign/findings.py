@@ -207,6 +207,55 @@ class Concerned(NamedTuple):
 _CHOSEN = {Reason.UNSCORED: Reason.CHOICE}
 
 
+# Fixed pairs: existing reviews are kept, whatever limits they exceed.
+
+
+class Violated(NamedTuple):
+    """A paper or reviewer with more fixed pairs than its demand or load."""
+
+    label: Label
+    reviews: int
+    limit: int
+
+
+class Facts(NamedTuple):
+    """The fixed pairs of an assignment, which no limit applies to: demands and loads are at least these."""
+
+    kept: int
+    conflicts: tuple[Pair, ...]  #: those in conflict, by the conflicts, as meta reviews or by the authors' file
+    above_demand: tuple[Violated, ...]
+    above_load: tuple[Violated, ...]
+    per_item: IntArray
+    per_reviewer: IntArray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as the command's ``--json`` prints them."""
+        return {
+            "kept": self.kept,
+            "conflicts": [{"reviewer": who, "item": what} for who, what in self.conflicts],
+            "above_demand": [dict(zip(("item", "reviews", "demand"), one, strict=True)) for one in self.above_demand],
+            "above_load": [dict(zip(("reviewer", "reviews", "load"), one, strict=True)) for one in self.above_load],
+        }
+
+
+# The default load.
+
+
+class UsualLoad(NamedTuple):
+    """The maximum load of reviewers for whom none is stated."""
+
+    load: int
+    least: int  #: The smallest with which as many demands are met as with any; the level may need a larger one.
+
+    @property
+    def words(self) -> str:
+        """Return it as a sentence."""
+        why = "the smallest with which the demands can be met"
+        if self.load > self.least:
+            why = f"the smallest that reaches what was asked for ({self.least} would meet the demands)"
+        return f"Maximum load: {self.load}, {why}; --load N sets another."
+
+
 # Exchanges for smaller errors.
 
 #: Part of the affinity that may be given up for smaller errors by default.

@@ -180,6 +180,18 @@ def shortfall(
     return Shortfall(False, right, left, needed, supply, pairs)
 
 
+def most_given(item: IntArray, reviewer: IntArray, need: IntArray, room: IntArray) -> int:
+    """Return the maximum number of pairs such that items get at most ``need`` and reviewers at most ``room``."""
+    from ortools.graph.python import max_flow
+
+    flow, n, m = max_flow.SimpleMaxFlow(), need.size, room.size
+    flow.add_arcs_with_capacity(np.full(n, n + m), np.arange(n), need)
+    flow.add_arcs_with_capacity(item, n + reviewer, np.ones(item.size, np.int64))
+    flow.add_arcs_with_capacity(n + np.arange(m), np.full(m, n + m + 1), room)
+    flow.solve(n + m, n + m + 1)
+    return int(flow.optimal_flow())
+
+
 def min_cut(arcs: Sequence[tuple[IntArray, IntArray, IntArray]], n_nodes: int, needed: int) -> BoolArray | None:
     """Return the source side of a minimum cut, shape (n_nodes,); None where ``needed`` units flow.
 

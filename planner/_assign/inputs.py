@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.findings import NO_FLOORS, Dropped, Floors, Reason
+from planner._assign.findings import NO_FLOORS, Dropped, Facts, Floors, Pair, Reason, Violated
 from planner._assign.problem import LISTS, Concerns, Problem, Written, rivals_of, with_rivals
 from planner.rules import ruled
 from reviewgraph._base import (
@@ -40,7 +40,7 @@ from reviewgraph.io import (
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base import FloatArray, IntArray, Label
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Role
     from reviewgraph.io import Pairs, Rules, Unknown, Valued
 
@@ -49,13 +49,8 @@ if TYPE_CHECKING:
 UNLIMITED = 1 << 40
 #: Maximum number of pairs when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
-#: Reviews per paper, and maximum reviews per reviewer, by default.
-USUAL_DEMAND, USUAL_LOAD = 3, 5
-#: Why an author may not be fixed.
-_BY_AUTHORS = (
-    "may not be by the authors' file: the reviewer wrote the paper, or shares one with an author of it; remove it from "
-    "fixed or from authors"
-)
+#: Reviews per paper by default.
+USUAL_DEMAND = 3
 
 
 # Pairs of a reviewer and an item as codes, from any input; labels are looked up once each, not once per pair.
@@ -158,8 +153,10 @@ def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "l
 # Demands, loads, conflicts, fixed pairs and a first phase, and the problem of all of them.
 
 
-def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column: Role) -> IntArray:
-    """Return one whole number per label, from one for all or a number by label."""
+def per_label(
+    value: int | Valued, scored: Scored, name: str, role: Role, column: Role, usual: int | None = None
+) -> IntArray:
+    """Return one whole number per label, from one for all or a number by label, ``usual`` where it is None."""
     labels = scored.items if role is ITEM else scored.reviewers
     if isinstance(value, Real):
         return np.full(len(labels), min(count_of(value, name), UNLIMITED), np.int64)
@@ -172,7 +169,9 @@ def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
         raise InputError(message)
-    return np.array([min(count_of(numbers[label], name), UNLIMITED) for label in labels], np.int64)
+    stated = (numbers[label] for label in labels)
+    whole = [usual if number is None else number for number in stated]
+    return np.array([min(count_of(number, name), UNLIMITED) for number in whole], np.int64)
 
 
 class Constraints(NamedTuple):
@@ -185,6 +184,7 @@ class Constraints(NamedTuple):
     per_change: float | None = None
     min_affinity: float | None = None
     floors: Floors = NO_FLOORS
+    usual_load: int = UNLIMITED  # of reviewers without a load
 
 
 def build(scored: Scored, constraints: Constraints) -> Problem:
@@ -194,7 +194,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     among the items were left behind and only link.
     """
     n_items, n_reviewers, rules = len(scored.items), len(scored.reviewers), constraints.rules
-    demand, load, least = _numbers(scored, rules)
+    demand, load, least = _numbers(scored, rules, constraints.usual_load)
     if not np.isfinite(scored.affinity).all():
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
         raise InputError(message)
@@ -211,13 +211,11 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
     wrote = written_by(rules, scored)
     own = np.empty(0, np.int64) if wrote is None else wrote.barred()
-    _check_fixed(
-        *(scored, fixed, (demand, load[:n_reviewers])),
-        conflicts=(barred, "is in conflict; remove it from fixed or from conflicts"),
-        meta=(held, "is a meta review; remove it from fixed"),
-        authors=(own, _BY_AUTHORS),
-    )
     barred = np.union1d(barred, held)
+    demand = np.pad(demand, (0, N - n_items))
+    facts = _facts(scored, fixed, old_key, (demand, load), np.union1d(barred, own))
+    if facts is not None:
+        demand, load = np.maximum(demand, facts.per_item), np.maximum(load, facts.per_reviewer)
     # Candidates, and the given pairs that are none of them, in one ascending order.
     key, affinity = _candidates(
         scored, n_items, np.union1d(np.union1d(barred, own), old_key), constraints.allow_unscored
@@ -241,7 +239,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         affinity=affinity,
         given=np.isin(key, given, assume_unique=True),
         old=is_old,
-        demand=np.pad(demand, (0, N - n_items)) + read,
+        demand=demand + read,
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
@@ -255,6 +253,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         unscored=constraints.allow_unscored,
         concerns=concerns,
         weights=() if concerns is None else concerns.first_weights(affinity),
+        facts=facts,
     )
     return problem if wrote is None else with_rivals(problem, wrote)
 
@@ -300,16 +299,25 @@ def _concerns(
     return Concerns(below, changed, constraints.per_change, constraints.min_affinity, gone)
 
 
-def _numbers(scored: Scored, rules: Rules) -> tuple[IntArray, IntArray, IntArray]:
+def without_load(scored: Scored, rules: Rules) -> BoolArray:
+    """Return the reviewers whose load is not stated, shape (M,)."""
+    if rules.load is None or isinstance(rules.load, Real):
+        return np.full(len(scored.reviewers), rules.load is None)
+    loads = by_label(rules.load, "load", REVIEWER, LOAD.role, scored.spellings)
+    return np.array([label in loads and loads[label] is None for label in scored.reviewers], np.bool_)
+
+
+def _numbers(scored: Scored, rules: Rules, usual_load: int) -> tuple[IntArray, IntArray, IntArray]:
     """Return demands, loads and minimum loads by code, and check that no minimum is above its maximum."""
     demand, load, least = (
-        per_label(default if stated is None else stated, scored, name, role, column.role)
+        per_label(default if stated is None else stated, scored, name, role, column.role, default)
         for name, stated, default, role, column in (
             ("demand", rules.demand, USUAL_DEMAND, ITEM, DEMAND),
-            ("load", rules.load, USUAL_LOAD, REVIEWER, LOAD),
+            ("load", rules.load, usual_load, REVIEWER, LOAD),
             ("min_load", rules.min_load, 0, REVIEWER, MIN_LOAD),
         )
     )
+    load = np.where(without_load(scored, rules), np.maximum(load, least), load)
     bad = np.flatnonzero(least > load)
     if bad.size:
         label = scored.reviewers[int(bad[0])]
@@ -388,26 +396,36 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
     return Written(rules, codes[:, 0], codes[:, 1], (len(scored.items), len(scored.reviewers)))
 
 
-def _check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], most: tuple[IntArray, IntArray], **why: Any) -> None:
-    """Refuse fixed pairs that are barred, by a reason in ``why`` with its keys, or above a limit on reviews."""
-    reviewer, item = fixed
-    for keys, reason in why.values():
-        clash = np.flatnonzero(np.isin(item * len(scored.reviewers) + reviewer, keys))
-        if clash.size:
-            pair = scored.reviewers[int(reviewer[clash[0]])], scored.items[int(item[clash[0]])]
-            message = f"fixed: the pair {pair!r} {reason}"
-            raise InputError(message)
-    for name, limit, codes, labels, allowed in (
-        ("item", "demand", item, scored.items, most[0]),
-        ("reviewer", "load", reviewer, scored.reviewers, most[1]),
-    ):
-        # Labels beyond those with a limit are of the first phase: no new pair may use them.
-        count, most_of = np.bincount(codes, minlength=len(labels)), np.pad(allowed, (0, len(labels) - allowed.size))
-        over = np.flatnonzero(count > most_of)
-        if over.size:
-            label, above = labels[int(over[0])], f"{count[over[0]]} pairs, above its {limit} {most_of[over[0]]}"
-            message = f"fixed: {name} {label!r} stands in {above}"
-            raise InputError(message)
+def _facts(
+    scored: Scored,
+    fixed: tuple[IntArray, IntArray],
+    old: IntArray,
+    limits: tuple[IntArray, IntArray],
+    forbidden: IntArray,
+) -> Facts | None:
+    """Return which limits the fixed pairs exceed, those of a first phase (``old``) aside; None without fixed pairs."""
+    M = len(scored.reviewers)
+    key = fixed[1] * M + fixed[0]
+    if not key.size:
+        return None
+    new = ~np.isin(key, old)
+    reviewer, item = fixed[0][new], fixed[1][new]
+    per_item, per_reviewer = np.bincount(item, minlength=len(scored.items)), np.bincount(reviewer, minlength=M)
+    clash = np.flatnonzero(np.isin(key[new], forbidden))
+    return Facts(
+        kept=key.size,
+        conflicts=tuple(Pair(scored.reviewers[reviewer[row]], scored.items[item[row]]) for row in clash.tolist()),
+        above_demand=_above(per_item, limits[0], scored.items),
+        above_load=_above(per_reviewer, limits[1], scored.reviewers),
+        per_item=per_item,
+        per_reviewer=per_reviewer,
+    )
+
+
+def _above(count: IntArray, limit: IntArray, labels: Sequence[Label]) -> tuple[Violated, ...]:
+    """Return the labels with more fixed pairs than their limit."""
+    codes = np.flatnonzero(count > limit).tolist()
+    return tuple(Violated(labels[code], int(count[code]), int(limit[code])) for code in codes)
 
 
 # Several tables of affinities, and bids, merged into one.

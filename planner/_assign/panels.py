@@ -24,6 +24,7 @@ from planner._assign.flow import (
     Via,
     cheapest_flow,
     cost_scale,
+    most_given,
     settle_potentials,
     whole,
     whole_costs,
@@ -515,6 +516,35 @@ def _flow(problem: Problem, cost: IntArray) -> BoolArray:
 # for the reviews s_i that item i lacks, and B above all affinity that an exchange can gain. Served demands are the
 # independent vectors of a polymatroid, so the total lack is minimal; of these solutions it is one that spreads the lack
 # evenly: the largest lack is as small as can be, then the next largest; and of those one of most affinity.
+
+
+def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
+    """Return the smallest load of ``reviewers``, shape (M,), with which as many demands are met as with any.
+
+    Returned is also whether that are all of them. The loads of these reviewers in the problem are unlimited. Rules on
+    who reviews together and minimum loads are not considered.
+    """
+    free, need = np.flatnonzero(~problem.given), np.maximum(problem.open_demand(), 0)
+    room = np.maximum(problem.open_loads()[0], 0)
+    # Reviews of a first phase come on top of loads.
+    old, new = (
+        np.bincount(problem.reviewer[some], minlength=problem.n_reviewers)
+        for some in (problem.old, problem.given & ~problem.old)
+    )
+
+    def met(load: int) -> int:
+        capped = np.where(reviewers, np.maximum(np.maximum(load, problem.least - old) - new, 0), room)
+        return most_given(problem.item[free], problem.reviewer[free], need, capped)
+
+    wanted, others = int(need.sum()), int(room[~reviewers].sum())
+    low, high = max(-(-(wanted - others) // max(int(reviewers.sum()), 1)), 0), problem.n_items
+    if met(low) == wanted:
+        return low, True
+    most = met(high)
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if met(middle) == most else (middle, high)
+    return high, most == wanted
 
 
 def missing_reviews(problem: Problem) -> IntArray | None:

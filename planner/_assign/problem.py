@@ -23,6 +23,7 @@ from planner._assign.findings import (
     Changes,
     Concerned,
     Dropped,
+    Facts,
     Floors,
     Pair,
     Reason,
@@ -354,6 +355,7 @@ class Problem:
     concerns: Concerns | None = None
     weights: tuple[float, ...] = ()
     floors: Floors = NO_FLOORS  # lower bounds on the affinity of each paper
+    facts: Facts | None = None  # the fixed pairs, and which limits they exceed; None without any
 
     @cached_property
     def worth(self) -> FloatArray:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from planner._assign.fair import Fair
     from planner._assign.findings import (
         Alternates,
+        Facts,
         Fairness,
         Pair,
         Randomised,
@@ -100,6 +101,31 @@ def _proof(count: int, fewest: int | None) -> str:
 
 def _named(start: str, pairs: Sequence[Pair]) -> list[str]:
     return [start + _first([f"{who} for {what}" for who, what in pairs], CHANGES_NAMED)] if pairs else []
+
+
+# Fixed pairs.
+
+
+def fact_lines(facts: Facts | None) -> list[str]:
+    """Return lines on the fixed pairs: their number, and which limits they exceed.
+
+    >>> fact_lines(None)
+    []
+    """
+    if facts is None:
+        return []
+    lines = [f"{counted(facts.kept, 'fixed review is', 'fixed reviews are')} kept and counted."]
+    if facts.conflicts:
+        clash = counted(len(facts.conflicts), "fixed review is", "fixed reviews are")
+        lines += [f"  {clash} in conflict, and kept all the same:", *_named("    ", facts.conflicts)]
+    for above, one, several in (
+        (facts.above_demand, "paper has more than its demand", "papers have more than their demand"),
+        (facts.above_load, "reviewer has more than their load", "reviewers have more than their load"),
+    ):
+        if above:
+            who = _first([f"{label} has {reviews} of {limit}" for label, reviews, limit in above], CHANGES_NAMED)
+            lines.append(f"  {counted(len(above), one, several)}, and no further ones: {who}")
+    return lines
 
 
 # The result of fairness, and why a floor cannot be reached.
@@ -347,7 +373,8 @@ def affinity_bins(assignment: Assignment) -> tuple[list[str], IntArray]:
 def page(assignment: Assignment) -> str:
     """Return the loads, demands, affinities and the level of an assignment as text."""
     if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
-        return f"No assignment ({assignment.status}). {assignment.explanation}"
+        why = f"No assignment ({assignment.status}). {assignment.explanation}"
+        return "\n".join([why, *fact_lines(assignment.facts)])
     charts = []
     for name, numbers in (("paper", assignment.reviews.reviews_per_item), ("reviewer", assignment.loads)):
         value, count = np.unique(numbers, return_counts=True)
@@ -356,6 +383,7 @@ def page(assignment: Assignment) -> str:
     charts += _chart("Affinity of the reviews", names, count) if len(names) > 1 else []
     lines = [
         f"{headline(assignment)}: {sizes(assignment)}",
+        *assignment.reviews.origin.caveats(assignment.reviews.n_items),
         *shortage_lines(assignment),
         *opening(assignment),
         *(["", *charts] if charts else []),
@@ -390,10 +418,14 @@ def opening(assignment: Assignment) -> list[str]:
     """Return lines on the loads, the level, and the affinity that it cost."""
     per_paper, loads = assignment.reviews.reviews_per_item, assignment.loads
     return [
-        f"Reviews per paper: {_spread(per_paper)}; per reviewer: {_spread(loads)}.",
+        f"Reviews per paper: {_spread(per_paper)}; per reviewer: {_spread(loads)}.{_usual_load(assignment)}",
         f"Level: {_level(assignment)}.",
         *figures(assignment)[:2],
     ]
+
+
+def _usual_load(assignment: Assignment) -> str:
+    return "" if assignment.usual_load is None else f" {assignment.usual_load.words}"
 
 
 def _spread(numbers: IntArray) -> str:
@@ -404,6 +436,7 @@ def _spread(numbers: IntArray) -> str:
 def sentences(assignment: Assignment) -> list[str]:
     """Return the lines below the bars."""
     return [
+        *fact_lines(assignment.facts),
         *rule_lines(assignment),
         *authors_lines(assignment),
         *fair_lines(assignment.fairness),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from planner._plans.outcome import PlanStatus, recruits_load
 from planner.rules import NOTHING_SHORT, Shortage
-from reviewgraph._base import Pictured, checked, counted, record_of
+from reviewgraph._base import Pictured, checked, counted
 from reviewgraph.graph import level_named
 
 if TYPE_CHECKING:
@@ -170,6 +170,15 @@ class Plan(Pictured):
             deal = self.purchase
             return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
+
+    def under(self, rules: Constraints) -> Plan:
+        """Return the plan with the costs or affinities of other constraints, not proved to be the best by them."""
+        reviews = tuple(
+            replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
+            for review, (j, i) in zip(self.reviews, self.pairs.tolist(), strict=True)
+        )
+        status = PlanStatus.FEASIBLE if self.status == PlanStatus.OPTIMAL else self.status
+        return replace(self, constraints=rules, reviews=reviews, status=status)
 
     @property
     def attained(self) -> bool:
@@ -441,7 +450,7 @@ class Plan(Pictured):
             "merges": self.merges,
             "keeping": None if self.keeping is None else self.keeping.to_dict(),
             "rounds": None if self.rounds is None else self.rounds.to_dict(),
-            **record_of(self.constraints.reviews.origin.files),
+            **self.constraints.reviews.origin.to_dict(),
         }
 
     def _reach_to_dict(self) -> dict[str, Any]:

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 
 def page(plan: Plan) -> str:
-    caveats = plan.constraints.reviews.origin.caveats
+    reviews = plan.constraints.reviews
+    caveats = reviews.origin.caveats(reviews.n_items)
     lines = [*caveats, ""] if caveats else []
+    lines += [] if plan.purchase is None else [reviews.direction, ""]
     lines += _table(plan) if plan.reviews else []
     lines += [" ".join(verdict(plan)), *rule_lines(plan)]
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in plan.explanation]
@@ -80,7 +82,9 @@ def load_words(plan: Plan) -> list[str]:
     least, largest = plan.largest_load_lower_bound, plan.largest_load
     if not plan.reviews:
         return []
-    proof, alike = "", f"{counted(plan.count, 'review')}{' at this cost' if plan.constraints.cost else ''}"
+    # With affinities loads come before them.
+    costs = plan.constraints.cost and plan.constraints.cost.best is None
+    proof, alike = "", f"{counted(plan.count, 'review')}{' at this cost' if costs else ''}"
     if least == largest:
         proof = f", the least possible for a plan of {alike}"
     elif least is not None:
@@ -400,6 +404,8 @@ def why_not(task: Task, target: Target) -> list[str]:
     """Explain why a target cannot be reached: unreadable papers, unreachable groups, insufficient loads."""
     rules, table = task.constraints, task.constraints.reviews
     if not (task.spare > 0).any():
+        if not table.n_reviewers:
+            return ["there are no reviewers; add the files with their reviews, or name emergency reviewers"]
         return ["no reviewer has spare load; raise loads, or name emergency reviewers"]
     # Each reason alone suffices: unread papers, papers outside, and insufficient loads.
     readers = np.zeros(task.n_items, np.int64)

@@ -16,6 +16,7 @@ from planner.commands.options import (
     WANTED,
     joined,
     read_destination,
+    read_fixed,
     read_rules,
     read_wanted,
     rule_options,
@@ -44,10 +45,12 @@ from reviewgraph.cli import (
 from reviewgraph.graph import ALL_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from planner._assign.assignment import Assignment
+    from reviewgraph.formats import Columns
     from reviewgraph.report import Codes, Document
+    from reviewgraph.table import Reviews
 
 #: Authors who review.
 authors_options = with_options(
@@ -191,7 +194,12 @@ def read_cap(session: Session) -> Any:
 @wanted_options
 @option("Preferences", "--allow-unscored", is_flag=True, help="Allow pairs without affinity, as affinity 0.")
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
-@option("Rules", "--fixed FILE", help="Pairs that the assignment must contain (item,reviewer).")
+@option(
+    "Rules",
+    "--fixed FILE",
+    help="Pairs that the assignment must contain (item,reviewer), such as existing reviews; they are kept and counted, "
+    "whatever demand, load or conflict they exceed.",
+)
 @rule_options
 @option(
     "Preferences",
@@ -201,7 +209,13 @@ def read_cap(session: Session) -> Any:
 )
 @authors_options
 @option("Rules", "--demand N", everyday=True, minimum=0, default=3, help="Reviews per paper.")
-@option("Rules", "--load N", everyday=True, minimum=0, default=5, help="Maximum reviews per reviewer.")
+@option(
+    "Rules",
+    "--load N",
+    everyday=True,
+    minimum=0,
+    help="Maximum reviews per reviewer.  [default: the smallest with which the demands can be met]",
+)
 @option("Rules", "--min-load N", minimum=0, default=0, help="Minimum reviews per reviewer.")
 @option(
     "Input",
@@ -270,10 +284,10 @@ def assign(session: Session, /, **_: Any) -> None:
         destination.expect_named_so()
         assignment = _design(session)
     else:
-        problem = _problem(session)
+        problem, origin = _problem(session)
         session.expect_columns_used()
         destination = destination.settled(session, [*problem["reviewers"]], [*problem["items"]])
-        assignment = _assign(problem)
+        assignment = _assign(problem, origin._replace(files=tuple(session.files)))
 
     # An assignment without reviews is written only if there is nothing to assign.
     output = params["output"]
@@ -311,13 +325,13 @@ def assign(session: Session, /, **_: Any) -> None:
     )
 
 
-def _assign(problem: dict[str, Any]) -> Assignment:
+def _assign(problem: dict[str, Any], origin: Any) -> Assignment:
     from planner.assigning import assign as solve
 
     with telling() as tell:
         assignment = solve(**problem, progress=tell)
     titles = {label: entry.title for label, entry in problem["items"].items() if entry.title}
-    return replace(assignment, reviews=replace(assignment.reviews, titles=titles))
+    return replace(assignment, reviews=replace(assignment.reviews, titles=titles, origin=origin))
 
 
 #: Parameters that are arguments of :func:`planner.assign` as they are.
@@ -327,29 +341,32 @@ AS_GIVEN = (
 )
 
 
-def _problem(session: Session) -> dict[str, Any]:
-    """Read the files; returns the arguments of assigning."""
+def _problem(session: Session) -> tuple[dict[str, Any], Any]:
+    """Read the files; returns the arguments of assigning, and which papers and reviews are not counted."""
     from planner._assign.problem import LISTS
     from reviewgraph.graph import learned_from
 
     params, cap = session.params, read_cap(session)
-    items = session.read("items", params["items_file"])
+    listing = session.read("listing", params["items_file"])
+    items = listing.items
     reviewers, attributes = session.read("roster", params["reviewers_file"])
+    fixed, others = read_fixed(session, reviewers, items)
+    people = dict.fromkeys([*reviewers, *others])
     conflicts = session.read("conflicts")
-    wanted, barred = read_wanted(session, reviewers, items)
-    authors = read_who_wrote(session, reviewers)
-    fixed = session.read("fixed")
-    rules = read_rules(session, {params["reviewers_file"]: attributes}, reviewers, LISTS)
+    wanted, barred = read_wanted(session, people, items)
+    authors = read_who_wrote(session, people)
+    rules = read_rules(session, {params["reviewers_file"]: attributes}, people, LISTS)
     phase_one, like = session.read("phase_one"), session.read("like")
     say_meta_reviews(phase_one, fixed, wanted["previous"])
-    return {
+    arguments = {
         **{name: params[name] for name in AS_GIVEN},
         # What the files leave open, the options decide.
         "demand": _filled({label: entry.demand for label, entry in items.items()}, params["demand"]),
-        "load": _filled({label: entry.load for label, entry in reviewers.items()}, params["load"]),
-        "min_load": _filled({label: entry.min_load for label, entry in reviewers.items()}, params["min_load"]),
+        "load": others | _filled({label: entry.load for label, entry in reviewers.items()}, params["load"]),
+        "min_load": dict.fromkeys(others, 0)
+        | _filled({label: entry.min_load for label, entry in reviewers.items()}, params["min_load"]),
         "items": items,
-        "reviewers": reviewers,
+        "reviewers": [*people],
         "conflicts": joined(conflicts, barred) or (),
         "fixed": () if fixed is None else fixed,
         **rules,
@@ -362,9 +379,23 @@ def _problem(session: Session) -> dict[str, Any]:
         "max_probability": cap,
         "merge": session.spellings,
     }
+    tables = [table for table in (phase_one, fixed) if table is not None]
+    origin = listing.origin({pair for table in tables for pair in _pairs_of(table)})
+    if origin.lacking and not tables:
+        count = counted(sum(origin.lacking.reviews.values()), "review")
+        say(f"{params['items_file']}: counts {count} already, which are ignored; --fixed FILE keeps those of FILE")
+        origin = origin._replace(lacking=None)
+    return arguments, origin
 
 
-def _filled(numbers: Mapping[str, int | None], default: int) -> dict[str, int]:
+def _pairs_of(table: Columns | Reviews) -> Iterator[tuple[Any, Any]]:
+    """Yield reviewer and paper of each review, meta reviews included."""
+    for reviewer, item in zip(table.reviewer.tolist(), table.item.tolist(), strict=True):
+        yield table.reviewers[reviewer], table.items[item]
+    yield from table.origin.meta
+
+
+def _filled(numbers: Mapping[str, int | None], default: int | None) -> dict[str, int | None]:
     return {label: default if number is None else number for label, number in numbers.items()}
 
 
@@ -388,7 +419,10 @@ def _design(session: Session) -> Assignment:
         raise Refusal(message)
     items = session.read("items", params["items_file"])
     reviewers = session.read("reviewers", params["reviewers_file"])
-    loads = _filled({label: entry.load for label, entry in reviewers.items()}, params["load"])
+    loads = {label: params["load"] if entry.load is None else entry.load for label, entry in reviewers.items()}
+    if unstated := [label for label, load in loads.items() if load is None]:
+        message = f"--design: expected a load for every reviewer with it, found none for {unstated[0]}; add --load N"
+        raise Refusal(message)
     return design_assignment(tuple(items), loads, params["design"], params["seed"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,9 +137,23 @@ def say_meta_reviews(*tables: Any) -> None:
 
 # Reviewers of a plan.
 
-#: Reviewers of a plan: affinities, institutions, seniority, and who is willing.
+
+def bids_option(*, everyday: bool) -> Decorator:
+    """Return the option of bids."""
+    return option(
+        "Preferences",
+        "--bids FILE[=WEIGHT]",
+        everyday=everyday,
+        multiple=True,
+        help="Bids (item,reviewer,bid) of OpenReview, EasyChair or CMT, or preferences of HotCRP; scaled to -1 ... 1 "
+        "times the weight, they are added to the affinity; a bid that is a conflict forbids the pair.",
+    )
+
+
+#: Reviewers of a plan: affinities, bids, institutions, seniority, and who is willing.
 people_options = with_options(
     option("Preferences", "--affinity FILE", help="Affinities of pairs (item,reviewer,affinity)."),
+    bids_option(everyday=False),
     option(
         "Rules",
         "--min-affinity X",
@@ -180,14 +195,7 @@ wanted_options = with_options(
         multiple=True,
         help="Affinities of pairs (item,reviewer,affinity); several files are added, each times its weight.",
     ),
-    option(
-        "Preferences",
-        "--bids FILE[=WEIGHT]",
-        everyday=True,
-        multiple=True,
-        help="Bids (item,reviewer,bid) of OpenReview, EasyChair or CMT, or preferences of HotCRP; scaled to -1 ... 1 "
-        "times the weight, they are added to the affinity.",
-    ),
+    bids_option(everyday=True),
     option(
         "Preferences",
         "--avoid-below X",
@@ -224,21 +232,76 @@ def read_wanted(
         message = "--per-change: expected --previous FILE with it, the assignment to change"
         raise Refusal(message)
     everything = params["allow_unscored"] or not params["affinity"]
-    tables, wishes, barred = [], [], None
-    for path, weight in map(weighed, params["affinity"]):
-        table = session.read("affinity", path)
-        tables.append((_of_those_here(table, reviewers, items, path), weight))
-    for path, weight in map(weighed, params["bids"]):
-        bids = session.read("bids", path)
-        wishes.append((_of_those_here(bids.table, reviewers, items, path), weight))
-        barred = joined(barred, bids.conflicts)
+    affinity, barred = read_preferences(session, params["affinity"], reviewers, items, everything=everything)
     arguments = {
-        "affinity": _merged(tables, wishes, everything),
+        "affinity": affinity,
         "allow_unscored": everything,
         "previous": session.read("previous"),
         **{name: params[name] for name in ("min_affinity", "per_change")},
     }
     return arguments, barred
+
+
+def read_fixed(
+    session: Session, reviewers: Collection[str], items: Collection[str]
+) -> tuple[Columns | None, dict[str, int]]:
+    """Read the pairs of ``--fixed``; returned are also the loads of reviewers who are not listed: those of these pairs.
+
+    In the download of a conference system pairs are existing reviews: those of other papers, such as withdrawn ones,
+    are left out, and those of other reviewers count. In any other file unknown labels are refused later.
+    """
+    from planner._assign.problem import LISTS
+    from reviewgraph._base import natural_key
+    from reviewgraph.io import match_labels
+
+    fixed, path = session.read("fixed"), session.params["fixed"]
+    if fixed is None or not session.is_export(path):
+        return fixed, {}
+    here = match_labels(fixed.items, items, path, "paper", where=LISTS)[fixed.item] >= 0
+    fixed = replace(fixed, reviewer=fixed.reviewer[here], item=fixed.item[here])
+    known = match_labels(fixed.reviewers, reviewers, path, "reviewer", unknown="new", where=LISTS)
+    loads = Counter(fixed.reviewers[code] for code in fixed.reviewer.tolist() if known[code] < 0)
+    others = sorted(loads, key=natural_key)
+    if others:
+        who = counted(len(others), "reviewer is", "reviewers are")
+        say(f"{path}: {who} not in {session.params['reviewers_file']} ({listed(others)}): their reviews count")
+    return fixed, {label: loads[label] for label in others}
+
+
+def read_preferences(
+    session: Session,
+    affinities: Sequence[str],
+    reviewers: Collection[Any],
+    items: Collection[Any],
+    *,
+    everything: bool,
+    where: str = "",
+) -> tuple[Any, Columns | None]:
+    """Read files of affinities and those of ``--bids``, and add them up; returned are also the bids of a conflict.
+
+    Rows with unknown labels are counted on stderr, as not in ``where``. Unless ``everything``, bids of 0 or less do not
+    make a pair possible.
+    """
+    tables, wishes, barred = [], [], None
+    for path, weight in map(weighed, affinities):
+        tables.append((_of_those_here(read_affinity(session, path), reviewers, items, path, where), weight))
+    for path, weight in map(weighed, session.params["bids"]):
+        bids = session.read("bids", path)
+        wishes.append((_of_those_here(bids.table, reviewers, items, path, where), weight))
+        barred = joined(barred, bids.conflicts)
+    return _merged(tables, wishes, everything), barred
+
+
+def read_affinity(session: Session, path: str) -> Columns:
+    """Read affinities; a file of bids is refused with the option for it."""
+    try:
+        table: Columns = session.read("affinity", path)
+    except InputError as error:
+        if not session.could_read("bids", path):
+            raise
+        message = f"{path}: expected affinities, found bids; give the file with --bids instead of --affinity"
+        raise Refusal(message) from error
+    return table
 
 
 def weighed(given: str) -> tuple[str, float]:
@@ -286,12 +349,14 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
     return merge_affinities(tables, bids, all_pairs=everything) if tables or bids else {}
 
 
-def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection[str], path: str) -> Columns:
+def _of_those_here(
+    table: Columns, reviewers: Collection[Any], items: Collection[Any], path: str, where: str = ""
+) -> Columns:
     """Drop rows with a reviewer or a paper that is not listed."""
     from planner._assign.problem import LISTS
     from reviewgraph.io import match_pairs
 
-    reviewer, item = match_pairs(table, reviewers, items, path, where=LISTS)
+    reviewer, item = match_pairs(table, reviewers, items, path, where=where or LISTS)
     here = (reviewer >= 0) & (item >= 0)
     score = None if table.score is None else table.score[here]
     return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)

@@ -13,8 +13,10 @@ import click
 from planner._plans.objectives import OBJECTIVES, OnlyLevel, objective_named
 from planner.commands.options import (
     DESTINATION,
+    joined,
     people_options,
     read_destination,
+    read_preferences,
     read_rules,
     rule_options,
     say_meta_reviews,
@@ -344,15 +346,22 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])
     if new := sum(label not in known for label in files.get("willing", ())):
         say(f"{params['willing']}: {counted(new, 'reviewer is', 'reviewers are')} in no review; emergency reviewers")
-    files |= session.read_given("institutions", "senior", "affinity")
+    files |= session.read_given("institutions", "senior")
     people = params["reviewers"]
     listed = {people: session.read("roster", people).attributes} if people else {}
     known |= dict.fromkeys(files.get("willing", ()))
+    barred = None
+    if params["affinity"] or params["bids"]:
+        affinities = [params["affinity"]] if params["affinity"] else []
+        files["affinity"], barred = read_preferences(
+            session, affinities, known, reviews.items, everything=True, where=REVIEWS
+        )
     if reviews.origin.outsiders and "willing" not in files:
         who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
         say(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
     files |= read_rules(session, listed, known, REVIEWS)
-    return files | session.read_given("conflicts", "fixed", "cost")
+    files |= session.read_given("conflicts", "fixed", "cost")
+    return files if barred is None else {**files, "conflicts": joined(files.get("conflicts"), barred)}
 
 
 def _process(session: Session, aims: Aims) -> dict[str, Any]:

@@ -259,7 +259,12 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[s
 
 def _next(session: Session, report: Report, missed: str | None, *, use_scores: bool, asked: bool) -> Next:
     """Return a plan if the level or reviews are missing, else a calibration."""
+    from reviewgraph.graph.check import unreviewed
+
     table = session.table(report.reviews)
+    if unreviewed(report.reviews)[1].any():
+        # A plan would ask for reviews that exist.
+        return Next.of("check", table, why="with files that hold all reviews")
     least = session.params["demand"] if report.violations and report.violations.short else None
     if missed or least or not report.recovery_resilient:
         level = level_named(missed or Double.name)

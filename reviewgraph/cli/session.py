@@ -160,6 +160,10 @@ class Session:
         """The conference system of the files, the first that was detected."""
         return next((file.system for file in self.files if file.system), None)
 
+    def is_export(self, path: str) -> bool:
+        """Whether a file that was read is the export of a conference system."""
+        return any(file.system and file.file.partition("#")[0] == path.partition("#")[0] for file in self.files)
+
     def read(self, name: str, path: str | None = None) -> Any:
         """Return the content of the file of an option, or of another one; None without a file. Notes go to stderr."""
         if path is None and not (path := self.params[name]):
@@ -169,6 +173,14 @@ class Session:
     def read_by(self, read: Callable[..., R], path: str) -> R:
         """Read a file with the columns of ``--columns`` and ``--score`` and the rule of ``--merge``."""
         return read(path, columns=self.table_columns, note=say, read=self.keep, merge=self.spellings)
+
+    def could_read(self, name: str, path: str) -> bool:
+        """Return whether a file can be read as that of another option; nothing is noted or kept."""
+        try:
+            _readers()[name](path, columns=self.table_columns, merge=self.spellings)
+        except InputError:
+            return False
+        return True
 
     def read_given(self, *names: str) -> dict[str, Any]:
         """Return the contents of the files of these options, those that were given, by name."""
@@ -389,6 +401,7 @@ def _readers() -> dict[str, Callable[..., Any]]:
         "institutions": side.read_institutions,
         "item_attributes": side.read_item_attributes,
         "items": side.read_items,
+        "listing": side.read_listing,
         "like": read_reviews,
         "max_probability": side.read_probabilities,
         "missing": side.read_missing,

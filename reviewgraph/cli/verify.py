@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from reviewgraph.verify.rounds import Past, Process, past_of
 from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, Wanted, panel_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
 
     from reviewgraph.formats.columns import Columns
     from reviewgraph.verify.answers import Answer, Findings
@@ -266,6 +267,9 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
         if reviewer in spare:
             spare[reviewer] = max(spare[reviewer] - 1, 0)
     barred = _pairs_of(session, "conflicts")
+    barred += [
+        pair for path, _ in map(_weighed, params["bids"]) for pair in pairs_in(session.read("bids", path).conflicts)
+    ]
     barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
     # Nobody is asked for a review of a paper that they meta-review.
     barred += [(str(who), str(what)) for who, what in reviews.origin.meta]
@@ -314,10 +318,9 @@ def _prices(session: Session, reviewers: tuple[str, ...], items: tuple[str, ...]
     """Read costs or affinities of existing pairs; the highest affinity is at least 0."""
     if session.params["cost"]:
         return {"value": numbers_in(session.read("cost"))}
-    if not session.params["affinity"]:
+    if not (session.params["affinity"] or session.params["bids"]):
         return {}
-    affinity, people, papers = numbers_in(session.read("affinity")), set(reviewers), set(items)
-    value = {(who, what): number for (who, what), number in affinity.items() if who in people and what in papers}
+    value, _, _ = _affinities(session, items, reviewers)
     least = session.params["min_affinity"]
     allowed = None if least is None else frozenset(pair for pair, number in value.items() if number >= least)
     return {"value": value, "default": 0.0, "best": max(0.0, *value.values(), 0.0), "allowed": allowed}
@@ -327,10 +330,10 @@ def _assign(session: Session, answer: Answer) -> Findings:
     params = session.params
     papers, people = session.read("items", params["items_file"]), session.read("reviewers", params["reviewers_file"])
     demand = {str(label): _or(one.demand, params["demand"]) for label, one in papers.items()}
-    loads = {
-        str(label): (_or(one.min_load, params["min_load"]), _or(one.load, params["load"]))
-        for label, one in people.items()
-    }
+    usual, loads = _usual_load(answer, params["load"], len(papers)), dict[str, tuple[int, int]]()
+    for label, one in people.items():
+        least = _or(one.min_load, params["min_load"])
+        loads[str(label)] = least, max(usual, least) if one.load is None else one.load
     affinity, conflicts, any_pair = _affinities(session, demand, loads)
     conflicts += _pairs_of(session, "conflicts")
     phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
@@ -338,15 +341,20 @@ def _assign(session: Session, answer: Answer) -> Findings:
     # Whoever writes the meta review of a paper is not assigned to review it.
     tables = [table for table in (phase_one, kept, previous) if table is not None]
     conflicts += [(str(who), str(what)) for table in tables for who, what in table.origin.meta]
-    fixed = dict.fromkeys(() if kept is None else pairs_in(kept))
+    # Fixed pairs that were reviewed in the first phase exist already.
+    fixed = [pair for pair in dict.fromkeys(() if kept is None else pairs_in(kept)) if pair not in first]
+    if fixed and session.is_export(params["fixed"]):
+        fixed = [(who, what) for who, what in fixed if what in demand]
+        loads = {who: (0, 0) for who, _ in fixed} | loads
+    # Demands and loads are at least those of the fixed pairs.
+    there, given = Counter(what for _, what in fixed), Counter(who for who, _ in fixed)
     market = Market(
-        demand,
-        loads,
+        {item: max(need, there[item]) for item, need in demand.items()},
+        {who: (least, max(most, given[who])) for who, (least, most) in loads.items()},
         affinity,
         any_pair,
         frozenset(conflicts),
-        # Fixed pairs that were reviewed in the first phase exist already.
-        tuple(pair for pair in fixed if pair not in first),
+        tuple(fixed),
         first,
         params["target"],
         params["survive"],
@@ -361,6 +369,15 @@ def _assign(session: Session, answer: Answer) -> Findings:
     return verify_assignment(answer, market)
 
 
+def _usual_load(answer: Answer, stated: int | None, papers: int) -> int:
+    """Return the load of reviewers without one: that of the option, else that of the answer; unlimited if neither."""
+    if stated is not None:
+        return stated
+    claimed = answer.content.get("usual_load")
+    load = claimed.get("load") if isinstance(claimed, dict) else None
+    return load if isinstance(load, int) else papers
+
+
 def _or(number: int | None, default: int) -> int:
     return default if number is None else number
 
@@ -371,15 +388,17 @@ def _pairs_of(session: Session, option: str) -> list[Pair]:
 
 
 def _affinities(
-    session: Session, demand: Mapping[str, int], loads: Mapping[str, Any]
+    session: Session, demand: Collection[str], loads: Collection[str]
 ) -> tuple[dict[Pair, float], list[Pair], bool]:
     """Return the sum of affinities and bids, pairs whose bid is a conflict, and whether all pairs are allowed."""
     params = session.params
-    any_pair = params["allow_unscored"] or not params["affinity"]
+    # A plan may have any pair.
+    any_pair = params.get("allow_unscored", True) or not params["affinity"]
+    affinities = [params["affinity"]] if isinstance(params["affinity"], str) else params["affinity"] or ()
     total: dict[Pair, float] = {}
     wanted: dict[Pair, float] = {}
     barred: list[Pair] = []
-    for path, weight in map(_weighed, params["affinity"]):
+    for path, weight in map(_weighed, affinities):
         for pair, value in numbers_in(session.read("affinity", path)).items():
             total[pair] = total.get(pair, 0.0) + weight * value
     for path, weight in map(_weighed, params["bids"]):
@@ -460,7 +479,7 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
 
 
 GONE = {"gone", "gone_after"}
-PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "affinity"} | GONE
+PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "affinity", "bids"} | GONE
 PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
 RULES = {"reviewers", "attributes", "at_most", "at_least"}
 

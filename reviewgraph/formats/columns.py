@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import counted
+from reviewgraph._base.provenance import record_of
+from reviewgraph._base.text import LISTED, counted, listed, noun
 from reviewgraph.formats.files import cut, quote, quote_all
 
 if TYPE_CHECKING:
@@ -49,6 +51,28 @@ class Unlisted(NamedTuple):
         )
 
 
+class Tally(NamedTuple):
+    """The number of reviews that each paper has, as a list of papers counts them."""
+
+    reviews: Mapping[Label, int]
+    advice: str  #: Which downloads together hold all reviews.
+    file: str = ""  #: The list; nothing until it is read.
+
+    def without(self, pairs: Collection[tuple[Label, Label]], papers: Collection[Label]) -> Tally:
+        """Return the reviews of these papers, in their order, that are not among pairs of a reviewer and a paper."""
+        there = Counter(item for _, item in pairs)
+        lacking = {item: self.reviews[item] - there[item] for item in papers if item in self.reviews}
+        return self._replace(reviews={item: count for item, count in lacking.items() if count > 0})
+
+    @property
+    def words(self) -> str:
+        """Return what chairs have to know first."""
+        total = sum(self.reviews.values())
+        that = "a review" if total == 1 else f"{total:,} reviews"
+        papers = f"{noun(len(self.reviews), 'paper')} {listed(self.reviews, LISTED)}"
+        return f"These files lack {that} that {self.file} counts (of {papers}): {self.advice}"
+
+
 class Origin(NamedTuple):
     """Information of the files of the reviews beyond their rows."""
 
@@ -63,11 +87,62 @@ class Origin(NamedTuple):
     files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
     #: Labels of a side table that need not be among the reviews: those of earlier files, and all that a system wrote.
     known: Collection[Label] = ()
+    hidden: tuple[Label, ...] = ()  #: Papers whose reviewers are hidden from the person who downloaded the files.
+    withdrawn: tuple[Label, ...] = ()  #: Papers that are withdrawn, rejected without review or not submitted.
+    lacking: Tally | None = None  #: Reviews that a list of papers counts and the files lack; None without any.
+    named: bool = True  #: Whether sentences may name hidden papers.
+
+    def scope(self, n_items: int) -> str:
+        """Return which papers do not count beside ``n_items`` that do; nothing if all count.
+
+        >>> Origin(hidden=("77",), withdrawn=("3", "4")).scope(110)
+        '110 of 111 papers (77 is hidden from you); 2 papers withdrawn or not submitted are not counted'
+        """
+        parts = []
+        if self.hidden:
+            which = listed(self.hidden, LISTED) if self.named else f"{len(self.hidden):,}"
+            are = noun(len(self.hidden), "is", "are")
+            parts.append(
+                f"{n_items:,} of {counted(n_items + len(self.hidden), 'paper')} ({which} {are} hidden from you)"
+            )
+        if self.withdrawn:
+            out = counted(len(self.withdrawn), "paper")
+            parts.append(f"{out} withdrawn or not submitted {noun(len(self.withdrawn), 'is', 'are')} not counted")
+        return "; ".join(parts)
+
+    def caveats(self, n_items: int) -> list[str]:
+        """Return sentences on papers and reviews that are not among the ``n_items`` papers and their reviews."""
+        parts = [self.scope(n_items), self.lacking and self.lacking.words, self.unlisted and self.unlisted.words]
+        return [f"{words}." for words in parts if words]
+
+    def coded(self, code: Mapping[Label, str]) -> Origin:
+        """Return the same with codes for papers, hidden ones only counted, and without the names of files."""
+        lacking = self.lacking
+        if lacking is not None:
+            reviews = sorted((code[item], count) for item, count in lacking.reviews.items())
+            lacking = lacking._replace(reviews=dict(reviews))
+        unlisted = None if self.unlisted is None else self.unlisted._replace(file="The file")
+        return self._replace(lacking=lacking, unlisted=unlisted, files=(), named=False)
 
     @property
-    def caveats(self) -> list[str]:
-        """A sentence on the papers that the file cannot hold and where they are listed, if there are any."""
-        return [f"{self.unlisted.words}."] if self.unlisted else []
+    def is_partial(self) -> bool:
+        """Whether papers or reviews are known to be missing."""
+        return bool(self.unlisted or self.lacking or self.hidden)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the files, and the papers and reviews that are not counted; nothing without files."""
+        if not self.files:
+            return {}
+        lacking = self.lacking.reviews if self.lacking else {}
+        return {
+            **self.papers_to_dict(),
+            "lacking": [{"item": item, "reviews": count} for item, count in lacking.items()],
+            **record_of(self.files),
+        }
+
+    def papers_to_dict(self) -> dict[str, Any]:
+        """Return the papers that are not counted."""
+        return {"hidden": list(self.hidden), "withdrawn": list(self.withdrawn)}
 
     @property
     def of_this_file(self) -> str:

@@ -48,6 +48,7 @@ from reviewgraph.formats.values import A_BID, BLANK, missing_labels, parse_bid, 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.labels import Label
+    from reviewgraph._base.provenance import FileRead
     from reviewgraph.formats.columns import Unlisted
     from reviewgraph.formats.tables import Column, Path, Rows
 
@@ -565,6 +566,14 @@ class Listing(NamedTuple):
     items: dict[str, Item]
     aside: Aside = Aside()
     unlisted: Unlisted | None = None
+
+    def origin(self, pairs: Collection[tuple[Label, Label]]) -> Origin:
+        """Return which papers do not count, and which reviews that the list counts are not among some pairs."""
+        hidden, withdrawn = (tuple(sorted({*some}, key=natural_key)) for some in (self.aside.unseen, self.aside.out))
+        tally = self.aside.tally
+        lacking = tally and tally.without(pairs, sorted(self.items, key=natural_key))
+        lacking = lacking if lacking and lacking.reviews else None
+        return Origin(hidden=hidden, withdrawn=withdrawn, lacking=lacking)
 
 
 def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:

@@ -291,7 +291,12 @@ class Respelled(Wrapped):
     def respelled_aside(self, said: Aside) -> Aside:
         """Return papers and people beside the reviews in their first spellings."""
         people, papers = ([pair[place] for pair in said.meta] for place in range(2))
+        tally = said.tally
+        if tally:
+            counts = zip(self._quietly(map(str, tally.reviews), PAPER), tally.reviews.values(), strict=True)
+            tally = tally._replace(reviews=dict(counts))
         return said._replace(
+            tally=tally,
             listed=dict(zip(self._quietly(said.listed, PAPER), said.listed.values(), strict=True)),
             out=self._quietly(said.out, PAPER),
             unseen=self._quietly(said.unseen, PAPER),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph.formats.columns import Tally
 
 Path = str | os.PathLike[str]
 
@@ -100,6 +101,7 @@ class Source(NamedTuple):
     #: Which papers cannot be in it, and which download holds them; nothing where it lists all papers, or nobody
     #: knows.
     unlisted: Unlisted | None = None
+    proposes: bool = False  #: Whether its reviews exist only once it is uploaded.
 
 
 class Aside(NamedTuple):
@@ -111,6 +113,7 @@ class Aside(NamedTuple):
     meta: Collection[tuple[str, str]] = ()  #: Pairs of a reviewer and a paper that are meta reviews.
     members: Collection[str] = ()  #: People known to be of the committee.
     tells: bool = False  #: Whether the others are known not to be.
+    tally: Tally | None = None  #: The number of reviews of each paper that it lists; None if it counts none.
 
 
 class Table(Protocol):

@@ -13,10 +13,9 @@ import numpy as np
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import first_labels
-from reviewgraph._base.provenance import record_of
 from reviewgraph._base.results import Pictured
 from reviewgraph._base.text import LISTED, counted, listed, noun, ranging
-from reviewgraph.formats.columns import ITEM, REVIEWER
+from reviewgraph.formats.columns import ITEM, REVIEWER, UNKNOWN
 from reviewgraph.formats.side import DEMAND, LOAD
 from reviewgraph.graph.components import doubly_connected_components, structure_of
 from reviewgraph.graph.fragility import losses, losses_of
@@ -31,7 +30,7 @@ from reviewgraph.table.reviews import as_reviews
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.components import Components, Structure
     from reviewgraph.graph.fragility import Losses
@@ -53,24 +52,40 @@ def today(structure: Structure, as_of_now: Structure | None, violations: Violati
     ``structure`` is that of all reviews, ``as_of_now`` that of the reviews with scores where some have none.
     """
     reviews, later, sentences = structure.reviews, "", list[str]()
-    unread = int((reviews.reviews_per_item == 0).sum())
+    none, elsewhere = unreviewed(reviews)
+    unread = int(none.sum())
     if as_of_now is not None:
         there, later = as_of_now.reviews, ", even when all are in"
         empty = int((there.reviews_per_item == 0).sum())
         of = f"{there.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(there.n_reviews, 'is', 'are')} in"
-        none = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
+        bare = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
         nobody = f", {unread:,} of them no reviewer" if empty > unread > 0 else ""
-        sentences.append(f"{of}; {none}{nobody}")
+        sentences.append(f"{of}; {bare}{nobody}")
         unread = unread if unread == empty else 0
-    if unread:
-        of = f"{unread:,} of {counted(reviews.n_items, 'paper')} {noun(unread, 'has', 'have')}"
-        sentences.append(f"{of} no {reviewer_or_review(reviews)}")
+    for missing, lack in ((int(elsewhere.sum()), IN_NO_FILE), (unread, f"no {reviewer_or_review(reviews)}")):
+        if missing:
+            of = f"{missing:,} of {counted(reviews.n_items, 'paper')} {noun(missing, 'has', 'have')}"
+            sentences.append(f"{of} {lack}")
     return [*sentences, *([] if violations is None else violations.sentences(later))]
+
+
+#: What papers have whose reviews a list of papers counts, none of which is in the files.
+IN_NO_FILE = "reviews, but none in these files"
+
+
+def unreviewed(reviews: Any) -> tuple[BoolArray, BoolArray]:
+    """Return the items that nobody reviews, and those all of whose reviews the files lack, shape (N,)."""
+    none = np.asarray(reviews.reviews_per_item == 0)
+    origin = getattr(reviews, "origin", UNKNOWN)
+    if origin.lacking is None:
+        return none, np.zeros_like(none)
+    lacking = np.array([label in origin.lacking.reviews for label in reviews.items], np.bool_)
+    return none & ~lacking, none & lacking
 
 
 def reviewer_or_review(reviews: Reviews) -> str:
     """Return what papers without a review lack: files of scores alone do not list reviewers without a score."""
-    return "review" if reviews.scored.all() else "reviewer"
+    return "review" if reviews.scored.all() and reviews.n_reviews else "reviewer"
 
 
 def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[str]:
@@ -99,8 +114,8 @@ def verdict(structure: Structure, *, late: bool = False) -> str:
         if level.compares:
             return reached
         reached = f" {reached}"
-    unreviewed = int((structure.reviews.reviews_per_item == 0).sum())
-    nobody = f" {counted(unreviewed, 'paper')} nobody reviews." if unreviewed and not late else ""
+    none = int(unreviewed(structure.reviews)[0].sum())
+    nobody = f" {counted(none, 'paper')} nobody reviews." if none and not late else ""
     pieces = len(structure.connected)
     if pieces > 1:
         return (
@@ -124,17 +139,25 @@ def by_scores(scored: Components | None, *, certain: bool) -> list[str]:
 
 def facts(reviews: Any, n_scored: int) -> list[str]:
     """Return sizes, loads, papers nobody reviews and reviewers of fewer than two of a table or stream, a line each."""
-    unreviewed = np.flatnonzero(reviews.reviews_per_item == 0)
+    none, elsewhere = map(np.flatnonzero, unreviewed(reviews))
     few = np.flatnonzero(reviews.loads < 2)
-    state = "all scored" if n_scored == reviews.n_reviews else f"{n_scored:,} scored" if n_scored else "no scores yet"
+    state = state_of(reviews.n_reviews, n_scored)
     return [
         f"{counted(len(reviews.reviewers), 'reviewer')}, {counted(len(reviews.items), 'paper')}, "
-        f"{counted(reviews.n_reviews, 'review')} ({state})",
+        f"{counted(reviews.n_reviews, 'review')}{f' ({state})' if state else ''}",
         f"Reviews per paper: {_spread(reviews.reviews_per_item)}",
         f"Papers per reviewer: {_spread(reviews.loads)}",
-        f"Papers nobody reviews: {_some(reviews.items, unreviewed)}",
+        f"Papers nobody reviews: {_some(reviews.items, none)}",
+        *([f"Papers with {IN_NO_FILE}: {_some(reviews.items, elsewhere)}"] if elsewhere.size else []),
         f"Reviewers with fewer than two reviews, who link nothing: {_some(reviews.reviewers, few)}",
     ]
+
+
+def state_of(n_reviews: int, n_scored: int) -> str:
+    """Return how many of some reviews have a score, in words; nothing without reviews."""
+    if not n_reviews:
+        return ""
+    return "all scored" if n_scored == n_reviews else f"{n_scored:,} scored" if n_scored else "no scores yet"
 
 
 def groups(structure: Structure) -> list[str]:
@@ -451,7 +474,7 @@ class Report(Pictured):
             report["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
         if self.violations is not None:
             report["violations"] = self.violations.to_dict()
-        return {**report, **record_of(self.reviews.origin.files)}
+        return {**report, **self.reviews.origin.to_dict()}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row per reviewer, as :meth:`Structure.to_columns`."""
@@ -477,7 +500,7 @@ class Report(Pictured):
         """
         reviews = self.reviews
         lines = [
-            *reviews.origin.caveats,
+            *reviews.origin.caveats(reviews.n_items),
             *(f"{words}." for words in today(self.structure, self.as_of_now, self.violations)),
             *verdicts(self.structure, self.as_of_now),
             PRECISE,

@@ -13,7 +13,7 @@ import numpy as np
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label, inverse, natural_order
+from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
@@ -179,7 +179,7 @@ def read_reviews(
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
     if not any("reviewer" in own for own in given):
         refuse_aliases([(part.table.name, part.reviewer) for part in parts])
-    parts, papers, meta = _settled(parts, declared, names, say)
+    parts, papers, beyond = _settled(parts, declared, names, say)
     if not sum(len(part.lines) for part in parts) and not papers:
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review"
         raise InputError(message)
@@ -215,7 +215,9 @@ def read_reviews(
         **_fields(parts, total),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        origin=Origin(_unlisted(tables, declared), outsiders, meta | barred, files_read),
+        origin=beyond._replace(
+            unlisted=_unlisted(tables, declared), outsiders=outsiders, meta=barred.union(beyond.meta), files=files_read
+        ),
         row_name=place,
         audited=True,
     )
@@ -287,11 +289,11 @@ def _in_order(fields: Sequence[Mapping[str, object]]) -> list[str]:
 
 def _settled(
     parts: Sequence[Part], declared: Listing | None, names: Mapping[str, str], note: Callable[[str], object]
-) -> tuple[Sequence[Part], dict[str, str], frozenset[tuple[str, str]]]:
+) -> tuple[Sequence[Part], dict[str, str], Origin]:
     """Drop withdrawn papers and meta reviews.
 
-    Returned are the remaining parts, the papers that files list, with titles, and the pairs of the meta reviews;
-    ``names`` has the person by alias.
+    Returned are the remaining parts, the papers that files list, with titles, and what is known of papers and reviews
+    beyond them; ``names`` has the person by alias.
 
     Information on a paper or review in one file applies to the rows of all.
     """
@@ -317,13 +319,28 @@ def _settled(
     papers |= {paper: title for aside in asides for paper, title in aside.listed.items()}
     if declared is not None:
         papers = dict.fromkeys(hidden, "") | {paper: item.title for paper, item in declared.items.items()}
-    return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}, meta
+    papers = {paper: title for paper, title in papers.items() if paper not in out | unseen}
+    hidden_papers, withdrawn = (tuple(sorted(some, key=natural_key)) for some in (unseen, out))
+    origin = Origin(meta=meta, hidden=hidden_papers, withdrawn=withdrawn)
+    tally = declared and declared.aside.tally
+    if tally:
+        # Reviews of a file to be uploaded are in no count.
+        existing = [part for part in kept if part.table.source and not part.table.source.proposes] or kept
+        pairs = {pair for part in existing for pair in _pairs(part)}
+        lacking = tally.without(pairs | meta, sorted(papers, key=natural_key))
+        origin = origin._replace(lacking=lacking if lacking.reviews else None)
+    return kept, papers, origin
+
+
+def _pairs(part: Part) -> Iterable[tuple[str, str]]:
+    """Return reviewer and paper of each row."""
+    columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
+    return zip(*columns, strict=True)
 
 
 def _without(part: Part, drops: Callable[[str, str], bool], why: str) -> Part:
     """Return a part without the rows of some pairs of a reviewer and a paper."""
-    columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
-    rows = np.array([row for row, pair in enumerate(zip(*columns, strict=True)) if not drops(*pair)], np.int64)
+    rows = np.array([row for row, pair in enumerate(_pairs(part)) if not drops(*pair)], np.int64)
     return part._replace(
         lines=[part.lines[row] for row in rows.tolist()],
         reviewer=of_rows(part.reviewer, rows),

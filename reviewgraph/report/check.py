@@ -17,13 +17,16 @@ from reviewgraph._base.arrays import snapped
 from reviewgraph._base.labels import first_labels, natural_key, places
 from reviewgraph._base.text import LISTED, counted, listed
 from reviewgraph.graph.check import (
+    IN_NO_FILE,
     PRECISE,
     by_scores,
     facts,
     groups,
     reviewer_or_review,
+    state_of,
     today,
     told,
+    unreviewed,
     verdicts,
 )
 from reviewgraph.graph.fragility import kept, losses, single
@@ -244,8 +247,9 @@ def loads(reviews: Reviews) -> Section:
     sizes, *lines = facts(reviews, int(reviews.scored.sum()))
     per_item, per_reviewer = reviews.reviews_per_item, reviews.loads
     alone, unread = int((per_reviewer < 2).sum()), int((per_item == 0).sum())
+    inside = "" if reviews.origin.lacking is None else " in these files"
     few = counted(alone, "reviewer has fewer than two and links", "reviewers have fewer than two and link")
-    none = counted(unread, "paper has none", "papers have none")
+    none = counted(unread, f"paper has none{inside}", f"papers have none{inside}")
     parts: list[Part] = [
         Listed(sizes, lines),
         chart(
@@ -293,11 +297,11 @@ SEEN = 12
 def missing(report: Report) -> Section:
     """Return the reviews not in yet, and the papers without reviewers."""
     reviews, parts = report.reviews, _late(report.reviews) if report.as_of_now is not None else []
-    unread: IntArray = np.flatnonzero(reviews.reviews_per_item == 0)
-    if unread.size:
-        names = [str(label) for label in first_labels(reviews.items, unread, unread.size)]
-        opening = f"{counted(unread.size, 'paper has', 'papers have')} no {reviewer_or_review(reviews)}:"
-        parts.append(Listed(opening, names, SEEN))
+    none, elsewhere = map(np.flatnonzero, unreviewed(reviews))
+    for unread, lack in ((elsewhere, IN_NO_FILE), (none, f"no {reviewer_or_review(reviews)}")):
+        if unread.size:
+            names = [str(label) for label in first_labels(reviews.items, unread, unread.size)]
+            parts.append(Listed(f"{counted(unread.size, 'paper has', 'papers have')} {lack}:", names, SEEN))
     return Section("missing", "What is missing", parts)
 
 
@@ -414,6 +418,8 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
     lead, *others = verdicts(structure, report.as_of_now)
     state = today(structure, report.as_of_now, report.violations)
     headline = _headline(report, state)
+    # The headline says which papers are not counted.
+    caveats = reviews.origin._replace(hidden=(), withdrawn=()).caveats(reviews.n_items)
     grouping = grouping_of(structure)
     sections = [
         missing(report),
@@ -429,7 +435,7 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
         subject,
         _good(report, state) if reached else False,
         headline,
-        " ".join([*reviews.origin.caveats, *(f"{words}." for words in state if words != headline), lead]),
+        " ".join([*caveats, *(f"{words}." for words in state[bool(state) and headline.startswith(state[0]) :]), lead]),
         others,
         closing,
         _facts(report),
@@ -443,19 +449,21 @@ def _good(report: Report, state: Sequence[str]) -> bool | None:
     late = report.as_of_now is not None
     if not report.recovery_resilient or len(state) > late:
         return False
-    return None if late or report.reviews.origin.unlisted else True
+    return None if late or report.reviews.origin.is_partial else True
 
 
 def _headline(report: Report, state: Sequence[str]) -> str:
     other = report.reviews.origin.unlisted
-    if other is not None:
-        return f"{other.which[:1].upper()}{other.which[1:]} are not in this file"
-    if state:
-        return state[0]
     level = None if report.level is None else level_named(report.level)
-    if level is None or not level.compares:
-        return "Not comparable"
-    return f"{level.words[0].upper()}{level.words[1:]}"
+    if other is not None:
+        words = f"{other.which[:1].upper()}{other.which[1:]} are not in this file"
+    elif state:
+        words = state[0]
+    elif level is None or not level.compares:
+        words = "Not comparable"
+    else:
+        words = f"{level.words[0].upper()}{level.words[1:]}"
+    return ": ".join(filter(None, [words, report.reviews.origin.scope(report.reviews.n_items)]))
 
 
 def pictures(report: Report) -> list[Picture]:
@@ -469,7 +477,7 @@ def pictures(report: Report) -> list[Picture]:
 def _facts(report: Report) -> list[Fact]:
     structure, reviews = report.structure, report.reviews
     scored = int(reviews.scored.sum())
-    state = "all scored" if scored == reviews.n_reviews else f"{scored:,} scored" if scored else "no scores yet"
+    state = state_of(reviews.n_reviews, scored)
     components = structure.doubly_connected
     numbers = [
         Fact("Papers", f"{reviews.n_items:,}"),

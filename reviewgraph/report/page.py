@@ -470,7 +470,6 @@ class Codes:
 
     def table(self, reviews: Reviews) -> Reviews:
         """Return a table under codes, without titles, files and names of columns; indices stay."""
-        unlisted = reviews.origin.unlisted
         return replace(
             reviews,
             reviewers=Shuffled(self.reviewer[label] for label in reviews.reviewers),
@@ -478,9 +477,7 @@ class Codes:
             titles={},
             target=None if reviews.target is None else "score",
             criteria={self.criterion[name]: column for name, column in reviews.criteria.items()},
-            origin=reviews.origin._replace(
-                unlisted=None if unlisted is None else unlisted._replace(file="The file"), files=()
-            ),
+            origin=reviews.origin.coded(self.item),
         )
 
     def applied(self, result: Result) -> Result:

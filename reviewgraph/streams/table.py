@@ -17,7 +17,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode, identity, natural_order
 from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.results import Progress
-from reviewgraph._base.text import counted
+from reviewgraph._base.text import counted, direction
 from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.audit.tables import sentinel_of
 from reviewgraph.formats.columns import ITEM, REVIEWER
@@ -150,6 +150,11 @@ class Stream:
         for first, last in ranges(start, min(self.batch, most or self.batch)):
             low, high = int(start[first]), int(start[last])
             yield Chunk(first, start[first : last + 1] - low, item.read(low, high), score.read(low, high))
+
+    @property
+    def direction(self) -> str:
+        """Which scores were read as the best ones, as a sentence."""
+        return direction(lower_is_better=self.lower_is_better)
 
     def printed(self, values: FloatArray) -> FloatArray:
         """Return values on the scale of the scores in the original direction.

@@ -16,7 +16,7 @@ from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
 from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
 from reviewgraph._base.results import Backend, Pictured, Result, backend_of
-from reviewgraph._base.text import counted
+from reviewgraph._base.text import counted, direction
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings, joined
@@ -217,6 +217,11 @@ class Reviews(Pictured):
     def item_code(self) -> LabelCodes:
         """Code of each item's label."""
         return LabelCodes((label, code) for code, label in enumerate(self.items))
+
+    @property
+    def direction(self) -> str:
+        """Which scores were read as the best ones, as a sentence."""
+        return direction(lower_is_better=self.lower_is_better)
 
     def printed(self, values: npt.ArrayLike) -> FloatArray:
         """Return values on the scale of :attr:`score` in the direction of the original scores.

@@ -6,6 +6,7 @@ of large tables, components by blocks, and the gains of a purchase, of which onl
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -299,14 +300,20 @@ class _Plan:
             findings.check("that none of all sets of reviews is a plan")
 
     def cheapest(self) -> None:
-        """Search for a cheaper plan of equally many reviews, where costs differ."""
+        """Search for a cheaper plan of equally many reviews, where costs differ.
+
+        With affinities, one in which nobody has a larger load.
+        """
         if not self.rules.value or not self.new:
             return
         own = sum(map(self.rules.cost_of, self.new))
+        most = math.inf if self.rules.best is None else max(Counter(who for who, _ in self.pairs).values())
+        fixed = [who for who, _ in self.rules.fixed]
         try:
             for pairs in self.case.plans(len(self.new)):
                 cost = sum(map(self.rules.cost_of, pairs))
-                if len(pairs) == len(self.new) and cost < own and not is_same(cost, own):
+                load = max(Counter([*fixed, *(who for who, _ in pairs)]).values(), default=0)
+                if load <= most and len(pairs) == len(self.new) and cost < own and not is_same(cost, own):
                     words = f"status optimal: as many reviews cost {cost:.9g}, these {own:.9g}"
                     self.findings.expect(False, words)
                     return

@@ -55,9 +55,12 @@ _STRUCTURE = {
     "level?": TEXT,
 }
 
+#: Papers and reviews that are not counted, and the files that were read.
+_ORIGIN = {**_of([NAME], "hidden withdrawn"), "lacking": _COUNTED, "files": [_FILE]}
+
 CHECK = {
     **_STRUCTURE,
-    "files": [_FILE],
+    **_ORIGIN,
     "undecided-": [TEXT],
     "at_least-": _of(WHOLE, "largest_cover degrees_of_freedom"),
     "unlisted-?~": _of(TEXT, "papers listed_in"),
@@ -112,7 +115,7 @@ _ROUNDS = {
 }
 
 PLAN = {
-    "files": [_FILE],
+    **_ORIGIN,
     **_of(TEXT, "status target?"),
     **_of(WHOLE, "count lower_bound largest_load largest_load_lower_bound?"),
     **_of(NUMBER, "cost affinity?"),
@@ -144,7 +147,7 @@ PLAN = {
 }
 
 ASSIGN = {
-    "files": [_FILE],
+    **_ORIGIN,
     **_of(TEXT, "status target"),
     "reviews": [{**_PAIR, "affinity": NUMBER}],
     **_of(NUMBER, "affinity affinity_unconstrained? price_percent? price_percent_at_least?~ mean_affinity?"),
@@ -190,6 +193,13 @@ ASSIGN = {
         **_of(NUMBER, "largest_probability mean_largest_probability at_level?~ at_level_mended?~ changed?~"),
         "lost_by_mending?~": NUMBER,
     },
+    "usual_load?~": _of(WHOLE, "load least"),
+    "fixed?": {
+        "kept": WHOLE,
+        "conflicts": [_PAIR],
+        "above_demand": [{"item": NAME, **_of(WHOLE, "reviews demand")}],
+        "above_load": [{"reviewer": NAME, **_of(WHOLE, "reviews load")}],
+    },
 }
 
 #: A final state of the posterior.
@@ -207,7 +217,7 @@ _STATE = {
 _MEMBER = {**_of(NUMBER, "weight-"), **_of(TEXT, "status-"), **_of(FLAG, "normal_scores- offsets_only-"), **_STATE}
 
 CALIBRATE = {
-    "files": [_FILE],
+    **_ORIGIN,
     **_of(TEXT, "method status? hypothesis?"),
     "objective?": NUMBER,
     "unique?": FLAG,

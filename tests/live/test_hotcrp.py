@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -105,6 +106,12 @@ class Site:
     def live(self) -> set[str]:
         return {row["id"] for row in self.truth("papers") if row["status"] == "submitted"} - self.hidden
 
+    @property
+    def counted(self) -> set[str]:
+        """Papers whose reviews the list of papers counts whatever the version: no conflict of the chair's."""
+        own = {row["paper"] for row in self.truth("conflicts") if row["email"] == "chair@lab.example"}
+        return self.live - own
+
     def run(self, line: str, status: int = 0) -> str:
         """Type a command."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -158,6 +165,7 @@ def test_a_conference_before_and_after_its_reviews(site: Site) -> None:
     check, plan, again = readme()
     found = json.loads(site.run(f"{check} --json"))
     assert found["items"] == len(site.live)
+    _what_is_missing(site, found)
     site.run(plan)
     before = planned(site, "upload.csv")
     assert before
@@ -176,12 +184,38 @@ def test_a_conference_before_and_after_its_reviews(site: Site) -> None:
     files = "scores.csv pcassignments.csv --items data.csv"
     found = json.loads(site.run(f"reviewgraph check {files} --json"))
     assert found["items"] == len(site.live)
-    site.run(f"reviewgraph plan {files} --conflicts pcconflicts.csv --willing allprefs.csv -o more.csv")
+    site.run(
+        f"reviewgraph plan {files} --conflicts pcconflicts.csv --willing allprefs.csv --bids allprefs.csv -o more.csv"
+    )
     assert {(who, paper) for who, paper, _ in site.uploaded("more.csv")} == planned(site, "more.csv")
     assert site.uploaded("more.csv") == set()
     _tag(site, files)
     _rounds(site, files)
     _names_of_rounds(site)
+    _external_reviews_alone(site)
+
+
+def _what_is_missing(site: Site, found: dict[str, Any]) -> None:
+    """Papers that do not count, and the external reviews, which PC assignments lack, are in the JSON."""
+    assert found["hidden"] == sorted(site.hidden, key=int)
+    out = {row["id"] for row in site.truth("papers") if row["status"] != "submitted"}
+    assert set(found["withdrawn"]) == out
+    external = Counter(
+        row["paper"] for row in site.truth("reviews") if row["type"] == "external" and row["paper"] in site.counted
+    )
+    assert {row["item"]: row["reviews"] for row in found["lacking"] if row["item"] in site.counted} == external
+
+
+def _external_reviews_alone(site: Site) -> None:
+    """Without reviews by the PC the list of papers tells that reviews are lacking."""
+    site.sql("delete from PaperReview where reviewType=5; update PaperReview set reviewType=1")
+    site.download()
+    text = site.run("reviewgraph check pcassignments.csv --items data.csv")
+    reviewed = {row["paper"] for row in site.truth("reviews")}
+    (told,) = re.findall(rf"^(\d+) of {len(site.live)} papers have reviews, but none in these files", text, re.M)
+    assert len(reviewed & site.counted) <= int(told) <= len(reviewed & site.live)
+    assert "Next: reviewgraph plan" not in text
+    assert json.loads(site.run("reviewgraph check api-reviews.json --items data.csv --json"))["lacking"] == []
 
 
 def _assign(site: Site) -> None:
@@ -189,6 +223,7 @@ def _assign(site: Site) -> None:
 
     Who declined is in no download, so the chair adds it to the conflicts, as the page of an upload says.
     """
+    _keep(site)
     declined = "".join(f'{row["paper"]},,,,"{row["email"]}",declined\n' for row in site.truth("declined"))
     conflicts = (site.files / "pcconflicts.csv").read_text("utf-8")
     (site.files / "barred.csv").write_text(conflicts + declined, "utf-8")
@@ -209,8 +244,36 @@ def _assign(site: Site) -> None:
     assert site.uploaded("assigned.csv") == set()
 
 
+def _keep(site: Site) -> None:
+    """Assign with the existing reviews as facts, and the smallest load that is feasible."""
+    site.download()
+    line = "assign --items data.csv --reviewers allprefs.csv --bids allprefs.csv --conflicts pcconflicts.csv"
+    answer = json.loads(site.run(f"reviewgraph {line} --fixed pcassignments.csv --json"))
+    pc = {"pc", "secondary", "primary"}
+    there = {
+        (row["email"], row["paper"]) for row in site.truth("reviews") if row["type"] in pc and row["paper"] in site.live
+    }
+    assert there <= {(one["reviewer"], one["item"]) for one in answer["reviews"]}
+    assert answer["fixed"]["kept"] == len(there)
+    loads = Counter(one["reviewer"] for one in answer["reviews"])
+    assert max(loads.values()) == max(answer["usual_load"]["load"], *Counter(who for who, _ in there).values())
+
+
 def _tag(site: Site, files: str) -> None:
-    """Results go back as tags; HotCRP sorts by them."""
+    """Results go back as tags; HotCRP sorts by them, within a group where groups cannot be compared."""
+    answer = json.loads(site.run(f"reviewgraph calibrate {files} --to hotcrp -o groups.csv --json"))
+    papers = [row for row in answer["items"] if row["quality"] is not None]
+    sizes = Counter(row["group"] for row in papers)
+    for said in ("Assigned tag", "makes no changes"):
+        upload = [f"{site.work}/hotcrp/batch/assign.php", str(site.files / "groups.csv")]
+        done = subprocess.run(["php", *upload], capture_output=True, text=True, check=True)
+        assert said in done.stdout + done.stderr
+    assert set(site.search("#~~calibrated")) == ({row["item"] for row in papers} if len(sizes) == 1 else set())
+    for group, size in sizes.items() if len(sizes) > 1 else ():
+        quality = {row["item"]: round(row["quality"], 3) for row in papers if row["group"] == group}
+        order = site.search(f"rorder:~~calibrated-group{group}")
+        assert set(order) == (set(quality) if size > 1 else set())
+        assert [quality[paper] for paper in order] == sorted((quality[paper] for paper in order), reverse=True)
     answer = json.loads(
         site.run(f"reviewgraph calibrate {files} --select 20% --by-group-average --to hotcrp -o tags.csv --json")
     )
@@ -226,6 +289,7 @@ def _tag(site: Site, files: str) -> None:
     lists["out"] = set(quality) - {*lists["in"], *lists["discuss"]}
     assert lists["discuss"]
     assert lists["out"]
+    assert site.search("#~~calibrated-group1") == []
     for name, papers in lists.items():
         assert set(site.search(f"#~~calibrated-{name}")) == set(papers)
 

@@ -9,12 +9,15 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import click
 
+from reviewgraph._base.errors import InputError
 from reviewgraph.cli.command import COLUMNS, main
 
 #: What a file may be, by the option that takes it.
@@ -196,6 +199,7 @@ STEPS = {
                 "conflicts",
                 "reviewers",
                 "affinity",
+                "bids",
                 "capacity",
                 "willing",
                 "gone",
@@ -265,6 +269,15 @@ STEPS = {
         ),
     )
 }
+
+
+def lists_reviewers(path: Path) -> bool:
+    """Return whether a file of bids can serve as the list of reviewers, as HotCRP's preferences do."""
+    from reviewgraph.formats.side import read_roster
+
+    with suppress(InputError):
+        return bool(read_roster(path).reviewers)
+    return False
 
 
 @cache
@@ -370,8 +383,16 @@ def shown(words: Iterable[str]) -> str:
     return shlex.join(["reviewgraph", *words])
 
 
-def conference_of(roles: Mapping[str, Sequence[str]], columns: Mapping[str, str], values: Mapping[str, str]) -> str:
-    """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value."""
+def conference_of(
+    roles: Mapping[str, Sequence[str]],
+    columns: Mapping[str, str],
+    values: Mapping[str, str],
+    own: Mapping[str, Mapping[str, str]],
+) -> str:
+    """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value.
+
+    ``own`` has further files by command and role.
+    """
     sections: dict[str, dict[str, Any]] = {}
     if columns:
         sections[COLUMNS] = dict(columns)
@@ -384,6 +405,8 @@ def conference_of(roles: Mapping[str, Sequence[str]], columns: Mapping[str, str]
             home = next((name for name, keys in homes.items() if key in keys), None)
             if home is not None:
                 sections.setdefault(home, {})[key] = _typed(homes[home][key], value)
+    for command, files in own.items():
+        sections.setdefault(command, {}).update(files)
     order = ["input", COLUMNS, "rules", "preferences", "level", "selection"]
     names = sorted(sections, key=lambda name: (order.index(name) if name in order else len(order), name))
     return "\n".join(

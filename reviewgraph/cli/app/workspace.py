@@ -22,10 +22,12 @@ from reviewgraph.cli.app.steps import (
     ROLES,
     STEPS,
     TABLE,
+    Field,
     Step,
     conference_of,
     field_of,
     file_of,
+    lists_reviewers,
     on_page,
     options_of,
     shown,
@@ -174,6 +176,13 @@ class Workspace:
         """Return the files of a role."""
         return [one.word for one in self.uploads.values() if role in one.roles]
 
+    def stand_in(self, step: Step) -> list[str]:
+        """Return the file of bids that lists the reviewers, for a step that needs a list and has none."""
+        parameter = Field("reviewers", "").parameter(step.command)
+        if self.of_role("reviewers") or parameter is None or not parameter.required:
+            return []
+        return [file for file in self.of_role("bids") if lists_reviewers(self.folder / file)][:1]
+
     # The conference file.
 
     @property
@@ -184,7 +193,8 @@ class Workspace:
 
     def conference(self) -> str:
         """Return the choices as a conference file."""
-        return conference_of({role: self.of_role(role) for role in ROLES}, self.columns, self.values)
+        own = {name: {"reviewers": file} for name, step in STEPS.items() for file in self.stand_in(step)}
+        return conference_of({role: self.of_role(role) for role in ROLES}, self.columns, self.values, own)
 
     def take_conference(self, name: str, data: bytes) -> None:
         """Take choices from a conference file; what the page has no field for is listed in a note."""
@@ -247,6 +257,8 @@ class Workspace:
             if len(found) > 1 and role not in ("affinity", "bids"):
                 message = f"{ROLES[role]}: expected one file, found {', '.join(found)}; choose one of them"
                 raise InputError(message)
+            if role == "reviewers":
+                found = found or self.stand_in(step)
             words += [word for file in found for word in (f"--{role}", file)]
             used |= set(found)
         for place, name in self.columns.items():

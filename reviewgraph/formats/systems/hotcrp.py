@@ -1,7 +1,7 @@
 """HotCRP: what a chair downloads from a search, the tables of its site administrators, and JSON.
 
-Tested with files written by HotCRP 3.2, 3.3.1 and 3.4. Their rows omit empty cells at the end, a preference or topic
-score of 0 is an empty cell, and only some downloads list which papers are withdrawn or drafts.
+Tested with files written by HotCRP 3.1 to 3.4 and its newest source. Their rows omit empty cells at the end, a
+preference or topic score of 0 is an empty cell, and only some downloads list which papers are withdrawn or drafts.
 
 It imports a bulk assignment that only adds: an existing review is left unchanged, and none is ever cleared. Its help
 page offers the review type ``none:primary``, but such a row adds nothing, and HotCRP reports success. A row adds a
@@ -11,6 +11,7 @@ review only if there is none when its paper is a search that excludes papers of 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -235,6 +236,11 @@ _SHOWN = Rule(_STATE, lambda state: state != "unseen", means="unseen")
 _LIVE = Rule("status", lambda status: not _is_out(status), "status says they are no submissions", means="out")
 #: A hidden number of reviews is empty, not 0.
 _COUNTED = Rule("# Reviews", lambda count: bool(count.strip()), means="unseen")
+#: Each download lacks some of the reviews that a list of papers counts.
+_ALL_REVIEWS = (
+    "pcassignments.csv has no external reviewers, scores.csv no review before it is submitted; the JSON of HotCRP's "
+    "API (GET /reviews) has all"
+)
 #: Reviews that only members of the PC can have.
 _INSIDE = Rule("action", lambda action: bool(re.fullmatch("(primary|secondary|pc|meta)review", action.strip(), re.I)))
 _INSIDE_ROW = Rule("reviewtype", lambda kind: kind.strip().casefold() in {"primary", "secondary", "pcreview", "meta"})
@@ -312,6 +318,7 @@ class HotCRP(System):
             _PAPERS,
             lists=_NUMBER,
             unlisted=_unlisted("papers that nobody reviews"),
+            proposes=True,
         ),
         _table(
             "HotCRP's PC assignments",
@@ -341,7 +348,7 @@ class HotCRP(System):
         _table(
             "HotCRP's list of papers",
             ("id", "status", "title|review|reviews"),
-            Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED)),
+            Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED), tally=("# Reviews", _ALL_REVIEWS)),
         ),
         _table("HotCRP's authors", ("paper", "title", "email", "iscontact"), Use("authors"), _PAPERS),
         _table("HotCRP's topics", ("paper", "title", "topic"), _PAPERS, lacks=("email",)),
@@ -457,12 +464,15 @@ class HotCRP(System):
     def write_results(self, columns: Mapping[str, Sequence[Any]]) -> str:
         r"""Return qualities and lists as tags for sorting (``rorder:~~calibrated``) and searching.
 
-        A paper without a quality, or on no list, loses a former tag.
+        A paper without a quality, or on no list, loses a former tag. With a column ``group`` papers of different groups
+        cannot be compared: each group of two papers or more has a tag of its own, and none orders all.
 
         >>> print(HotCRP().write_results({"item": [7, 9], "quality": [4.4, None], "list": ["in", "out"]}), end="")
         paper,action,tag
         7,tag,~~calibrated#4.400
         9,cleartag,~~calibrated
+        7,cleartag,~~calibrated-group*
+        9,cleartag,~~calibrated-group*
         7,tag,~~calibrated-in
         9,cleartag,~~calibrated-in
         7,cleartag,~~calibrated-discuss
@@ -471,16 +481,30 @@ class HotCRP(System):
         9,tag,~~calibrated-out
         7,cleartag,~~calibrated-aside
         9,cleartag,~~calibrated-aside
+        >>> columns = {"item": [7, 8, 9], "quality": [4.4, 3.0, 2.0], "group": [1, 1, 2]}
+        >>> print(*HotCRP().write_results(columns).splitlines()[-2:], sep="\n")
+        7,tag,~~calibrated-group1#4.400
+        8,tag,~~calibrated-group1#3.000
         """
         papers, qualities = columns["item"], columns["quality"]
         self.items.expect(papers, self.name)
         known = [None if quality is None or quality != quality else f"#{quality:.{DIGITS}f}" for quality in qualities]
         lists = columns.get("list", [None] * len(papers))
-        # The value of each tag on each paper, None if the paper must not have it.
-        values = {TAG: known} | {f"{TAG}-{name}": ["" if one == name else None for one in lists] for name in LISTS}
+        nothing = [None] * len(papers)
+        group = columns.get("group", nothing)
+        # The value of each tag on each paper, None if the paper must not have it; groups of a former run are cleared.
+        values = {TAG: known if "group" not in columns else nothing, f"{TAG}-group*": nothing}
+        values |= {f"{TAG}-{name}": ["" if one == name else None for one in lists] for name in LISTS}
         rows = [
             (paper, "cleartag" if value is None else "tag", f"{tag}{value or ''}")
             for tag, column in values.items()
             for paper, value in zip(papers, column, strict=True)
+        ]
+        there = [value is not None for value in known]
+        sizes = Counter(number for number, here in zip(group, there, strict=True) if here)
+        rows += [
+            (paper, "tag", f"{TAG}-group{number}{value}")
+            for paper, number, value in zip(papers, group, known, strict=True)
+            if value is not None and number is not None and sizes[number] > 1
         ]
         return csv_text({name: [row[place] for row in rows] for place, name in enumerate(("paper", "action", "tag"))})

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted, listed, shortened
-from reviewgraph.formats.columns import SCORE, Role, Unlisted, named, naming, normalise, recognised
+from reviewgraph.formats.columns import SCORE, Role, Tally, Unlisted, named, naming, normalise, recognised
 from reviewgraph.formats.files import Problems, cut, quote, quote_all
 from reviewgraph.formats.tables import Aside, Column, Line, Rows, Source, Table, Wrapped, of_rows, recoded, to_grid
+from reviewgraph.formats.values import parse_whole
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray
@@ -64,6 +65,8 @@ class Use:
     reshape: Callable[[Table], Table] | None = None
     members: Rule | None = None  #: The rows whose reviewers are of the committee.
     tells: bool = False  #: Whether reviewers without such a row are not of it.
+    #: The column with the number of reviews of each paper, and which downloads together hold all reviews.
+    tally: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,7 @@ class Export:
     #: The papers that it lists in rows that are not reviews, as a regular expression.
     lists: str = ""
     unlisted: Unlisted | None = None  #: The papers that cannot be in it.
+    proposes: bool = False  #: Whether its reviews exist only once it is uploaded.
     lenient: bool = False  #: Whether its rows omit empty cells at their ends, or have blanks before cells.
     #: Other tables look like it, so it is recognised only if its system is named ("name"), or also if exactly its
     #: purpose is wanted ("kind").
@@ -423,6 +427,7 @@ class Recognised(Wrapped):
         self.export, self.use, self.note = export, use, note
         explained: Mapping[str, str] = getattr(table, "explained", {})
         self.source = Source(export.system, export.what, use.kind, export.extras, explained, export.unlisted)
+        self.source = self.source._replace(proposes=export.proposes)
         seen = use.find(table) if use.find else {}
         choices = {**use.choices, **seen}
         present = {
@@ -441,6 +446,7 @@ class Recognised(Wrapped):
         chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
         self.left: list[tuple[str, list[Column]]] = []
         self.members: list[Column] = []
+        self.counts: list[Column] = []
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
@@ -448,13 +454,15 @@ class Recognised(Wrapped):
 
         asked = [*self.use.rules, *([self.use.members] if self.use.members else [])]
         rules = [(rule, places[0]) for rule in asked if (places := named(self.header, rule.column))]
-        rows = self.table.read([*positions, *(place for _, place in rules)], problems, file)
+        counted_in = named(self.header, self.use.tally[0])[:1] if self.use.tally else []
+        rows = self.table.read([*positions, *(place for _, place in rules), *counted_in], problems, file)
         if rules and rules[-1][0] is self.use.members:
-            inside = _passing(rules.pop()[0], rows.columns[-1])
+            inside = _passing(rules.pop()[0], rows.columns[len(positions) + len(rules)])
             self.members = [of_rows(column, np.flatnonzero(inside)) for column in rows.columns[: len(positions)]]
         # The first rule that a row fails determines its meaning.
         for number, (rule, _) in enumerate(rules, len(positions)):
             rows = self._without(rule, number, rows)
+        self.counts = rows.columns if counted_in else []
         self.note("; ".join(filter(None, (f"{self.name}: read as {self.export.what}", *self.found, self.export.say))))
         for more in getattr(self.table, "notes", ()):
             self.note(f"{self.name}: {more}")
@@ -472,7 +480,18 @@ class Recognised(Wrapped):
         meta = [(who, paper) for who, paper, _ in said.get("meta", ())]
         members = self.members[reviewer].values if self.members else ()
         listed = dict.fromkeys(listed, "") if title is None else listed
-        return Aside(listed, out, unseen, meta, members, self.use.tells and bool(self.members))
+        return Aside(listed, out, unseen, meta, members, self.use.tells and bool(self.members), self._tally(item))
+
+    def _tally(self, item: int) -> Tally | None:
+        """Return the number of reviews of each paper: the whole numbers of the column, ``1/3`` is 3."""
+        if self.use.tally is None or not self.counts:
+            return None
+        papers, cells = self.counts[item], self.counts[-1]
+        number = [parse_whole(cell.rpartition("/")[2]) for cell in cells.values]
+        rows = zip(papers.codes.tolist(), cells.codes.tolist(), strict=True)
+        reviews = {papers.values[paper]: number[cell] for paper, cell in rows}
+        known = {paper: count for paper, count in reviews.items() if count is not None}
+        return Tally(known, self.use.tally[1], self.name)
 
     def _without(self, rule: Rule, place: int, rows: Rows) -> Rows:
         """Leave out the rows whose cell in the column at a place fails a rule, and record them."""

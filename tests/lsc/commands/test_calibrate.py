@@ -21,6 +21,9 @@ pytestmark = pytest.mark.usefixtures("infer_once")
 KEYS = {"item", "quality", "average", "rank", "standard_error", "group"}
 METHOD_KEYS = {
     "files",
+    "hidden",
+    "lacking",
+    "withdrawn",
     "method",
     "status",
     "hypothesis",
@@ -422,7 +425,8 @@ def test_other_methods_select_without_chances(method: str, tmp_path: Path) -> No
     best = sorted(found["items"], key=lambda row: row["rank"])[:2]
     assert found["selected"] == [row["item"] for row in best]
     printed = run(path, "--method", method, "--select", "2").stdout.splitlines()
-    assert printed[0] == f"Quality of 10 papers by {method}:"
+    assert printed[0].startswith("The highest score is read as the best")
+    assert f"Quality of 10 papers by {method}:" in printed
     assert f"Selected, best first: {', '.join(found['selected'])}" in printed
 
 
@@ -502,3 +506,38 @@ def test_the_default_seed_of_lots_is_named(tmp_path: Path) -> None:
     assert "No --seed was given, so it is 0" in run(*words).stdout
     assert "No --seed was given" not in run(*words, "--seed", "0").stdout
     assert answer(*words)["lottery"] == answer(*words, "--seed", "0")["lottery"]
+
+
+@pytest.mark.parametrize("method", [[], ["--method", "lsc"], ["--method", "average"], ["--stream"]])
+@pytest.mark.parametrize("lower", [[], ["--lower-is-better"]])
+def test_every_page_with_ranks_says_which_scores_are_the_best(
+    method: list[str], lower: list[str], tmp_path: Path
+) -> None:
+    path = table(tmp_path, NOISY)
+    said = "The lowest score is read as the best (--lower-is-better)." if lower else "The highest score is read as "
+    assert run(path, *method, *lower).stdout.replace("\n", " ").count(said) == 1
+    if method != ["--stream"]:
+        report = tmp_path / "report.html"
+        run(path, *method, *lower, "--html", str(report))
+        assert said in report.read_text("utf-8")
+
+
+def test_papers_without_a_score_make_no_groups(tmp_path: Path) -> None:
+    # The new paper is planned only: it has no rank, so all ranks are of one group.
+    path = table(tmp_path, [*NOISY, ("r9", "new", "")])
+    shown = run(path, "--select", "20%", "--html", str(tmp_path / "report.html")).stdout
+    assert "group  rank" not in shown
+    assert shown.count("Next: ") == 1
+    assert "connect the groups" not in shown
+    assert ">group</" not in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_groups_that_planned_reviews_connect_wait_for_them(tmp_path: Path) -> None:
+    apart = [(f"other {who}", f"other {paper}", score) for who, paper, score in NOISY]
+    path = table(tmp_path, [*NOISY, *apart])
+    assert "reviewgraph plan" in run(path).stdout
+    link = ("link", "p1", ""), ("link", "other p1", "")
+    shown = run(table(tmp_path, [*NOISY, *apart, *link]))
+    assert "Next: reviewgraph calibrate" in shown.stdout
+    assert "(once the missing reviews are in, which connect the groups)" in shown.stdout.replace("\n", " ")
+    assert "Next: reviewgraph plan" not in shown.stdout

@@ -384,8 +384,6 @@ def test_unscored_pairs_only_when_allowed():
         ({"load": 1, "min_load": 2}, "min_load: reviewer 0 has min_load 2 above load 1"),
         ({"fixed": [(0, 9)]}, r"fixed: the pair names .* \(paper 9\)"),
         ({"fixed": [(9, 0)]}, r"fixed: the pair names .* \(reviewer 9\)"),
-        ({"fixed": [(0, 0)], "conflicts": [(0, 0)]}, r"the pair \(0, 0\) is in conflict"),
-        ({"fixed": [(0, 0), (0, 1)], "load": 1}, "reviewer 0 stands in 2 pairs, above its load 1"),
         ({"senior": [7]}, r"senior: the reviewer is not in the lists of papers and reviewers \(reviewer 7\)"),
         ({"items": ["a"]}, "items: expected 3 labels"),
     ],
@@ -393,6 +391,67 @@ def test_unscored_pairs_only_when_allowed():
 def test_malformed_arguments(options, message):
     with pytest.raises(InputError, match=message):
         assign(np.ones((3, 3)), **{"demand": 2, "load": 3, **options})
+
+
+@pytest.mark.parametrize("beside", [{}, {"best_effort": True}, {"max_probability": 1.0, "target": "none"}])
+@pytest.mark.parametrize(
+    ("limits", "exceeded"),
+    [
+        ({"conflicts": [(0, 0)]}, {"conflicts": ((0, 0),)}),
+        ({"authors": {0: [0]}, "allow_cycles": True, "allow_coauthors": True}, {"conflicts": ((0, 0),)}),
+        ({"load": {0: 1, 1: 5, 2: 5, 3: 5}}, {"above_load": ((0, 3, 1),)}),
+        ({"demand": {0: 1, 1: 2, 2: 2}}, {"above_demand": ((0, 2, 1),)}),
+        (
+            {"load": 0, "demand": 0},
+            {"above_demand": ((0, 2, 0), (1, 1, 0), (2, 1, 0)), "above_load": ((0, 3, 0), (1, 1, 0))},
+        ),
+    ],
+)
+def test_fixed_pairs_are_facts_that_are_kept_and_counted_whatever_they_exceed(limits, exceeded, beside):
+    fixed = [(0, 0), (0, 1), (0, 2), (1, 0)]
+    options = {"demand": 2, "load": 5, "target": "none", **limits, **beside}
+    chosen = assign(np.ones((4, 3)), fixed=fixed, **options)
+    assert chosen.status.reached
+    columns = chosen.to_columns()
+    assert {*fixed} <= {*zip(columns["reviewer"], columns["item"], strict=True)}
+    # What is full by facts gets nothing more.
+    demand = options["demand"] if isinstance(options["demand"], dict) else dict.fromkeys(range(3), options["demand"])
+    facts = {0: 2, 1: 1, 2: 1}
+    assert chosen.reviews.reviews_per_item.tolist() == [max(demand[i], facts[i]) for i in range(3)]
+    facts = chosen.facts
+    assert facts.kept == 4
+    found = {"conflicts": facts.conflicts, "above_demand": facts.above_demand, "above_load": facts.above_load}
+    assert found == {**dict.fromkeys(found, ()), **exceeded}
+    assert chosen.to_dict()["fixed"]["kept"] == 4
+
+
+def test_the_default_load_is_the_smallest_with_which_the_demands_can_be_met():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        m, n = rng.integers(4, 9), rng.integers(4, 9)
+        affinity = np.where(rng.random((m, n)) < 0.8, rng.random((m, n)), np.nan)
+        options = {"demand": 2, "target": "none", "conditioning": 0.0}
+        chosen = assign(affinity, **options)
+        for load in range(n + 1):
+            tried = assign(affinity, load=load, **options)
+            assert tried.status.reached == (chosen.status.reached and load >= chosen.usual_load.load)
+        if chosen.status.reached:
+            assert chosen.usual_load.load == chosen.usual_load.least == chosen.loads.max()
+            assert f"Maximum load: {chosen.loads.max()}, the smallest with which the demands" in page(chosen)
+            # Stated loads are kept, also beside others that are not.
+            some = assign(affinity, load={j: n if j == 0 else None for j in range(m)}, **options)
+            assert some.loads[1:].max() <= some.usual_load.load <= chosen.usual_load.load
+    assert assign(np.ones((4, 4)), load=4, demand=2).usual_load is None
+
+
+def test_the_default_load_is_larger_where_the_level_needs_it():
+    # With two papers each, twelve reviewers cannot put eight papers on one scale.
+    affinity = np.random.default_rng(0).random((12, 8))
+    chosen = assign(affinity, demand=3)
+    assert chosen.status.reached
+    assert (chosen.usual_load.least, chosen.usual_load.load) == (2, 3)
+    assert "the smallest that reaches what was asked for (2 would meet the demands)" in page(chosen)
+    assert not assign(affinity, demand=3, load=2).status.reached
 
 
 def test_malformed_affinities():

@@ -97,10 +97,9 @@ def test_authors_nobody_knows_are_refused():
         build(scored, constraints([(0, "p")]))
 
 
-def test_fixed_pairs_against_the_authors_are_refused():
+def test_fixed_pairs_against_the_authors_are_named_and_two_that_exclude_each_other_refused():
     scored = scored_pairs(np.zeros((3, 3)), None, None)
-    with pytest.raises(InputError, match=r"fixed: the pair \(0, 0\) may not be by the authors' file"):
-        build(scored, constraints([(0, 0)], fixed=[(0, 0)]))
+    assert build(scored, constraints([(0, 0)], fixed=[(0, 0)])).facts.conflicts == ((0, 0),)
     with pytest.raises(InputError, match=r"fixed: reviewer 1 on item 0 and reviewer 0 on item 1 may not both be"):
         build(scored, constraints([(0, 0), (1, 1)], fixed=[(1, 0), (0, 1)]))
 

@@ -66,7 +66,7 @@ def test_page_shows_loads_demands_and_affinities(folder):
 
 
 def test_infeasible_is_told_and_nothing_is_written(folder):
-    result = run("--affinity", "affinity.csv", "--demand", "9", "-o", "out.csv")
+    result = run("--affinity", "affinity.csv", "--demand", "9", "--load", "5", "-o", "out.csv")
     assert result.exit_code == 1
     assert "need 9 reviews each = 108 reviews" in result.stdout
     assert "out.csv: not written, since there is no assignment" in result.stderr

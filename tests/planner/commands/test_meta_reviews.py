@@ -102,20 +102,16 @@ def test_a_previous_assignment_has_meta_reviews_too(run: Run) -> None:
     assert asked_for(done) == FREE | EXISTING
 
 
-def test_a_meta_review_cannot_be_fixed(run: Run) -> None:
+def test_a_meta_review_cannot_be_planned_and_a_fixed_one_is_kept_and_named(run: Run) -> None:
     reviews = read_reviews("scores.csv", "pcassignments.csv")
     assert set(reviews.origin.meta) == META
     pair = min(META)
     with pytest.raises(InputError, match="are fixed and a meta review; remove the pair from the fixed ones"):
         plan_extra_reviews(reviews, fixed=[pair])
-    with pytest.raises(InputError, match="is a meta review; remove it from fixed"):
-        assign(
-            dict.fromkeys(((who, i) for who in PEOPLE for i in map(str, PAPERS)), 1.0),
-            phase_one=reviews,
-            fixed=[pair],
-            demand=1,
-            load=9,
-        )
+    every = dict.fromkeys(((who, i) for who in PEOPLE for i in map(str, PAPERS)), 1.0)
+    chosen = assign(every, phase_one=reviews, fixed=[pair], demand=1, load=9)
+    assert chosen.facts is not None
+    assert chosen.facts.conflicts == (pair,)
 
 
 def test_a_bulk_assignment_names_the_type_in_a_column(run: Run) -> None:

@@ -64,7 +64,7 @@ def test_files_of_affinity_add_up_by_weight(folder):
     twice = report("--affinity", "affinity.csv=2", "--target", "none")
     assert pairs(twice) == pairs(alone)
     assert twice["affinity"] == pytest.approx(2 * alone["affinity"])
-    both = report("--affinity", "affinity.csv", "--affinity", "more.csv=10", "--target", "none")
+    both = report("--affinity", "affinity.csv", "--affinity", "more.csv=10", "--target", "none", "--load", "5")
     assert sum(reviewer == "r0" for reviewer, _ in pairs(both)) == 5
     (folder / "a=2").write_text((folder / "affinity.csv").read_text())
     assert report("--affinity", "a=2", "--target", "none")["affinity"] == alone["affinity"]
