@@ -290,8 +290,7 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
     for place in numbers:
         name = grid.header[place]
         words = normalise(name).split("_")
-        parted = any(pattern.fullmatch(name.strip()) for pattern in _PARTED)
-        named_so = words[-1] in _LAST and not parted
+        named_so = words[-1] in _LAST and not _is_parted(name)
         if not may_hold_scores(name) or normalise(name) in (*STUDENT.names, *STUDENT.weak) or named_so:
             left[name] = "by its name"
         elif normalise(name) in _WHOLE | _SUMMARY or not (free or _SUMMARY.isdisjoint(words)):
@@ -311,7 +310,10 @@ def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
     found = [
         name
         for name in names
-        if (match := _NUMBERED.fullmatch(normalise(name))) and match["before"] in PEOPLE and match["after"]
+        if not _is_parted(name)
+        and (match := _NUMBERED.fullmatch(normalise(name)))
+        and match["before"] in PEOPLE
+        and match["after"]
     ]
     if len(found) > 1:
         message = (
@@ -387,6 +389,10 @@ def _unfolded(
         told = ", ".join(f"{quote(name)} ({why})" for name, why in left.items())
         grid.notes.append(f"not read as {_NOUN[across]}s: the columns {told}; rename one that is")
     return as_reviews(grid, rows, across, fields, lines)
+
+
+def _is_parted(name: str) -> bool:
+    return any(pattern.fullmatch(name.strip()) for pattern in _PARTED)
 
 
 class _Parts(NamedTuple):

@@ -194,6 +194,7 @@ def test_every_minus_is_one(write):
         (["4,333", "5", "3,667"], ""),
         (["1,700", "1,200"], ""),
         (["87,125", "95", "100"], ""),
+        (["1,700", "900", "9" * 300], "'1,700' may be 1.7 or 1700"),
     ],
 )
 def test_groups_of_digits_are_asked_about(write, cells, doubt):
@@ -202,3 +203,7 @@ def test_groups_of_digits_are_asked_about(write, cells, doubt):
             read(write, cells, delimiter=";")
     else:
         assert read(write, cells, delimiter=";")[0] == [float(cell.replace(",", ".")) for cell in cells]
+
+
+def test_a_number_of_thousands_of_digits_is_refused(write):
+    assert "is not a single number" in refused(write(f"reviewer,item,score\na,p,{'9' * 5_000}\n"))
