@@ -49,7 +49,7 @@ REFUSED = {
     "21-pairwise/decisions.csv": ({}, "choix"),
     "21-pairwise/mtbench.csv": ({}, "choix"),
     "30-sections-in-one-csv/judging.csv": ({}, "begins at line 16"),
-    "adv-04/wr123.csv": ({}, "reviewers or scores?"),
+    "adv-04/wr123.csv": ({}, "scores, not reviewers"),
     "adv-07/thm2.csv": ({}, "may be 1.7 or 1700"),
     "adv-14/xps.xlsx": ({}, "has its maximum"),
 }
