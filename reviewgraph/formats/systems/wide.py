@@ -349,14 +349,18 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
         for place, name in enumerate(grid.header)
         if place not in taken and name.strip() and (found := _numbers(grid.column(place)))
     }
+    rows = len({row for found in numbers.values() for row in found})
     left: dict[str, str] = {}
     for place in numbers:
         name = grid.header[place]
         words = normalise(name).split("_")
         named_so = words[-1] in _LAST and not _is_parted(name)
+        # Mark is a person as well, who then scored only some.
+        if normalise(name) == "mark" and 2 * len(numbers[place]) < rows:
+            continue
         if not may_hold_scores(name) or normalise(name) in (*STUDENT.names, *STUDENT.weak) or named_so:
             left[name] = "by its name"
-        elif normalise(name) in _WHOLE | _SUMMARY or not (free or _SUMMARY.isdisjoint(words)):
+        elif normalise(name) in _WHOLE | _SUMMARY or not (free or "," in name or _SUMMARY.isdisjoint(words)):
             left[name] = "which sums up or describes a row"
         elif all(parse_moment(cell) and len(cell.strip()) > 8 for cell in grid.column(place) if cell.strip()):
             left[name] = "whose numbers are times"

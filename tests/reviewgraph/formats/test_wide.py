@@ -84,6 +84,12 @@ def test_people_with_such_names_are_reviewers(write, header):
     assert ("p1", 1.0) in [row[1:] for row in read(write(f"Student,Eve,{header}\np1,3,1\np2,4,5\n"), **BOOK)[0]]
 
 
+def test_mark_is_a_person_who_scored_only_some(write):
+    text = 'Student,Ann,Mark,"Total, Ed"\n' + "p1,3,1,4\np2,4,,5\np3,2,,\n"
+    assert read_reviews(write(text), **BOOK).reviewers == ("Ann", "Mark", "Total, Ed")
+    assert read_reviews(write(text.replace(",,", ",2,")), **BOOK).reviewers == ("Ann", "Total, Ed")
+
+
 def test_times_and_other_units_are_no_scores(write):
     times = write("Student,Ann,Bob,Seen at\np1,3,4,1765469614\np2,5,2,1765469999\n")
     assert "'Seen at' (whose numbers are times)" in read(times, **BOOK)[1][2]
