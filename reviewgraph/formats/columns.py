@@ -229,7 +229,7 @@ _USUAL = frozenset(
         *("evidence", "excellence", "excitement", "exposition", "feasibility", "fit", "grammar", "impact"),
         *("implementation", "importance", "influence", "innovation", "innovativeness", "interest", "language"),
         *("merit", "methodology", "methods", "motivation", "novel", "novelty", "organisation", "organization"),
-        *("original", "originality", "performance", "potential", "presentation", "quality", "readability"),
+        *("original", "originality", "performance", "pitch", "potential", "presentation", "quality", "readability"),
         *("relevance", "replicability", "reproducibility", "reputation", "rigor", "rigour", "significance"),
         *("soundness", "structure", "style", "substance", "suitability", "technical", "technique", "theory"),
         *("thoroughness", "timeliness", "usefulness", "utility", "validity", "writing"),
@@ -414,6 +414,7 @@ def _by_synonym(
     if is_weak(header, role):
         # A number beats a name; which of a team and its project is meant is to be asked.
         weak = [place for place, text in enumerate(normal) if text in role.weak]
+        weak = [place for place in weak if not is_usual(header[place])] or weak
         return [place for place in weak if not normal[place].endswith("name")] or weak
     if not role.ranked:
         return [place for places in present for place in places]

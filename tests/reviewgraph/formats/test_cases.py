@@ -21,6 +21,7 @@ READ = {
     "17-forms-grid/judges_rows.csv": (BOOK, WHOLE),
     "17-forms-grid/responses.csv": ({}, WHOLE),
     "17-forms-grid/responses_two.csv": ({"score": "Impact"}, WHOLE),
+    "18-sheet-per-judge/judging.xlsx": ({"score": "Design"}, WHOLE),
     "18-sheet-per-judge/judging_title.xlsx": ({}, WHOLE),
     "18-sheet-per-judge/judging_with_col.xlsx": ({}, WHOLE),
     "19-merged-cells/merged_paper.xlsx": ({}, WHOLE),

@@ -178,6 +178,21 @@ def test_a_sheet_for_each_judge_or_paper(write, columns, role):
     assert f"name each sheet after its {role}" in refused(write(as_xlsx(unnamed), "book.xlsx"))
 
 
+def test_formulas_without_values_in_columns_that_nobody_needs(write):
+    head = ["Team", "Design", "Impact", "Total"]
+    sheets = {
+        "ann": [head, ["p1", 3, 1, "=SUM(B2:C2)"], ["p2", 5, 6, "=SUM(B3:C3)"]],
+        "bob": [head, ["p1", 4, 2, "=SUM(B2:C2)"]],
+    }
+    found, notes = read(write(as_xlsx(sheets), "book.xlsx"), score="Design")
+    assert found == WANTED
+    assert any("book.xlsx: 'Total' holds formulas without values and is not read" in note for note in notes)
+    sheets["bob"][1][2] = "=1+1"
+    assert "sheet bob, row 2: the formula '=1+1' has no value" in refused(
+        write(as_xlsx(sheets), "book.xlsx"), score="Impact"
+    )
+
+
 def test_sheets_of_one_judge_each_are_one_table(write):
     head = ["judge", "entry", "score"]
     sheets = {"A": [head, ["ann", "p1", 3], ["ann", "p2", 5]], "B": [head, ["bob", "p1", 4]]}
