@@ -250,7 +250,7 @@ def ask_direction(bad: Sequence[str]) -> str | None:
         f"Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} are grades, give all"
     )
     # No order is proposed, not even that of letters: in some systems A is the best, in others the worst.
-    return f'{asked} in order, best first, in the form --scale "BEST>NEXT>WORST" (in Python scale="BEST>NEXT>WORST")'
+    return f"{asked} with --scale (in Python scale=), best first, with > between them and in quotes"
 
 
 def parse_whole(text: str) -> int | None:

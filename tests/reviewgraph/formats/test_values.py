@@ -98,7 +98,6 @@ def test_letters_ask_for_their_direction_and_a_scale_answers(write):
     name = write("reviewer,item,score\nr,i,A\nr,j,C\ns,i,B\n")
     message = refused(name)
     assert message.startswith("reviews.csv:2: the score 'A' is not a number\n")
-    assert '--scale "BEST>NEXT>WORST"' in message
     assert "best first" in message
     assert [score for *_, score in rows(read_reviews(name, scale="A>B>C"))] == [3.0, 1.0, 2.0]
     assert [score for *_, score in rows(read_reviews(name, scale=["C", "B", "A"]))] == [1.0, 3.0, 2.0]
@@ -123,7 +122,8 @@ def test_a_scale_tells_the_direction_alone(write):
 @pytest.mark.parametrize("grades", [["B", "A-", "A"], ["good", "bad"], ["A" * 5_000, "B"], ['so "good"', "B"]])
 def test_no_order_of_grades_is_proposed(grades):
     told = ask_direction(grades)
-    assert re.findall('--scale "([^"]*)"', told) == ["BEST>NEXT>WORST"]
+    assert told.endswith("with --scale (in Python scale=), best first, with > between them and in quotes")
+    assert not re.search('--scale "', told)
     assert len(told) < 500
 
 
