@@ -116,7 +116,7 @@ class StreamedEstimate(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of every estimate; ``items`` is None, since there may be too many."""
         keys = ("method", "status", "hypothesis", "objective", "unique", "items")
-        return {**dict.fromkeys(keys), **record_of(self.stream.files)}
+        return {**dict.fromkeys(keys), **Origin(files=self.stream.files).to_dict()}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return all of :meth:`parts` at once."""

@@ -217,9 +217,20 @@ REVIEWER = Role(
         *("email", "e_mail", "email_address", "grader", "grader_id", "grader_email", "rater", "rater_id"),
         *("judge", "judge_id", "assessor", "assessor_id", "referee", "referee_id", "marker", "examiner"),
         *("evaluator", "evaluator_id", "panelist", "panellist", "panel_member", "juror", "juror_id", "jury_member"),
-        *("critic", "critic_id", "taster", "scorer", "adjudicator", "annotator", "annotator_id", "annotator_email"),
+        *(
+            "pc_member",
+            "tutor",
+            "critic",
+            "critic_id",
+            "taster",
+            "scorer",
+            "adjudicator",
+            "annotator",
+            "annotator_id",
+            "annotator_email",
+        ),
         *("labeler", "labeller", "labeler_id", "coder", "coder_id", "worker", "worker_id", "workerid"),
-        *("judge_model", "judge_llm", "grader_model", "evaluator_model"),
+        *("pc_member", "tutor", "judge_model", "judge_llm", "grader_model", "evaluator_model"),
         *("gutachter", "gutachterin", "gutachter_in", "bewerter", "prüfer", "juror_in", "jurymitglied"),
         *("évaluateur", "évaluatrice", "evaluateur", "relecteur", "relectrice", "rapporteur", "correcteur", "juge"),
         *("evaluador", "evaluadora", "revisor", "revisora", "juez", "jurado", "revisore", "valutatore", "giudice"),
@@ -249,6 +260,8 @@ ITEM = Role(
         *("team", "project", "talk", "poster", "pitch", "artwork", "work", "movie", "film", "wine", "beer", "coffee"),
         *("song", "prompt", "task", "document", "applicant_name", "team_name", "project_name", "entry_name"),
         *("beitrag", "einreichung", "antrag", "bewerbung", "projekt", "soumission", "projet", "candidature"),
+        *("grant", "thesis", "sample", "sample_id", "text_id", "kandidat", "prüfling", "copie", "dossier", "candidato"),
+        *("ponencia", "comunicación", "trabalho", "доклад", "voorstel", "论文", "작품"),
         *("propuesta", "proyecto", "trabajo", "proposta", "progetto", "projeto", "inzending", "bidrag", "заявка"),
         *("作品", "論文", "応募作品", "项目", "論文番号", "项目编号", "출품작", "논문"),
     ),
@@ -271,7 +284,7 @@ SCORE = Role(
             "評点",
             "评分",
             "分数",
-            "점수",
+            *("점수", "stars", "vote", "nota", "voto", "évaluation", "балл", "баллы", "punten", "poäng"),
         ),
     ),
     required=False,
@@ -299,7 +312,7 @@ _USUAL = frozenset(
         *("evidence", "excellence", "excitement", "exposition", "feasibility", "fit", "grammar", "impact"),
         *("implementation", "importance", "influence", "innovation", "innovativeness", "interest", "language"),
         *("merit", "methodology", "methods", "motivation", "novel", "novelty", "organisation", "organization"),
-        *("original", "originality", "performance", "potential", "presentation", "quality", "readability"),
+        *("original", "originality", "performance", "pitch", "potential", "presentation", "quality", "readability"),
         *("relevance", "replicability", "reproducibility", "reputation", "rigor", "rigour", "significance"),
         *("soundness", "structure", "style", "substance", "suitability", "technical", "technique", "theory"),
         *("thoroughness", "timeliness", "usefulness", "utility", "validity", "writing"),
@@ -484,6 +497,7 @@ def _by_synonym(
     if is_weak(header, role):
         # A number beats a name; which of a team and its project is meant is to be asked.
         weak = [place for place, text in enumerate(normal) if text in role.weak]
+        weak = [place for place in weak if not is_usual(header[place])] or weak
         return [place for place in weak if not normal[place].endswith("name")] or weak
     if not role.ranked:
         return [place for places in present for place in places]

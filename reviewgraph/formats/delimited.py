@@ -33,6 +33,9 @@ DELIMITERS = (",", "\t", ";", "|")
 #: The line by which a spreadsheet program is told the delimiter.
 _DELIMITER = re.compile(r"sep=(?P<delimiter>[^\w\"\r\n])\s*", re.IGNORECASE)
 
+#: A cell below a header of Qualtrics, in the row after the texts of the questions.
+_DESCRIBES = re.compile(r'\s*\{\s*"ImportId"')
+
 #: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 1_500_000
 #: Start of a cell that :func:`~reviewgraph._base.storing.guarded` may have written.
@@ -69,6 +72,13 @@ class Delimited(Table):
             note(f"{name}: the header is in line {self.header_lines}; the rows above it are not read")
         if joined is not None:
             note(f"{name}: two rows are read as the header, as in {quote(joined[-1])}")
+        # Spreadsheets leave delimiters without cells at the ends of rows.
+        while len(self.header) > 1 and not self.header[-1].strip():
+            self.header.pop()
+        described = [line for line, row in rows[place + 1 :] if any(_DESCRIBES.match(cell) for cell in row)]
+        if described:
+            self.header_lines = described[-1]
+            note(f"{name}: the rows below the header that describe the columns are not read")
         self.decimal_comma = self.delimiter != ","
         COLUMNS.expect(name, len(self.header))
 

@@ -15,6 +15,7 @@ from reviewgraph.formats.files import (
     ARCHIVE,
     WORKBOOK,
     Members,
+    Problems,
     cut,
     open_folder,
     open_zip,
@@ -120,7 +121,7 @@ class Json(Format):
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         content = read_json(name, data)
-        records = objects(content)
+        records = _records(content)
         table = extract("json", name, content, wanted)
         if table is None and records and all(map(_is_flat, records)):
             table = recognise(from_records(name, records), wanted)
@@ -128,6 +129,22 @@ class Json(Format):
             return table
         found = "JSON of another shape" if content else "empty JSON"
         raise InputError(_say_unknown(name, found))
+
+
+def _records(content: Any) -> list[dict[str, Any]]:
+    """Return a list of objects, under any name, numbered, or as columns of numbered cells."""
+    if not isinstance(content, dict):
+        return objects(content)
+    listed = [value for value in content.values() if objects(value)]
+    if len(listed) == 1:
+        return objects(listed[0])
+    inner = objects(list(content.values()))
+    if inner and all(key.isdecimal() for key in content):
+        return inner
+    rows = list(inner[0]) if inner else []
+    if rows and all(key.isdecimal() for key in rows) and all(list(column) == rows for column in inner):
+        return [{name: column[row] for name, column in content.items()} for row in rows]
+    return []
 
 
 def _is_flat(record: Mapping[str, Any]) -> bool:
@@ -276,8 +293,13 @@ def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str],
     most = [place for place, text in enumerate(plain) if text in _MAXIMA]
     if len(scores) != 1 or len(most) != 1 or most == scores:
         return table
-    note(f"{table.name}: the column {quote(table.header[most[0]])} is read as the maximum of each score")
-    return WithMaxima(table, scores[0], most[0])
+    [limits] = table.read(most, Problems()).columns
+    if len(limits.values) > 1:
+        note(f"{table.name}: the column {quote(table.header[most[0]])} is read as the maximum of each score")
+        return WithMaxima(table, scores[0], most[0])
+    # One maximum for all scores changes nothing.
+    table.unread = [*table.unread, *most]
+    return table
 
 
 def _format_of(data: bytes) -> Format:

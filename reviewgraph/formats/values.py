@@ -59,7 +59,7 @@ _OUT_OF = re.compile(
 )
 #: A number that may have its digits in groups of three, or three decimals.
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})+")
-_WHOLE = re.compile(r"[+-]?[0-9]+")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 
@@ -115,6 +115,12 @@ class Scores(NamedTuple):
     bad: BoolArray
     spelled: BoolArray  # planned by a word such as "none", not by an empty cell
     unit: str = ""  # how scores with a maximum, such as 8/10, became numbers; empty where there are none
+
+    def first(self, size: int) -> Scores:
+        """Return the meaning of the first cells."""
+        return self._replace(
+            number=self.number[:size], scored=self.scored[:size], bad=self.bad[:size], spelled=self.spelled[:size]
+        )
 
 
 def parse_fraction(text: str, decimal_comma: bool = False) -> tuple[float, float] | None:
@@ -254,19 +260,12 @@ def ask_direction(bad: Sequence[str]) -> str | None:
     grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
     if not grades:
         return None
-    distinct = sorted(set(grades), key=lambda grade: (grade.rstrip("+-"), -grade.count("+"), grade.count("-")))
+    distinct = sorted(set(grades))
     asked = (
         f"Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} are grades, give all"
     )
-    # Letters have two orders, of which somebody has to choose; that of words by the alphabet means nothing.
-    orders = [">".join(distinct), ">".join(reversed(distinct))]
-    letters = all(re.fullmatch(r"[^\W\d_][+-]*", grade) for grade in distinct)
-    if letters and 2 <= len(distinct) <= 6:
-        return (
-            f'{asked} in order, best first: --scale "{orders[0]}" if {distinct[0]} is the best, --scale "{orders[1]}" '
-            f'if {distinct[-1]} is (in Python scale="...")'
-        )
-    return f'{asked} in order, best first, in the form --scale "BEST>NEXT>WORST" (in Python scale="BEST>NEXT>WORST")'
+    # No order is proposed, not even that of letters: in some systems A is the best, in others the worst.
+    return f"{asked} with --scale (in Python scale=), best first, with > between them and in quotes"
 
 
 def parse_whole(text: str) -> int | None:

@@ -55,6 +55,9 @@ _NUMERAL = re.compile("0|[1-9][0-9]{0,14}")
 _LITERAL = re.compile(r'"[^"]*"|\\.')
 #: What says yes in an attribute.
 _TRUE = ("1", "true")
+#: What a formula without a value begins with here; no text in a spreadsheet may.
+_UNSOLVED = "\0"
+_HOLD = ("holds formulas without values and is not read", "hold formulas without values and are not read")
 #: Names that spreadsheet programs give sheets, in several languages.
 _UNNAMED = re.compile(r"(?:sheet|tabelle|table|feuil(?:le)?|hoja|foglio|planilha|folha|blad|ark|arkusz)[ _]?\d*|\d*")
 #: Visibility of shown sheets in the XML of 2003.
@@ -167,7 +170,7 @@ def _xlsx_sheet(name: str, sheet: Any, cells: Limit, percents: frozenset[int]) -
             if element.tag != ROW_TAG:
                 continue
             number, row_cells = parser.parse_row(element)
-            _expect_values(f"{place}, row {number}", element, row_cells)
+            _mark_formulas(element, row_cells)
             if element.get("hidden") in _TRUE:
                 hidden_rows.add(number)
             element.clear()
@@ -215,14 +218,35 @@ def _spread(rows: Sequence[tuple[int, list[str]]], areas: Iterable[Area], budget
     return count
 
 
-def _expect_values(place: str, row: Any, cells: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a formula without a computed value; one whose value is an empty text is an empty cell."""
+def _mark_formulas(row: Any, cells: Sequence[dict[str, Any]]) -> None:
+    """Give a formula without a computed value a mark; one whose value is an empty text is an empty cell."""
     for element, cell in zip(row, cells, strict=True):
         formula = element.find("{*}f") if cell["value"] is None else None
         if formula is not None and not (element.get("t") == "str" and element.find("{*}v") is not None):
-            message = f"{place}: the formula {quote('=' + (formula.text or ''))} has no value; open the file in a "
-            message += "spreadsheet program and save it"
+            cell["value"] = f"{_UNSOLVED}={formula.text or ''}"
+
+
+def _without_formulas(grid: Grid, wanted: Wanted) -> list[str]:
+    """Empty the columns of no role that hold only formulas without values, such as totals, and return their names.
+
+    Other formulas without values are refused.
+    """
+    places = {place for line in grid.lines for place, cell in enumerate(line.cells) if cell.startswith(_UNSOLVED)}
+    needed = {name for role in wanted.roles for name in (*role.names, *role.weak)}
+    needed |= {normalise(name) for name in wanted.columns.values()}
+    left: list[str] = []
+    for place in sorted(places):
+        name = grid.header[place] if place < len(grid.header) else ""
+        cells = [(line, line.cells[place]) for line in grid.lines if place < len(line.cells) and line.cells[place]]
+        if normalise(name) in needed or not all(cell.startswith(_UNSOLVED) for _, cell in cells):
+            line, cell = next((line, cell) for line, cell in cells if cell.startswith(_UNSOLVED))
+            message = f"{line.place}: the formula {quote(cell.removeprefix(_UNSOLVED))} has no value; open the file in "
+            message += "a spreadsheet program and save it"
             raise InputError(message)
+        for line, _ in cells:
+            line.cells[place] = ""
+        left.append(name)
+    return left
 
 
 def _cell(value: Any, percent: bool) -> str:
@@ -430,6 +454,10 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     for place in fitting:
         _say_unseen(name, meant[place], grids[place], wanted)
     used = [named.get(place, grids[place]) for place in fitting]
+    formulas = list(dict.fromkeys(column for grid in used for column in _without_formulas(grid, wanted)))
+    if formulas:
+        what = f"{quote_all(formulas)} {_HOLD[len(formulas) > 1]}"
+        wanted.note(f"{name}: {what}; to read formulas, open the file in a spreadsheet program and save it")
     lines = [line for grid in used for line in grid.lines]
     table = recognise(Grid(name if len(used) > 1 else used[0].name, used[0].header, lines), wanted)
     unseen = sum(len(_grid(name, sheet, wanted).lines) for sheet in hidden)

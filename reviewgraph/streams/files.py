@@ -32,7 +32,7 @@ from reviewgraph._base.provenance import FileRead
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, columns_of, locate, recognised, require_named
 from reviewgraph.formats.delimited import Delimited, refused, say_quoting
 from reviewgraph.formats.files import LISTED, Problems, cut, quote, quote_all
-from reviewgraph.formats.values import Scores, are_scores, missing_labels, read_scores, say_bad_score
+from reviewgraph.formats.values import are_scores, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
@@ -442,10 +442,7 @@ class Text:
             # A number beside them tells scores such as 8/10 that not all have their maxima.
             [plain] = engine.first(f"SELECT count(score) FROM {self.rows}")
             meaning = read_scores([*texts, *["0"] * bool(plain)], decimal_comma=self.table.decimal_comma)
-            own = slice(len(texts))
-            meaning = Scores(
-                meaning.number[own], meaning.scored[own], meaning.bad[own], meaning.spelled[own], meaning.unit
-            )
+            meaning = meaning.first(len(texts))
             if meaning.unit:
                 note(f"{self.name}: {meaning.unit}")
             meant = pa.array(meaning.number, mask=~meaning.scored)

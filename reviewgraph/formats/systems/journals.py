@@ -149,9 +149,9 @@ def _annotations(name: str, content: Any) -> Grid | None:
                 value = answer.get("value")
                 values = [value[kind] for kind in _VALUES if kind in value] if isinstance(value, dict) else []
                 if values:
-                    answers.setdefault(as_text(answer.get("from_name")), values[0])
+                    answers.setdefault(as_text(answer.get("from_name") or answer.get("type")), values[0])
             record = {
-                "item": as_text(task.get("id")),
+                "item": as_text(task.get("id", data.get("id", data.get("text")))),
                 "reviewer": _person(annotation.get("completed_by")),
                 "title": data.get("title") or data.get("text"),
                 "was_cancelled": bool(annotation.get("was_cancelled")),

@@ -72,7 +72,22 @@ _SUMMARY = frozenset(
 _WHOLE = frozenset(
     (
         *("n", "no", "nr", "nbr", "number", "sum", "mode", "place", "standing", "status", "section", "decision", "id"),
-        *("rang", "schnitt", "mittel", "platz", "suma", "puesto", "media", "snitt", "curve", "group", "year", "age"),
+        *(
+            "rang",
+            "schnitt",
+            "mittel",
+            "platz",
+            "suma",
+            "puesto",
+            "media",
+            "snitt",
+            "curve",
+            "group",
+            "year",
+            "age",
+            "range",
+            "reviews",
+        ),
         *("out_of", "max_points", "last_downloaded_from_this_course"),
     )
 )
@@ -82,16 +97,18 @@ _LAST = ("id", "score", "scores", "rating", "grade")
 _NOUN = {REVIEWER.name: REVIEWER.name, ITEM.name: "paper"}
 #: Names of columns that sum up a row, and of people.
 _EXTREMES: Mapping[str, Callable[[Sequence[float]], float]] = {"max": max, "maximum": max, "min": min, "minimum": min}
+_UNDERSCORED = r"(?P<first>[^_@]+)_(?P<second>[^_@]+)"
 #: Two parts of the name of a column.
 _PARTED = tuple(
     map(
         re.compile,
         (
-            r"(?P<first>.+?)\s*\[(?P<second>[^\[\]]+)\]\s*",
+            r"(?P<first>.+?)\s*\[(?P<second>[^\[\]]+)\]\W*",
             r"(?P<first>.+?)\s+/\s+(?P<second>.+)",
             r"(?P<first>.+?)\s+[-\N{EN DASH}\N{EM DASH}|]\s+(?P<second>.+)",
             r"(?P<first>.+?):\s+(?P<second>.+)",
             r"(?P<first>.+?)\s*\((?P<second>[^()]+)\)\s*",
+            _UNDERSCORED,
         ),
     )
 )
@@ -104,6 +121,15 @@ _BEYOND = 20
 _SCORES, _TELLING = 100, 6
 _ASKS_PAPER = re.compile(
     r"(?:^|_)(?:paper|submission|proposal|essay|project|poster|abstract|application|candidate|team|entry)s?(?:_|$)"
+)
+_ASKS_REVIEWER = re.compile(
+    r"(?:^|_)(?:your_name|judge|grader|reviewer|juror|jury)(?:_|$)|^(?:ihr|votre|su)_?n(?:a|o)m"
+)
+#: What asks for scores.
+_RATES = re.compile(
+    r"\b(?:scores?|rate|rating|grade|points|how (?:good|well)|bewert\w*|punkte|wie gut|note|notez|évaluez|puntúe|valuta"
+    r"|avalie)\b|評価|点数|评分|평가",
+    re.IGNORECASE,
 )
 _RANGE = re.compile(r"[0-9]+\s*(?:[-\N{EN DASH}]|to|bis|\.\.+)\s*[0-9]+")
 _SERIES = re.compile(r"(?P<stem>\D*)[0-9]+\D*")
@@ -213,15 +239,18 @@ def _ask_people(grid: Grid, places: Sequence[int]) -> str:
         return ""
     # Reviewers differ within a row; scores may be equal.
     pairs = sum(len(cells) * (len(cells) - 1) / 2 for cells in by_row)
-    if all(len(set(cells)) == len(cells) for cells in by_row) and pairs > _TELLING * len(set(numbers)):
+    differ = all(len(set(cells)) == len(cells) for cells in by_row)
+    if differ and pairs > _TELLING * len(set(numbers)):
         return ""
     first = grid.header[places[0]]
+    example = quote(next(cell for cells in by_row for cell in cells))
+    people = f"if each number names a reviewer, say {naming('', REVIEWER, first)}; " if differ else ""
     return (
         f"{grid.name}: the columns {quote_all([grid.header[place] for place in places])} hold numbers, such as "
-        f"{quote(next(cell for cells in by_row for cell in cells))}: reviewers or scores? If they are the scores of "
-        "reviewers who are the same in all rows, each a column, say --format gradebook; if each number names a "
-        f"reviewer, say {naming('', REVIEWER, first)}; if the reviewers differ from row to row, nobody can tell who "
-        "gave which score: export one row per review"
+        f"{example}{': reviewers or scores?' if differ else ', and equal ones in a row: scores, not reviewers.'} If "
+        "they are the scores of reviewers who are the same in all rows, each a column, say --format gradebook; "
+        f"{people}if the reviewers differ from row to row, nobody can tell who gave which score: export one row per "
+        "review"
     )
 
 
@@ -240,6 +269,7 @@ def cross(table: Table, given: Mapping[str, str]) -> Grid | None:
     the papers. None if no column holds scores.
     """
     grid = to_grid(table)
+    given = _with_asked(grid.header, given)
     turned = recognised(grid.header, [REVIEWER], given) > 0 and not recognised(grid.header, [STUDENT], given)
     rows = labels_of(grid, given, REVIEWER if turned else STUDENT)
     across = ITEM.name if turned else REVIEWER.name
@@ -255,25 +285,58 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     None if the questions are others.
     """
     grid = to_grid(table)
-    given = wanted.columns
-    if ITEM.name in given or recognised(grid.header, [ITEM], given):
-        return None
-    asked = [name for name in grid.header if re.search(r"(?:^|_)(?:your_name|judge|grader)(?:_|$)", normalise(name))]
-    if not recognised(grid.header, [REVIEWER], given) and len(asked) == 1:
-        given = {**given, REVIEWER.name: asked[0]}
-    if not recognised(grid.header, [REVIEWER], given):
+    given = _with_asked(grid.header, wanted.columns)
+    if ITEM.name in given or recognised(grid.header, [ITEM], given) or not recognised(grid.header, [REVIEWER], given):
         return None
     rows = labels_of(grid, given, REVIEWER)
     places, left = _scored(grid, rows.places.values(), free=True)
-    parts = _parts([grid.header[place] for place in places]) if len(places) > 1 else None
+    names = [grid.header[place] for place in places]
+    parts = _parts(names) if len(places) > 1 else None
     others = [normalise(name) for place, name in enumerate(grid.header) if place not in places]
-    if parts is None or any(map(_ASKS_PAPER.search, others)):
+    if any(map(_ASKS_PAPER.search, others)):
         return None
+    if parts is None:
+        return _unfolded(grid, rows, ITEM.name, places, left, given) if _without_question(names) != names else None
     # Questions for criteria, without one for the paper, are about a paper that is not known.
     for side, labels in ((parts.first, parts.second), (parts.second, parts.first)):
         if len(set(side)) == 1 and (any(map(is_usual, labels)) or _RANGE.fullmatch(side[0])):
             return None
     return _unfolded(grid, rows, ITEM.name, places, left, given)
+
+
+def _with_asked(header: Sequence[str], given: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the user's columns and the only question for the name of a reviewer, if no column has such a name."""
+    asked = [name for name in header if _ASKS_REVIEWER.search(normalise(name))]
+    known = recognised(header, [REVIEWER], given) or recognised(header, [STUDENT], given)
+    return given if known or len(asked) != 1 else {**given, REVIEWER.name: asked[0]}
+
+
+def _without_question(names: Sequence[str]) -> list[str]:
+    """Return names without the words of a question that all have at their beginning, or at their end.
+
+    >>> _without_question(["Score for Team 1", "Score for Team 2"]), _without_question(["Team 1", "Team 2"])
+    (['Team 1', 'Team 2'], ['Team 1', 'Team 2'])
+    """
+    if len(names) < 2:
+        return list(names)
+    before = _beginning(names)
+    after = _beginning([name[::-1] for name in names])[::-1]
+    shared = before.split(" ")[:-1]
+    for size in range(len(shared), 0, -1):
+        start = " ".join(shared[:size]) + " "
+        rest = [name.removeprefix(start).strip() for name in names]
+        if _RATES.search(start) and not any(text.isdecimal() or not text for text in rest):
+            return rest
+    rest = [name.removesuffix(after).strip() for name in names]
+    return rest if _RATES.search(after) and all(rest) else list(names)
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """Return the characters with which all names begin."""
+    first = min(names)
+    last = max(names)
+    size = next((place for place, char in enumerate(first) if char != last[place : place + 1]), len(first))
+    return first[:size]
 
 
 def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int], dict[str, str]]:
@@ -286,15 +349,18 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
         for place, name in enumerate(grid.header)
         if place not in taken and name.strip() and (found := _numbers(grid.column(place)))
     }
+    rows = len({row for found in numbers.values() for row in found})
     left: dict[str, str] = {}
     for place in numbers:
         name = grid.header[place]
         words = normalise(name).split("_")
-        parted = any(pattern.fullmatch(name.strip()) for pattern in _PARTED)
-        named_so = words[-1] in _LAST and not parted
+        named_so = words[-1] in _LAST and not _is_parted(name)
+        # Mark is a person as well, who then scored only some.
+        if normalise(name) == "mark" and 2 * len(numbers[place]) < rows:
+            continue
         if not may_hold_scores(name) or normalise(name) in (*STUDENT.names, *STUDENT.weak) or named_so:
             left[name] = "by its name"
-        elif normalise(name) in _WHOLE | _SUMMARY or not (free or _SUMMARY.isdisjoint(words)):
+        elif normalise(name) in _WHOLE | _SUMMARY or not (free or "," in name or _SUMMARY.isdisjoint(words)):
             left[name] = "which sums up or describes a row"
         elif all(parse_moment(cell) and len(cell.strip()) > 8 for cell in grid.column(place) if cell.strip()):
             left[name] = "whose numbers are times"
@@ -311,7 +377,10 @@ def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
     found = [
         name
         for name in names
-        if (match := _NUMBERED.fullmatch(normalise(name))) and match["before"] in PEOPLE and match["after"]
+        if not _is_parted(name)
+        and (match := _NUMBERED.fullmatch(normalise(name)))
+        and match["before"] in PEOPLE
+        and match["after"]
     ]
     if len(found) > 1:
         message = (
@@ -365,7 +434,8 @@ def _unfolded(
     """Return one row per review of columns of scores, whose names may have a criterion as a part."""
     names = [grid.header[place] for place in places]
     parts = _parts(names)
-    pairs = _labelled(grid, names, parts, across, given) if parts else [(name, SCORE.name) for name in names]
+    plain = _without_question(names) if across == ITEM.name else names
+    pairs = _labelled(grid, names, parts, across, given) if parts else [(name, SCORE.name) for name in plain]
     fields = list(dict.fromkeys(field for _, field in pairs))
     by_label: dict[str, dict[str, int]] = {}
     for (label, field), place in zip(pairs, places, strict=True):
@@ -389,6 +459,11 @@ def _unfolded(
     return as_reviews(grid, rows, across, fields, lines)
 
 
+def _is_parted(name: str) -> bool:
+    """Return whether a name has two parts between which more stands than an underscore."""
+    return any(pattern.fullmatch(name.strip()) for pattern in _PARTED if pattern.pattern != _UNDERSCORED)
+
+
 class _Parts(NamedTuple):
     """The two parts of the names of columns."""
 
@@ -410,6 +485,8 @@ def _parts(names: Sequence[str]) -> _Parts | None:
             continue
         parts = _Parts([match["first"] for match in matches], [match["second"].strip() for match in matches])
         distinct = len(set(zip(*parts, strict=True)))
+        if pattern.pattern == _UNDERSCORED and 1 in (len(set(parts.first)), len(set(parts.second))):
+            continue  # names of people, as user_1, user_2
         if 1 < distinct == len(names) >= _CROSSED * len(set(parts.first)) * len(set(parts.second)):
             return parts
     return None

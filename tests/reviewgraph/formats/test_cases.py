@@ -21,6 +21,7 @@ READ = {
     "17-forms-grid/judges_rows.csv": (BOOK, WHOLE),
     "17-forms-grid/responses.csv": ({}, WHOLE),
     "17-forms-grid/responses_two.csv": ({"score": "Impact"}, WHOLE),
+    "18-sheet-per-judge/judging.xlsx": ({"score": "Design"}, WHOLE),
     "18-sheet-per-judge/judging_title.xlsx": ({}, WHOLE),
     "18-sheet-per-judge/judging_with_col.xlsx": ({}, WHOLE),
     "19-merged-cells/merged_paper.xlsx": ({}, WHOLE),
@@ -49,7 +50,7 @@ REFUSED = {
     "21-pairwise/decisions.csv": ({}, "choix"),
     "21-pairwise/mtbench.csv": ({}, "choix"),
     "30-sections-in-one-csv/judging.csv": ({}, "begins at line 16"),
-    "adv-04/wr123.csv": ({}, "reviewers or scores?"),
+    "adv-04/wr123.csv": ({}, "scores, not reviewers"),
     "adv-07/thm2.csv": ({}, "may be 1.7 or 1700"),
     "adv-14/xps.xlsx": ({}, "has its maximum"),
 }

@@ -59,7 +59,7 @@ def test_score_text_is_read_as_in_a_file(build):
     frame = build({"reviewer": ["r", "r"], "item": [1, 2], "score": ["A", "B"]})
     with pytest.raises(InputError, match=r"row 0: the score 'A' is not a number") as caught:
         Reviews.from_frame(frame)
-    assert '--scale "A>B"' in str(caught.value)
+    assert "with --scale (in Python scale=), best first" in str(caught.value)
     assert [score for *_, score in triples(Reviews.from_frame(frame, scale="A>B"))] == [2.0, 1.0]
 
 

@@ -183,6 +183,7 @@ def test_names_of_papers_that_may_be_criteria_are_papers_where_nothing_else_is(w
     beside = read_reviews(write(f"paper,judge,Team,Pitch,score\n{lines}"))
     assert set(beside.criteria) == {"Team", "Pitch"}
     assert "the item may be any of the columns 'project', 'team'" in refused(write("judge,project,team\na,b,c\n"))
+    assert read_reviews(write("judge,pitch,team,score\na,7,b,1\n")).items == ("b",)
     assert read_reviews(write("judge,team,team name\na,7,b\n")).items == ("7",)
     for unclear in ("model", "question", "name", "response"):
         assert "no item column" in refused(write(f"judge,{unclear},score\na,b,1\n"))

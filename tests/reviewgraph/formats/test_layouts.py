@@ -51,6 +51,7 @@ def read(name, **options):
         "\ufeffsep=,\r\njudge,entry,score\r\n" + "\r\n".join(LINES),
         "SEP=\t\n" + "\n".join(["judge,entry,score", *LINES]).replace(",", "\t"),
         "judge,entry,score,,\n" + "".join(f"{line},,\n" for line in LINES) + ",,,,\n,,,,\n",
+        "judge,entry,score,,\n" + "\n".join(LINES),
         "judge,entry,score\n" + "".join(f"{line},,\n,,\n" for line in LINES),
         "Exported by a tool, 2026\n\njudge;entry;score\n" + "\n".join(LINES).replace(",", ";"),
         "# exported\n# by a tool\njudge,entry,score\n" + "\n".join(LINES),
@@ -59,6 +60,13 @@ def read(name, **options):
 )
 def test_text_as_spreadsheets_save_it(write, text):
     assert read(write(text.encode())) == (WANTED, [])
+
+
+def test_rows_of_qualtrics_below_the_header_are_no_reviews(write):
+    ids = ",".join(['"{""ImportId"":""Q1""}"'] * 3)
+    text = f"judge,entry,score\nWho are you?,Which one?,How good?\n{ids}\n" + "\n".join(LINES)
+    told = "reviews.csv: the rows below the header that describe the columns are not read"
+    assert read(write(text)) == (WANTED, [told])
 
 
 def test_rows_of_several_cells_above_the_header_are_noted(write):
@@ -170,6 +178,21 @@ def test_a_sheet_for_each_judge_or_paper(write, columns, role):
     assert f"name each sheet after its {role}" in refused(write(as_xlsx(unnamed), "book.xlsx"))
 
 
+def test_formulas_without_values_in_columns_that_nobody_needs(write):
+    head = ["Team", "Design", "Impact", "Total"]
+    sheets = {
+        "ann": [head, ["p1", 3, 1, "=SUM(B2:C2)"], ["p2", 5, 6, "=SUM(B3:C3)"]],
+        "bob": [head, ["p1", 4, 2, "=SUM(B2:C2)"]],
+    }
+    found, notes = read(write(as_xlsx(sheets), "book.xlsx"), score="Design")
+    assert found == WANTED
+    assert any("book.xlsx: 'Total' holds formulas without values and is not read" in note for note in notes)
+    sheets["bob"][1][2] = "=1+1"
+    assert "sheet bob, row 2: the formula '=1+1' has no value" in refused(
+        write(as_xlsx(sheets), "book.xlsx"), score="Impact"
+    )
+
+
 def test_sheets_of_one_judge_each_are_one_table(write):
     head = ["judge", "entry", "score"]
     sheets = {"A": [head, ["ann", "p1", 3], ["ann", "p2", 5]], "B": [head, ["bob", "p1", 4]]}
@@ -201,7 +224,13 @@ RECORDS = [{"judge": who, "entry": of, "score": score, "tags": ["a", "b"]} for w
 
 
 @pytest.mark.parametrize(
-    "text", [json.dumps(RECORDS), "\n".join(map(json.dumps, RECORDS)), json.dumps(RECORDS, indent=1)]
+    "text",
+    [
+        *(json.dumps(RECORDS), "\n".join(map(json.dumps, RECORDS)), json.dumps(RECORDS, indent=1)),
+        json.dumps({"from": "a tool", "reviews": RECORDS}),
+        json.dumps(dict(enumerate(RECORDS))),
+        json.dumps({name: dict(enumerate(one[name] for one in RECORDS)) for name in ("judge", "entry", "score")}),
+    ],
 )
 def test_objects_of_json_are_rows(write, text):
     assert read(write(text, "scores.json")) == (WANTED, [])

@@ -369,11 +369,6 @@ def test_a_plan_is_read_beside_an_export_whose_format_is_named(write):
     }
 
 
-def test_grades_are_offered_with_plus_before_minus(write):
-    text = "reviewer,item,score\n" + "".join(f"a,{n},{grade}\n" for n, grade in enumerate(["B", "A-", "A", "B+"]))
-    assert '--scale "A>A->B+>B" if A is the best, --scale "B>B+>A->A" if B is' in refused(write(text))
-
-
 def test_our_own_upload_is_no_export_that_lacks_external_reviewers(write):
     notes = []
     read_reviews(write("paper,action,email,reviewtype,round\n3,review,a@x,none:primary,\n"), note=notes.append)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from reviewgraph import read_reviews
@@ -43,13 +45,17 @@ def test_numbers_in_columns_of_reviewers_are_asked_about(write):
     head = "paper,Reviewer 1,Reviewer 2,Reviewer 3\n"
     scores = write(head + "p1,7,6,6\np2,4,2,4\np3,8,7,\n")
     message = refused(scores)
-    assert "'Reviewer 1', 'Reviewer 2', 'Reviewer 3' hold numbers, such as '7': reviewers or scores?" in message
+    assert "hold numbers, such as '7', and equal ones in a row: scores, not reviewers" in message
+    assert "reviewer=" not in message
     # What it proposes does what it says.
     assert "--format gradebook" in message
     assert read(scores, **BOOK)[0][0] == ("Reviewer 1", "p1", 7.0)
+    unclear = write(head + "p1,7,6,5\np2,4,2,3\np3,8,7,\n")
+    message = refused(unclear)
+    assert "hold numbers, such as '7': reviewers or scores?" in message
     assert "--columns 'reviewer=Reviewer 1'" in message
-    named = read_reviews(scores, columns={"reviewer": "Reviewer 1"}, duplicates="last")
-    assert (named.reviewers, named.n_reviews) == (("2", "4", "6", "7", "8"), 6)
+    named = read_reviews(unclear, columns={"reviewer": "Reviewer 1"})
+    assert (named.reviewers, named.n_reviews) == (("2", "3", "4", "5", "6", "7", "8"), 8)
     # Numbers of people, of which none comes twice in a row, or which are too large for scores.
     people = [f"p{row},{row % 5 + 1},{(row + 1) % 5 + 1},{(row + 3) % 5 + 1}\n" for row in range(20)]
     assert read_reviews(write(head + "".join(people))).n_reviewers == 5
@@ -76,6 +82,12 @@ def test_columns_that_sum_up_are_no_reviewers(write, name):
 @pytest.mark.parametrize("header", ["Max", "Anna Platz", "Rosa Media"])
 def test_people_with_such_names_are_reviewers(write, header):
     assert ("p1", 1.0) in [row[1:] for row in read(write(f"Student,Eve,{header}\np1,3,1\np2,4,5\n"), **BOOK)[0]]
+
+
+def test_mark_is_a_person_who_scored_only_some(write):
+    text = 'Student,Ann,Mark,"Total, Ed"\n' + "p1,3,1,4\np2,4,,5\np3,2,,\n"
+    assert read_reviews(write(text), **BOOK).reviewers == ("Ann", "Mark", "Total, Ed")
+    assert read_reviews(write(text.replace(",,", ",2,")), **BOOK).reviewers == ("Ann", "Total, Ed")
 
 
 def test_times_and_other_units_are_no_scores(write):
@@ -120,6 +132,7 @@ def test_a_column_for_each_category_and_judge(write):
         ("Judge 1 - X,Judge 1 - Y,Judge 2 - X,Judge 2 - Y", ("Judge 1", "Judge 2")),
         ("X: Ann,Y: Ann,X: Bob,Y: Bob", None),
         ("Ann (round 1),Bob (round 1),Ann (round 2),Bob (round 2)", None),
+        ("Style_Ann,Style_Bob,Clarity_Ann,Clarity_Bob", ("Ann", "Bob")),
         ("Ann | Style,Ann | Clarity,Bob | Style,Bob | Clarity", ("Ann", "Bob")),
     ],
 )
@@ -129,7 +142,7 @@ def test_which_part_is_the_criterion_is_known_or_asked(write, head, people):
     if people is None:
         assert "have two parts, and either may be the criterion" in refused(name, **BOOK)
     else:
-        label = first.split(" - ")[-1] if " - " in first else first.split(" | ")[-1]
+        label = next(part for part in re.split(r" - | \| |_", first) if part in ("X", "Style"))
         assert read_reviews(name, score=label, **BOOK).reviewers == people
 
 
@@ -143,7 +156,11 @@ ANSWERED = [("ann@x.org", "p1", 3.0), ("ann@x.org", "p2", 5.0), ("bob@x.org", "p
 
 
 @pytest.mark.parametrize(
-    "questions", ["Rate each project [p1],Rate each project [p2]", "p1 - Overall,p2 - Overall", "Score (p1),Score (p2)"]
+    "questions",
+    [
+        *("Rate each project [p1],Rate each project [p2]", "p1 - Overall,p2 - Overall", "Score (p1),Score (p2)"),
+        *("Wie gut ist [p1]?,Wie gut ist [p2]?", "Notez p1,Notez p2", "p1の評価,p2の評価", "Rating: p1,Rating: p2"),
+    ],
 )
 def test_answers_to_a_form_with_a_column_for_each_paper(write, questions):
     found, notes = read(write(FORM.format(questions)))
@@ -166,6 +183,13 @@ def test_papers_in_columns_have_criteria_as_well(write):
     reviews = read_reviews(name, score="Impact")
     assert rows(reviews) == [("ann", "Team 1", 3.0), ("ann", "Team 2", 5.0), ("bob", "Team 1", 4.0)]
     assert reviews.criteria["Craft"].tolist() == [1.0, 6.0, 2.0]
+
+
+def test_numbered_papers_keep_their_names(write):
+    name = write(FORM.format("Score for Team 1,Score for Team 2").replace("Email Address", "Your name"))
+    assert read_reviews(name).items == ("Team 1", "Team 2")
+    turned = write("Your name,Team 1 - Impact,Team 2 - Impact\nann,3,5\nbob,4,\n")
+    assert read_reviews(turned, **BOOK).items == ("Team 1", "Team 2")
 
 
 def test_judges_in_rows_are_pointed_out_and_read(write):

@@ -344,7 +344,7 @@ def step_options(command: str) -> list[list[str]]:
 @pytest.mark.slow
 @here
 def test_a_column_that_the_reader_asks_for_is_chosen(client: Any, guard: Guard) -> None:
-    text = REVIEWS.replace("reviewer,paper,score", "Referee,Work,Overall")
+    text = REVIEWS.replace("reviewer,paper,score", "Referee,Thing,Overall")
     posted(client, guard, ("r.csv", text))
     client.post(f"/{guard.token}/check", data={})
     ended(client, guard)
@@ -353,7 +353,7 @@ def test_a_column_that_the_reader_asks_for_is_chosen(client: Any, guard: Guard) 
     page = client.get(f"/{guard.token}/").text
     assert '<option value="Referee"' in page
     assert "<details open>" in page
-    chosen = {"role:r.csv": "reviews", "column:reviewer:r.csv": "Referee", "column:item:r.csv": "Work"}
+    chosen = {"role:r.csv": "reviews", "column:reviewer:r.csv": "Referee", "column:item:r.csv": "Thing"}
     client.post(f"/{guard.token}/choices", data=chosen)
     client.post(f"/{guard.token}/check", data={})
     ended(client, guard)
