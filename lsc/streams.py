@@ -31,7 +31,6 @@ from reviewgraph._base import (
     checked,
     counted,
     or_none,
-    record_of,
     whole_seed,
 )
 from reviewgraph.streams import ROWS, Labels, Stream, pieces_of
@@ -116,7 +115,7 @@ class StreamedEstimate(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of every estimate; ``items`` is None, since there may be too many."""
         keys = ("method", "status", "hypothesis", "objective", "unique", "items")
-        return {**dict.fromkeys(keys), **Origin(files=self.stream.files).to_dict()}
+        return {**dict.fromkeys(keys), **self.stream.origin.to_dict()}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return all of :meth:`parts` at once."""

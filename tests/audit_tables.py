@@ -218,7 +218,8 @@ def numbered(spelling: str, k: int) -> str:
 def person(spelling: str, name: str) -> str:
     """Return the label of a person."""
     first, last = name.split()
-    ascii_name = name.encode("ascii", "ignore").decode()
+    letters = unicodedata.normalize("NFKD", name.replace("\xdf", "ss"))
+    ascii_name = letters.encode("ascii", "ignore").decode()
     words = {"name": name, "first": first, "last": last, "mail": f"{name[:2].lower()}@example.org", "ascii": ascii_name}
     return spelling.format(nfd=unicodedata.normalize("NFD", name), code=1000 + PEOPLE.index(name), **words)
 

@@ -303,6 +303,8 @@ def without_load(scored: Scored, rules: Rules) -> BoolArray:
     """Return the reviewers whose load is not stated, shape (M,)."""
     if rules.load is None or isinstance(rules.load, Real):
         return np.full(len(scored.reviewers), rules.load is None)
+    if isinstance(rules.load, Mapping) and None not in rules.load.values():
+        return np.zeros(len(scored.reviewers), np.bool_)
     loads = by_label(rules.load, "load", REVIEWER, LOAD.role, scored.spellings)
     return np.array([label in loads and loads[label] is None for label in scored.reviewers], np.bool_)
 

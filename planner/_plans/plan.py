@@ -172,7 +172,22 @@ class Plan(Pictured):
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
 
     def under(self, rules: Constraints) -> Plan:
-        """Return the plan with the costs or affinities of other constraints, not proved to be the best by them."""
+        """Return the plan with the costs or affinities of other constraints, not proved to be the best by them.
+
+        Parameters
+        ----------
+        rules
+            The other constraints, of the same table.
+
+        Returns
+        -------
+        Plan
+            With the same reviews; one that was optimal is feasible.
+
+        Examples
+        --------
+        A plan that was found without affinities is reported with them by ``plan.under(rules)``.
+        """
         reviews = tuple(
             replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
             for review, (j, i) in zip(self.reviews, self.pairs.tolist(), strict=True)

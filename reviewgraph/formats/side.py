@@ -97,42 +97,14 @@ PERSON, PAPER = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
 #: Words in a column of conflicts, in addition to yes and no, compared without case.
 _BARRED = frozenset(
     (
-        *(
-            "conflict",
-            "conflicted",
-            "conflict of interest",
-            "coi",
-            "c",
-            "t",
-            "1.0",
-            "ja",
-            "j",
-            "oui",
-            "o",
-            "si",
-            "s\xed",
-        ),
-        *("befangen", "conflit", "conflicto", "conflitto", "conflito", "sim", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}"),
-        *("\N{BALLOT BOX WITH CHECK}", "\N{BALLOT BOX WITH X}", "\N{BALLOT X}", "\N{MULTIPLICATION X}"),
+        *("conflict", "conflicted", "conflict of interest", "coi", "c", "1.0", "o", "befangen", "conflit"),
+        *("conflicto", "conflitto", "conflito", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}", "\N{BALLOT X}"),
+        *("\N{BALLOT BOX WITH CHECK}", "\N{BALLOT BOX WITH X}", "\N{MULTIPLICATION X}"),
     )
 )
 _FREE = frozenset(
     (
-        *(
-            "no conflict",
-            "no coi",
-            "not conflicted",
-            "none declared",
-            "none",
-            "ok",
-            "free",
-            "f",
-            "0.0",
-            "nein",
-            "non",
-            "n\xe3o",
-            "nao",
-        ),
+        *("no conflict", "no coi", "not conflicted", "none declared", "none", "ok", "free", "0.0"),
         *("unbefangen", "nicht befangen", "keine", "aucun", "ninguno", "nessuno", "n/a", "\N{EN DASH}"),
     )
 )
@@ -155,16 +127,9 @@ CONFLICT = Field(
         "conflict",
         (
             *("coi", "conflicted", "conflict_of_interest", "has_conflict", "is_conflict", "in_conflict", "conflicts"),
-            *(
-                "interest",
-                "has_coi",
-                "is_coi",
-                "befangen",
-                "befangenheit",
-                "interessenkonflikt",
-                "conflit",
-                "conflicto",
-            ),
+            *("interest", "has_coi", "is_coi", "declared", "declared_conflict", "recused", "recusal", "befangen"),
+            *("befangenheit", "interessenkonflikt", "conflit", "conflicto"),
+            *("\u5229\u76ca\u51b2\u7a81", "\u5229\u76ca\u76f8\u53cd"),
         ),
         required=False,
     ),

@@ -19,7 +19,7 @@ from reviewgraph._base.provenance import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, TITLE, Role, locate, normalise, recognised
 from reviewgraph.formats.files import Problems, quote, quote_all
-from reviewgraph.formats.people import is_nobody, split_people
+from reviewgraph.formats.people import is_nobody, split_people, split_recurring
 from reviewgraph.formats.tables import Aside, Column, Rows, Table, Wrapped, of_rows
 from reviewgraph.formats.values import BLANK
 
@@ -81,6 +81,9 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
     ([0, 0, 2], ['Ann', 'Bob', 'Bob'])
     """
     people: list[list[str]] = []
+    recurring = [] if known else split_recurring(column.values)
+    if any(len(names) > 1 for names in recurring):
+        known = {name for names in recurring for name in names}
     for cell in column.values:
         if _PLAIN.fullmatch(cell):
             people.append([cell])

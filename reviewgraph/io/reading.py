@@ -197,10 +197,6 @@ def read_reviews(
     for file in files_read:
         (read or _say_nothing)(file)
     _note_scores(parts, say, {name for own in given for name in own.values()}, chosen=chosen)
-    for part in parts:
-        sure = part.confidence is not None and bool(part.scored.any())
-        for message in say_further(part.table.name, part.target, part.criteria, sure):
-            say(message)
     # Each file has codes of its own until here; now a label has one code over all files.
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
@@ -209,15 +205,12 @@ def read_reviews(
         _refuse_undeclared(labels, papers, item, place)
     members = frozenset(chain.from_iterable(part.aside.members for part in parts))
     outsiders = frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
-    barred = frozenset(pair for part in parts for pair in part.barred)
     columns_read = Columns(
         *(reviewer, item, reviewers, labels),
         **_fields(parts, total),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        origin=beyond._replace(
-            unlisted=_unlisted(tables, declared), outsiders=outsiders, meta=barred.union(beyond.meta), files=files_read
-        ),
+        origin=beyond._replace(unlisted=_unlisted(tables, declared), outsiders=outsiders, files=files_read),
         row_name=place,
         audited=True,
     )
@@ -321,7 +314,8 @@ def _settled(
         papers = dict.fromkeys(hidden, "") | {paper: item.title for paper, item in declared.items.items()}
     papers = {paper: title for paper, title in papers.items() if paper not in out | unseen}
     hidden_papers, withdrawn = (tuple(sorted(some, key=natural_key)) for some in (unseen, out))
-    origin = Origin(meta=meta, hidden=hidden_papers, withdrawn=withdrawn)
+    barred = meta.union(pair for part in parts for pair in part.barred)
+    origin = Origin(meta=barred, hidden=hidden_papers, withdrawn=withdrawn)
     tally = declared and declared.aside.tally
     if tally:
         # Reviews of a file to be uploaded are in no count.
@@ -364,8 +358,11 @@ def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | N
 
 
 def _note_scores(parts: Sequence[Part], note: Callable[[str], object], named: Collection[str], *, chosen: bool) -> None:
-    """Report files without reviews, and files without a score column though unused columns remain."""
+    """Report further scores, files without reviews, and those without a score column though columns remain."""
     for part in parts:
+        sure = part.confidence is not None and bool(part.scored.any())
+        for message in say_further(part.table.name, part.target, part.criteria, sure):
+            note(message)
         if not part.lines and part.aside.listed:
             note(f"{part.table.name}: papers, but no reviews of them yet")
         elif not part.lines:

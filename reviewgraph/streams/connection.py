@@ -14,7 +14,6 @@ from reviewgraph._base.arrays import CodeArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, listed
-from reviewgraph.formats.columns import Origin
 from reviewgraph.graph.check import PRECISE, facts
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk
 from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
@@ -122,7 +121,7 @@ class Connection(Result):
             "level": self.level,
             "undecided": self.undecided,
             "at_least": {"largest_cover": self.least_cover, "degrees_of_freedom": self.least_degrees_of_freedom},
-            **Origin(files=stream.files).to_dict(),
+            **stream.origin.to_dict(),
         }
 
     def to_columns(self) -> dict[str, list[Any]]:

@@ -20,7 +20,7 @@ from reviewgraph._base.results import Progress
 from reviewgraph._base.text import counted, direction
 from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.audit.tables import sentinel_of
-from reviewgraph.formats.columns import ITEM, REVIEWER
+from reviewgraph.formats.columns import ITEM, REVIEWER, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
 from reviewgraph.streams.files import LABELS, Labels, Source, Spill, opened, ranges
 from reviewgraph.table.rows import Duplicates, merge_duplicates, say_fulfilled, say_twice
@@ -108,6 +108,11 @@ class Stream:
     def __repr__(self) -> str:
         sizes = (self.n_reviewers, "reviewer"), (self.n_items, "item"), (self.n_reviews, "review")
         return f"<Stream: {', '.join(counted(size, noun) for size, noun in sizes)}>"
+
+    @property
+    def origin(self) -> Origin:
+        """What is known of the source: the files that were read."""
+        return Origin(files=self.files)
 
     @property
     def n_reviewers(self) -> int:

@@ -50,7 +50,7 @@ def repeated_header(draft: Draft, note: Note) -> Draft:
         return draft
     again = np.ones(draft.size, np.bool_)
     for role in (REVIEWER, ITEM):
-        names = {normalise(draft.headers[role.name])} if role.name in draft.headers else set(role.names)
+        names = {normalise(draft.headers[role.name])} if role.name in draft.headers else {*role.names, *role.weak}
         column = getattr(draft, role.name)
         plain = {plain_name(name) for name in names}
         alike = np.array([len(text) < 40 and plain_name(text) in plain for text in texts_of(column)], np.bool_)

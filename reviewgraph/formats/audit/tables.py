@@ -341,8 +341,34 @@ def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion
     return sentinel_of(values, counts, column, of_criterion=of_criterion)
 
 
+#: How far below the usual score numbers with a point are probably thousands: 1.7 beside 900.
+THOUSANDTH = 100
+
+
+def thousandths(values: FloatArray, counts: IntArray, column: str | None) -> str:
+    """Return a note on numbers such as 1.7 beside 900, which may have been 1,700; nothing if there are none.
+
+    >>> print(thousandths(np.array([1.7, 900.0, 950.0]), np.array([2, 30, 30]), None))
+    score: 1.7 in 2 of 62 reviews lies far below the usual 900; a sign between groups of digits, as in 1,700, may have
+    been read as a decimal point
+    >>> thousandths(np.array([0.5, 7.0]), np.array([1, 9]), None)
+    ''
+    """
+    usual = float(values[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]) if values.size else 0.0
+    odd = (values > 0) & (values * THOUSANDTH < usual) & (values != np.rint(values))
+    whole = values[~odd]
+    if not odd.any() or (whole != np.rint(whole)).any():
+        return ""
+    return (
+        f"{column or 'score'}: {values[odd][0]:g} in {counts[odd].sum():,} of {counts.sum():,} reviews lies far below "
+        f"the usual {usual:g}; a sign between groups of digits, as in 1,700, may have been read as a decimal point"
+    )
+
+
 def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_criterion: bool = False) -> str:
     """Return the same for distinct scores, ascending, and their numbers of reviews."""
+    if odd := thousandths(values, counts, column):
+        return odd
     largest = [float(values[-1])] if values.size > LEAST_OTHERS and values[-1] >= FAR * values[-2] > 0 else []
     then = "the review lacks this criterion" if of_criterion else "the review counts as planned"
     for value in (*SENTINELS, *largest, 0):
