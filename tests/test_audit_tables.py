@@ -11,18 +11,6 @@ import pytest
 from tests.audit_judge import BAD, Variant, disagreement, judged, outcome, pieces, ways
 from tests.audit_tables import ENGLISH, KINDS, Draw, long, sampled, variants
 
-#: Kinds of which some variants are read silently wrong, or asked about in vain, or whose proposals harm.
-FAILING = (
-    *("positional reviewers", "placeholders", "several in a cell", "mean like reviewers", "numbers as reviewers"),
-    *("summary rows", "summary columns", "repeated headers", "status columns", "numbers for no score", "signed zeros"),
-    *("words for no score", "other signs and digits", "several units", "papers across files", "people across files"),
-    *("exchanged columns", "ids of rows", "conflict flags", "conflicts in a cell", "ranks", "words as grades"),
-    *("versions", "traits", "workbooks", "gradebooks with odd columns", "category and judge columns"),
-    *("clean layouts", "clean names of people", "clean scales", "clean shapes"),
-)
-xfail = pytest.mark.xfail(strict=False, reason="some variants of this kind are read silently wrong")
-KIND = [pytest.param(kind, marks=xfail) if kind in FAILING else kind for kind in KINDS]
-
 
 def clean() -> Variant:
     """Return a clean table."""
@@ -37,14 +25,14 @@ def bad(kind: str, seed: int, folder: Path) -> list[str]:
     return [f"{result} ({way}): {name}: {message}" for name, way, result, message in results if result in BAD]
 
 
-@pytest.mark.parametrize("kind", KIND)
+@pytest.mark.parametrize("kind", KINDS)
 def test_tables_are_read_right_or_asked_about(kind: str, tmp_path: Path) -> None:
     assert not bad(kind, 0, tmp_path)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(1, 6))
-@pytest.mark.parametrize("kind", KIND)
+@pytest.mark.parametrize("kind", KINDS)
 def test_tables_of_other_seeds_are_read_right_or_asked_about(kind: str, seed: int, tmp_path: Path) -> None:
     assert not bad(kind, seed, tmp_path)
 

@@ -341,27 +341,30 @@ def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion
     return sentinel_of(values, counts, column, of_criterion=of_criterion)
 
 
-#: How far below the usual score numbers with a point are probably thousands: 1.7 beside 900.
+#: How far numbers with a point lie below whole ones that are probably thousands: 1.7 beside 900.
 THOUSANDTH = 100
 
 
 def thousandths(values: FloatArray, counts: IntArray, column: str | None) -> str:
     """Return a note on numbers such as 1.7 beside 900, which may have been 1,700; nothing if there are none.
 
-    >>> print(thousandths(np.array([1.7, 900.0, 950.0]), np.array([2, 30, 30]), None))
-    score: 1.7 in 2 of 62 reviews lies far below the usual 900; a sign between groups of digits, as in 1,700, may have
-    been read as a decimal point
+    >>> print(thousandths(np.array([1.7, 2.0, 900.0, 950.0]), np.array([2, 1, 30, 30]), None))
+    score: 1.7 to 2 in 3 of 63 reviews lie far below the others, from 900; a sign between groups of digits, as in
+    1,700, may have been read as a decimal point
     >>> thousandths(np.array([0.5, 7.0]), np.array([1, 9]), None)
     ''
     """
-    usual = float(values[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]) if values.size else 0.0
-    odd = (values > 0) & (values * THOUSANDTH < usual) & (values != np.rint(values))
-    whole = values[~odd]
-    if not odd.any() or (whole != np.rint(whole)).any():
+    apart = np.flatnonzero((values[:-1] > 0) & (values[:-1] * THOUSANDTH < values[1:]))
+    if apart.size != 1:
         return ""
+    below = values[: apart[0] + 1]
+    above = values[apart[0] + 1 :]
+    if (below == np.rint(below)).all() or (above != np.rint(above)).any():
+        return ""
+    number = counts[: below.size].sum()
     return (
-        f"{column or 'score'}: {values[odd][0]:g} in {counts[odd].sum():,} of {counts.sum():,} reviews lies far below "
-        f"the usual {usual:g}; a sign between groups of digits, as in 1,700, may have been read as a decimal point"
+        f"{column or 'score'}: {below[0]:g} to {below[-1]:g} in {number:,} of {counts.sum():,} reviews lie far below the "
+        f"others, from {above[0]:g}; a sign between groups of digits, as in 1,700, may have been read as a decimal point"
     )
 
 
