@@ -38,7 +38,7 @@ HEAVY = {
 MOST_LINES, MOST_BODY_LINES = 750, 80
 MOST_MODULES = 234
 #: Fronts of reviewgraph that planner and lsc import from, and names that they take.
-MOST_FRONTS, MOST_SHARED = 9, 225
+MOST_FRONTS, MOST_SHARED = 9, 228
 REVIEWS = Path("reviewgraph/table/reviews.py")
 
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)
