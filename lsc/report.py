@@ -34,7 +34,7 @@ from lsc.words.posterior_page import (
     rounded,
     source_words,
 )
-from reviewgraph._base import counted, order_of
+from reviewgraph._base import counted, order_of, snapped
 from reviewgraph.report import (
     Column,
     Compared,
@@ -165,7 +165,7 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
     """Return the picture of averages against calibrated scores."""
     # Papers set aside are on another scale.
     scored = np.flatnonzero(np.isfinite(result.quality)) if selection is None else np.sort(selection.ranked)
-    before, after = (result.reviews.printed(values)[scored] for values in (result.average, result.quality))
+    before, after = (snapped(result.reviews.printed(values)[scored]) for values in (result.average, result.quality))
     low, high = (values[scored] for values in intervals(result))
     kinds, labelled = _who_moved(result, selection, scored)
     meanings = [("dot", "paper")]

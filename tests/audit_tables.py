@@ -422,7 +422,7 @@ def words_for_no_score(draw: Draw, word: str) -> Variants:
 @kind
 def other_signs_and_digits(draw: Draw, sign: str) -> Variants:
     """\u2212|\u2013|full width|Arabic|decimal comma|no-break|1,700|1.700|1\xa0700|1'700"""
-    truth = draw.panels(scale=(-3, 3) if draw.number < 2 else (700, 2600) if draw.number > 5 else (1, 9))
+    truth = draw.panels(scale=(-3, 3) if draw.number < 2 else (300, 2600) if draw.number > 5 else (1, 9))
     zero = {"full width": 0xFF10, "Arabic": 0x660}.get(sign, ord("0"))
     spell: dict[int, Callable[[float], str]] = {
         0: lambda score: text(score).replace("-", sign),
@@ -789,7 +789,8 @@ def clean_shapes(draw: Draw, shape: str) -> Variants:
     if shape in ("chair", "near the mean"):
         means = {paper: np.mean(scores) for paper, scores in by_paper(truth).items()}
         noise = 3 if shape == "chair" else 1
-        truth |= {("Chris Xu", paper): float(round(mean + draw.rng.normal(0, noise))) for paper, mean in means.items()}
+        shown = {paper: round(mean + draw.rng.normal(0, noise)) for paper, mean in means.items()}
+        truth |= {("Chris Xu", paper): float(min(max(score, 1), 9)) for paper, score in shown.items()}
     elif shape == "constant":
         truth |= {pair: 5.0 for pair in truth if pair[0] == PEOPLE[0]}
     elif shape == "apart":

@@ -19,6 +19,7 @@ import pytest
 import scipy.special
 from click.testing import CliRunner
 
+from reviewgraph._base import largest, order_of, outranks, smallest
 from reviewgraph.cli import main
 from reviewgraph.graph.kernels.compiling import Policy
 from tests.trials import NIGHTLY, sampled
@@ -177,6 +178,22 @@ def test_other_last_digits_give_the_same_answer(tmp_path: Path, command: str) ->
 
 def test_an_answer_that_differs_is_told() -> None:
     assert apart({"a": [1.0, 2], "b": "x"}, {"a": [1.0 + 1e-9, 3], "b": "y"}) == [".a[1]: 2 and 3", ".b: x and y"]
+
+
+def test_places_do_not_depend_on_last_digits() -> None:
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        plain = rng.choice([-2.0, 0.0, 0.1, 1 / 3, 7.0, np.inf], 40)
+        finite = np.where(np.isfinite(plain), plain, 5.0)
+        other = plain * (1.0 + CHANGE * rng.uniform(-1.0, 1.0, plain.size)) + np.where(plain == 0.0, 1e-15, 0.0)
+        near = np.where(np.isfinite(other), other, 5.0)
+        assert order_of(other).tolist() == order_of(plain).tolist() == np.argsort(plain, kind="stable").tolist()
+        assert largest(near) == largest(finite) == int(np.argmax(finite))
+        for count in (0, 1, 20, 40):
+            expected = np.sort(np.argsort(finite, kind="stable")[:count]).tolist()
+            assert smallest(near, count).tolist() == smallest(finite, count).tolist() == expected
+        assert not outranks(near.tolist(), finite.tolist(), 7.0)
+        assert outranks([*near.tolist(), 2.0], [*finite.tolist(), 1.0], 7.0)
 
 
 #: Processors that the library of matrix products can be told to run on.

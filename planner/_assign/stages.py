@@ -394,7 +394,7 @@ class Run:
         """Exchange reviews for smaller errors, where that is promising."""
         from planner._assign import precision as better
 
-        problem, core, values = self.problem, linker.core, np.unique(snapped(self.problem.affinity))
+        problem, core, values = self.problem, linker.core, np.unique(snapped(np.unique(self.problem.affinity)))
         # Not for few papers, many papers, or where hardly any exchange is free and none may cost.
         if core.total < FEWEST or not core.net.assigned.any():
             return

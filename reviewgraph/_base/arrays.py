@@ -149,7 +149,7 @@ def snapped(values: FloatArray, scale: float | FloatArray | None = None) -> Floa
     order = np.argsort(whole, axis=-1)
     ascending = np.take_along_axis(whole, order, axis=-1)
     apart = np.ones(whole.shape, np.bool_)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         apart[..., 1:] = ~(np.diff(ascending, axis=-1) <= TIE * scale)
     level = np.maximum.accumulate(np.where(apart, ascending, -np.inf), axis=-1)
     np.put_along_axis(whole, order, level, axis=-1)
@@ -181,7 +181,7 @@ def outranks(values: Sequence[float], others: Sequence[float], scale: float | No
     >>> outranks((1, 0.1 + 0.2, -2), (1, 0.3, -3)), outranks((1, 0.3), (1, 0.1 + 0.2))
     (True, False)
     """
-    for value, other in zip(values, others, strict=True):
+    for value, other in zip(values, others, strict=False):
         if not reaches(other, value, scale):
             return True
         if not reaches(value, other, scale):
@@ -206,8 +206,8 @@ def smallest(values: FloatArray, count: int, scale: float | None = None) -> IntA
     >>> smallest(np.array([5.0, 0.1 + 0.2, 0.3, 0.0]), 2).tolist()
     [1, 3]
     """
-    if values.size <= count:
-        return np.arange(values.size)
+    if not 0 < count < values.size:
+        return np.arange(min(count, values.size))
     last = np.partition(values, count - 1)[count - 1]
     close = TIE * (float(np.abs(values).max()) if scale is None else scale)
     below = np.flatnonzero(values < last - close)

@@ -347,6 +347,10 @@ SHOWN = 25
 PRINTED = 500
 
 
+#: Further digits to which numbers are rounded first, so that halves are rounded alike on every machine.
+FINER = 6
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of cells: text, numbers (with ``digits`` after the point), or None.
@@ -367,7 +371,7 @@ class Column:
         """
         if value is None or value == "":
             return "-"
-        return f"{value:,.{self.digits}f}" if self.kind == "number" else str(value)
+        return f"{round(value, self.digits + FINER):,.{self.digits}f}" if self.kind == "number" else str(value)
 
     @property
     def cells(self) -> list[Any]:
@@ -375,7 +379,9 @@ class Column:
         if self.kind != "number":
             return [None if value is None else str(value) for value in self.values]
         finite = [None if value is None or not math.isfinite(value) else value for value in self.values]
-        return [value if value is None else round(value, self.digits) + 0 for value in finite]
+        return [
+            value if value is None else round(round(value, self.digits + FINER), self.digits) + 0 for value in finite
+        ]
 
 
 @dataclass(frozen=True)

@@ -315,7 +315,8 @@ _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
     **dict.fromkeys(("min", "minimum", "minimo"), np.min),
     **dict.fromkeys(("total", "totals", "totale", "sum"), np.sum),
     **dict.fromkeys(("overall", "final", "media", "mean", "average", "avg", "durchschnitt", "mittelwert"), np.mean),
-    **dict.fromkeys(("moyenne", "promedio", "median"), np.mean),
+    **dict.fromkeys(("moyenne", "promedio"), np.mean),
+    "median": np.median,
     **dict.fromkeys(("count", "n"), np.size),
 }
 
@@ -409,7 +410,8 @@ def _is_sum(draft: Draft, code: int) -> bool:
             agree.append(bool(beyond or abs(float(value(rest)) - score[row]) <= 0.51))
     if not agree:
         return name in _SUMMARY_WORDS
-    return len(agree) > 1 and all(agree)
+    # A paper called Max or Mean has some reviewers, a row of maxima or means all.
+    return len(agree) > 1 and all(agree) and own.size == np.count_nonzero(np.bincount(draft.reviewer.codes))
 
 
 # Reviewers who are nobody, or several.

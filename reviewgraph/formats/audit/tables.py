@@ -302,6 +302,8 @@ LEAST_OTHERS = 3
 FAR = 5
 #: The best score, at least, where a heap of zeros is no part of the scale.
 HIGH = 7
+#: The share of reviews from which zeros are a heap.
+ZEROS = 0.2
 
 
 @finding(
@@ -363,8 +365,9 @@ def thousandths(values: FloatArray, counts: IntArray, column: str | None) -> str
         return ""
     number = counts[: below.size].sum()
     return (
-        f"{column or 'score'}: {below[0]:g} to {below[-1]:g} in {number:,} of {counts.sum():,} reviews lie far below the "
-        f"others, from {above[0]:g}; a sign between groups of digits, as in 1,700, may have been read as a decimal point"
+        f"{column or 'score'}: {below[0]:g} to {below[-1]:g} in {number:,} of {counts.sum():,} reviews lie far below "
+        f"the others, from {above[0]:g}; a sign between groups of digits, as in 1,700, may have been read as a decimal "
+        "point"
     )
 
 
@@ -382,7 +385,7 @@ def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_
             continue
         low, high = float(others[0]), float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
-        many = max(3, 0.05 * counts.sum(), rest[:2].max() + 1)
+        many = max(3, ZEROS * counts.sum(), 2 * rest[:2].max())
         if apart and (value or (high >= HIGH and counts[at[0]] >= many)):
             how = "write None in its place"
             if column is not None:
