@@ -153,10 +153,12 @@ def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "l
 
 
 def per_label(
-    value: int | Valued, scored: Scored, name: str, role: Role, column: Role, usual: int | None = None
+    value: int | Valued | None, scored: Scored, name: str, role: Role, column: Role, *, optional: bool = False
 ) -> IntArray:
-    """Return one whole number per label, from one for all or a number by label, ``usual`` where it is None."""
+    """Return one whole number per label, from one for all or a number by label; -1 for None where it is optional."""
     labels = scored.items if role is ITEM else scored.reviewers
+    if value is None:
+        return np.full(len(labels), -1)
     if isinstance(value, Real):
         return np.full(len(labels), min(count_of(value, name), UNLIMITED), np.int64)
     numbers = by_label(value, name, role, column, scored.spellings)
@@ -168,9 +170,9 @@ def per_label(
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
         raise InputError(message)
-    stated = (numbers[label] for label in labels)
-    whole = [usual if number is None else number for number in stated]
-    return np.array([min(count_of(number, name), UNLIMITED) for number in whole], np.int64)
+    stated = [numbers[label] for label in labels]
+    whole = [-1 if optional and one is None else min(count_of(one, name), UNLIMITED) for one in stated]
+    return np.array(whole, np.int64)
 
 
 class Constraints(NamedTuple):
@@ -298,23 +300,17 @@ def _concerns(
 
 def without_load(scored: Scored, rules: Rules) -> BoolArray:
     """Return the reviewers whose load is not stated, shape (M,)."""
-    if rules.load is None or isinstance(rules.load, Real):
-        return np.full(len(scored.reviewers), rules.load is None)
-    loads = by_label(rules.load, "load", REVIEWER, LOAD.role, scored.spellings)
-    return np.array([label in loads and loads[label] is None for label in scored.reviewers], np.bool_)
+    return per_label(rules.load, scored, "load", REVIEWER, LOAD.role, optional=True) < 0
 
 
 def _numbers(scored: Scored, rules: Rules, usual_load: int) -> tuple[IntArray, IntArray, IntArray]:
     """Return demands, loads and minimum loads by code, and check that no minimum is above its maximum."""
-    demand, load, least = (
-        per_label(default if stated is None else stated, scored, name, role, column.role, default)
-        for name, stated, default, role, column in (
-            ("demand", rules.demand, USUAL_DEMAND, ITEM, DEMAND),
-            ("load", rules.load, usual_load, REVIEWER, LOAD),
-            ("min_load", rules.min_load, 0, REVIEWER, MIN_LOAD),
-        )
-    )
-    load = np.where(without_load(scored, rules), np.maximum(load, least), load)
+    needed = USUAL_DEMAND if rules.demand is None else rules.demand
+    lowest = 0 if rules.min_load is None else rules.min_load
+    demand = per_label(needed, scored, "demand", ITEM, DEMAND.role)
+    load = per_label(rules.load, scored, "load", REVIEWER, LOAD.role, optional=True)
+    least = per_label(lowest, scored, "min_load", REVIEWER, MIN_LOAD.role)
+    load = np.where(load < 0, np.maximum(usual_load, least), load)
     bad = np.flatnonzero(least > load)
     if bad.size:
         label = scored.reviewers[int(bad[0])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -170,15 +170,6 @@ class Plan(Pictured):
             deal = self.purchase
             return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
-
-    def under(self, rules: Constraints) -> Plan:
-        """Return the plan with the costs or affinities of other constraints, not proved to be the best by them."""
-        reviews = tuple(
-            replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
-            for review, (j, i) in zip(self.reviews, self.pairs.tolist(), strict=True)
-        )
-        status = PlanStatus.FEASIBLE if self.status == PlanStatus.OPTIMAL else self.status
-        return replace(self, constraints=rules, reviews=reviews, status=status)
 
     @property
     def attained(self) -> bool:
