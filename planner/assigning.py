@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -317,10 +318,13 @@ def _with_usual_load(
 
     Where the demands can be met, and the level or another rule not, larger loads are tried.
     """
-    unstated = without_load(scored, constraints.rules)
-    if not unstated.any():
+    # Labels are warned of once, by the attempt.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        unstated = without_load(scored, constraints.rules)
+        problem = build(scored, constraints) if unstated.any() else None
+    if problem is None:
         return attempt(constraints)
-    problem = build(scored, constraints)
     least, all_met = smallest_load(problem, np.pad(unstated, (0, problem.n_reviewers - unstated.size)))
     chosen = replace(attempt(constraints._replace(usual_load=least)), usual_load=UsualLoad(least, least))
     for load in range(least + 1, least + LARGER + 1) if all_met else ():

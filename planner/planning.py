@@ -419,17 +419,27 @@ def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, cloc
     plain = search(replace(rules, cost=Prices()), part)
     if part.interrupted:
         clock.interrupted = True
-        return plain.under(rules)
+        return _under(plain, rules)
     if not plain.status.may_grow:
         return replace(search(rules, clock), least_load=0)
     plan = search(replace(rules, spare=np.minimum(rules.spare, plain.largest_load)), clock)
     if not plan.status.may_grow or plan.count > plain.count:
-        return plain.under(rules)
+        return _under(plain, rules)
     # Bounds without the smaller loads hold in any case.
     unproved = plan.status == PlanStatus.OPTIMAL and plan.count > plain.lower_bound
     least = plain.least_load if plan.count == plain.count else 0
     status = PlanStatus.FEASIBLE if unproved else plan.status
     return replace(plan, status=status, bounds=plain.bounds, least_load=least)
+
+
+def _under(plan: Plan, rules: Constraints) -> Plan:
+    """Return a plan with the costs or affinities of other constraints, not proved to be the best by them."""
+    reviews = tuple(
+        replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
+        for review, (j, i) in zip(plan.reviews, plan.pairs.tolist(), strict=True)
+    )
+    status = PlanStatus.FEASIBLE if plan.status == PlanStatus.OPTIMAL else plan.status
+    return replace(plan, constraints=rules, reviews=reviews, status=status)
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def _of_table(
     table: Columns, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, spellings: Spellings
 ) -> Scored:
     labels = _declared(table.reviewer, table.reviewers, reviewers), _declared(table.item, table.items, items)
-    row, column = match_pairs(table, *labels, "affinity", where=LISTS, spellings=spellings)
+    row, column = match_pairs(table, *labels, "affinity", where=LISTS)
     value = np.asarray(table.score, np.float64)
     scored = (row >= 0) & (column >= 0) & ~np.isnan(value)
     # Arrays follow the labels as they were listed.
@@ -143,8 +143,7 @@ def _declared(codes: IntArray, labels: Sequence[Label], declared: Iterable[Label
 
 def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "left out") -> tuple[IntArray, IntArray]:
     """Return reviewer and item codes of distinct pairs, by reviewer, then item; ``unknown`` as for ``match_pairs``."""
-    labels = scored.reviewers, scored.items
-    reviewer, item = match_pairs(pairs, *labels, name, unknown=unknown, where=LISTS, spellings=scored.spellings)
+    reviewer, item = match_pairs(pairs, scored.reviewers, scored.items, name, unknown=unknown, where=LISTS)
     matched = (reviewer >= 0) & (item >= 0)
     key = np.unique(reviewer[matched] * max(len(scored.items), 1) + item[matched])
     return key // max(len(scored.items), 1), key % max(len(scored.items), 1)
@@ -154,24 +153,26 @@ def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "l
 
 
 def per_label(
-    value: int | Valued, scored: Scored, name: str, role: Role, column: Role, usual: int | None = None
+    value: int | Valued | None, scored: Scored, name: str, role: Role, column: Role, *, optional: bool = False
 ) -> IntArray:
-    """Return one whole number per label, from one for all or a number by label, ``usual`` where it is None."""
+    """Return one whole number per label, from one for all or a number by label; -1 for None where it is optional."""
     labels = scored.items if role is ITEM else scored.reviewers
+    if value is None:
+        return np.full(len(labels), -1)
     if isinstance(value, Real):
         return np.full(len(labels), min(count_of(value, name), UNLIMITED), np.int64)
     numbers = by_label(value, name, role, column, scored.spellings)
     what = "paper" if role is ITEM else "reviewer"
     # The lines of a matrix without labels are complete: any other number is an error.
     unknown: Unknown = "refused" if isinstance(labels, range) else "expected"
-    match_labels(list(numbers), labels, name, what, unknown=unknown, where=LISTS, spellings=scored.spellings)
+    match_labels(list(numbers), labels, name, what, unknown=unknown, where=LISTS)
     missing = next((label for label in labels if label not in numbers), None)
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
         raise InputError(message)
-    stated = (numbers[label] for label in labels)
-    whole = [usual if number is None else number for number in stated]
-    return np.array([min(count_of(number, name), UNLIMITED) for number in whole], np.int64)
+    stated = [numbers[label] for label in labels]
+    whole = [-1 if optional and one is None else min(count_of(one, name), UNLIMITED) for one in stated]
+    return np.array(whole, np.int64)
 
 
 class Constraints(NamedTuple):
@@ -204,8 +205,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     N, M = len(scored.items), len(scored.reviewers)
     load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
-    conflicts = pairs_of(rules.conflicts or (), "conflicts", scored.spellings)
-    conflict = codes_of(conflicts, scored, "conflicts", unknown="asked")
+    conflict = codes_of(pairs_of(rules.conflicts or (), "conflicts", scored.spellings), scored, "conflicts")
     fixed = codes_of(pairs_of(rules.fixed or (), "fixed", scored.spellings), scored, "fixed", unknown="refused")
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
@@ -250,7 +250,6 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         reviewers=scored.reviewers,
         items=scored.items,
         floors=constraints.floors,
-        unscored=constraints.allow_unscored,
         concerns=concerns,
         weights=() if concerns is None else concerns.first_weights(affinity),
         facts=facts,
@@ -301,25 +300,17 @@ def _concerns(
 
 def without_load(scored: Scored, rules: Rules) -> BoolArray:
     """Return the reviewers whose load is not stated, shape (M,)."""
-    if rules.load is None or isinstance(rules.load, Real):
-        return np.full(len(scored.reviewers), rules.load is None)
-    if isinstance(rules.load, Mapping) and None not in rules.load.values():
-        return np.zeros(len(scored.reviewers), np.bool_)
-    loads = by_label(rules.load, "load", REVIEWER, LOAD.role, scored.spellings)
-    return np.array([label in loads and loads[label] is None for label in scored.reviewers], np.bool_)
+    return per_label(rules.load, scored, "load", REVIEWER, LOAD.role, optional=True) < 0
 
 
 def _numbers(scored: Scored, rules: Rules, usual_load: int) -> tuple[IntArray, IntArray, IntArray]:
     """Return demands, loads and minimum loads by code, and check that no minimum is above its maximum."""
-    demand, load, least = (
-        per_label(default if stated is None else stated, scored, name, role, column.role, default)
-        for name, stated, default, role, column in (
-            ("demand", rules.demand, USUAL_DEMAND, ITEM, DEMAND),
-            ("load", rules.load, usual_load, REVIEWER, LOAD),
-            ("min_load", rules.min_load, 0, REVIEWER, MIN_LOAD),
-        )
-    )
-    load = np.where(without_load(scored, rules), np.maximum(load, least), load)
+    needed = USUAL_DEMAND if rules.demand is None else rules.demand
+    lowest = 0 if rules.min_load is None else rules.min_load
+    demand = per_label(needed, scored, "demand", ITEM, DEMAND.role)
+    load = per_label(rules.load, scored, "load", REVIEWER, LOAD.role, optional=True)
+    least = per_label(lowest, scored, "min_load", REVIEWER, MIN_LOAD.role)
+    load = np.where(load < 0, np.maximum(usual_load, least), load)
     bad = np.flatnonzero(least > load)
     if bad.size:
         label = scored.reviewers[int(bad[0])]
@@ -331,9 +322,7 @@ def _numbers(scored: Scored, rules: Rules, usual_load: int) -> tuple[IntArray, I
 
 def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
     """Append the reviewers and papers of the first phase alone, and return its pairs in codes."""
-    new: dict[str, Any] = {"unknown": "new", "where": LISTS, "spellings": scored.spellings}
-    match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", **new)
-    match_labels(first.items, scored.items, "phase_one", "paper", **new)
+    match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", unknown="new", where=LISTS)
     reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
     items = _newcomers(first.item, first.items, scored.items)
     if reviewers or items:
@@ -387,9 +376,8 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
     if not named.reviewer.size:
         return None
     # Authors need not review, nor papers be among those to assign, but some must.
-    expected: dict[str, Any] = {"unknown": "expected", "where": LISTS, "spellings": scored.spellings}
-    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", **expected)
-    item = match_labels(named.items, scored.items, "authors", "paper", **expected)
+    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", unknown="expected", where=LISTS)
+    item = match_labels(named.items, scored.items, "authors", "paper", unknown="expected", where=LISTS)
     # Other people and papers get codes behind the rest: they may still make two reviewers co-authors.
     for codes, labels in ((author, scored.reviewers), (item, scored.items)):
         new = np.flatnonzero(codes < 0)

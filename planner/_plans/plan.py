@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -171,30 +171,6 @@ class Plan(Pictured):
             return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
 
-    def under(self, rules: Constraints) -> Plan:
-        """Return the plan with the costs or affinities of other constraints, not proved to be the best by them.
-
-        Parameters
-        ----------
-        rules
-            The other constraints, of the same table.
-
-        Returns
-        -------
-        Plan
-            With the same reviews; one that was optimal is feasible.
-
-        Examples
-        --------
-        A plan that was found without affinities is reported with them by ``plan.under(rules)``.
-        """
-        reviews = tuple(
-            replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
-            for review, (j, i) in zip(self.reviews, self.pairs.tolist(), strict=True)
-        )
-        status = PlanStatus.FEASIBLE if self.status == PlanStatus.OPTIMAL else self.status
-        return replace(self, constraints=rules, reviews=reviews, status=status)
-
     @property
     def attained(self) -> bool:
         """Whether the plan meets the request: it reaches the target, and keeps it with the wanted probability.
@@ -345,7 +321,7 @@ class Plan(Pictured):
         load = np.bincount(rest[:, 0], minlength=left.spare.size)
         taken = {own, *rest[rest[:, 1] == item, 0].tolist()}
         free = [j for j in range(load.size) if j not in taken and left.open(j, item) and rules.may_read(j, item)]
-        return sorted(free, key=lambda j: (rules.whole_cost_of(j, item), load[j], j))
+        return sorted(free, key=lambda j: (rules.cost_of(j, item), load[j], j))
 
     def _fills(self, pairs: IntArray) -> bool:
         """Whether some reviews leave no item short that these do not leave short."""

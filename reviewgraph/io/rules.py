@@ -45,14 +45,15 @@ class Rules:
     conflicts
         Forbidden (reviewer, item) pairs. A data frame may have a column ``conflict`` of yes and no.
     fixed
-        Required (reviewer, item) pairs, which count in demands and loads.
+        Required (reviewer, item) pairs, which count in demands and loads; to assign, they may exceed these.
     gone
         Reviewers, or (reviewer, item) pairs, that will not deliver: their reviews without a score are left out, and
         they get no others.
     demand
         Reviews per item, one number or one by item: exact for assignments, 3 by default; a minimum for checks.
     load, min_load
-        Maximum and minimum reviews per reviewer: one number, or one by reviewer. To assign, 5 and 0 by default.
+        Maximum and minimum reviews per reviewer: one number, or one by reviewer. To assign, the minimum is 0 by
+        default; the maximum, also of reviewers with None, is the smallest with which the demands can be met.
     capacity
         Maximum extra reviews by reviewer; new names are emergency reviewers. By default unlimited.
     spare

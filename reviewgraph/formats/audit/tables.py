@@ -385,7 +385,7 @@ def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_
             continue
         low, high = float(others[0]), float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
-        many = max(3, ZEROS * counts.sum(), 2 * rest[:2].max())
+        many = max(3, ZEROS * counts.sum(), rest[:2].max() + 1)
         if apart and (value or (high >= HIGH and counts[at[0]] >= many)):
             how = "write None in its place"
             if column is not None:

@@ -236,7 +236,8 @@ _SHOWN = Rule(_STATE, lambda state: state != "unseen", means="unseen")
 _LIVE = Rule("status", lambda status: not _is_out(status), "status says they are no submissions", means="out")
 #: A hidden number of reviews is empty, not 0.
 _COUNTED = Rule("# Reviews", lambda count: bool(count.strip()), means="unseen")
-#: Each download lacks some of the reviews that a list of papers counts.
+#: Each download lacks some of the reviews that a list of papers counts. HotCRP 3.1 counts only the submitted reviews of
+#: papers that are in conflict with the person who downloads.
 _ALL_REVIEWS = (
     "pcassignments.csv has no external reviewers, scores.csv no review before it is submitted; the JSON of HotCRP's "
     "API (GET /reviews) has all"
