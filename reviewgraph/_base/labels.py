@@ -140,7 +140,7 @@ def are_numbered(labels: Sequence[Label]) -> bool:
     if match is None or set(map(type, labels)) != {str}:
         return False
     line = f"{re.escape(match['before'])}(?:0|[1-9][0-9]*){re.escape(match['after'])}\n"
-    return re.fullmatch(f"(?:{line})*", "\n".join(labels) + "\n") is not None  # type: ignore[arg-type]
+    return re.fullmatch(f"(?:{line})*+", "\n".join(labels) + "\n") is not None  # type: ignore[arg-type]
 
 
 def near_labels(labels: Sequence[Label], *, people: bool = False) -> list[list[Label]]:
