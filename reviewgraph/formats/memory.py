@@ -18,6 +18,7 @@ from reviewgraph._base.arrays import FloatArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode, first_repeated
 from reviewgraph.formats.audit.audit import Audit
+from reviewgraph.formats.audit.finding import in_python
 from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
@@ -106,7 +107,7 @@ def from_frame(
         grades = _categories(table.column(places[SCORE.name]), say, lower_is_better=lower_is_better)
     try:
         asked = Asked(wanted, grades, duplicates, lower_is_better, criteria, total)
-        part = read_part(table, asked, Audit(accept, say), problems, say)
+        part = read_part(table, asked, Audit(accept, say, in_python), problems, say)
         problems.raise_any()
         if SCORE.name not in places and SCORE.name not in wanted:
             _ask_criteria(table, {*places.values()}, note)
@@ -432,7 +433,7 @@ def _in_python(message: str) -> str:
     """Return a message on columns with Python's argument instead of the option of commands."""
     said = re.sub(r"--score ('?)(.+?)\1(?=[;:)]|$)", r'score="\2"', message)
     said = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', said)
-    said = said.replace("--columns: ", "columns: ").replace(" before '='", "")
+    said = in_python(said).replace("--columns: ", "columns: ").replace(" before '='", "")
     return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", said) if said.startswith("frame: ") else said
 
 

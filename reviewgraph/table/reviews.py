@@ -18,6 +18,7 @@ from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_
 from reviewgraph._base.results import Backend, Pictured, Result, backend_of
 from reviewgraph._base.text import counted, direction
 from reviewgraph.formats.audit.audit import Audit
+from reviewgraph.formats.audit.finding import in_python
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings, joined
 from reviewgraph.table.forms import is_path, read_form
@@ -729,7 +730,8 @@ class Reviews(Pictured):
         <Reviews: 1 reviewer, 1 item, 1 review>
         """
         columns = joined(columns, merge, "reviews")
-        columns = Audit(accept, note or partial(warn, category=ColumnWarning)).of_table(columns)
+        words = str if columns.origin.files else in_python
+        columns = Audit(accept, note or partial(warn, category=ColumnWarning), words).of_table(columns)
         known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
         origin = known.pop("origin")
         total = known.pop("total")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,10 +54,13 @@ class Audit:
     'mean-reviewers', 'constant-reviewers', 'crossed-labels', 'no-score-codes', 'date-labels', 'ranges'
     """
 
-    def __init__(self, accept: str | Iterable[str] = (), note: Note | None = None) -> None:
+    def __init__(
+        self, accept: str | Iterable[str] = (), note: Note | None = None, words: Callable[[str], str] = str
+    ) -> None:
         names = [accept] if isinstance(accept, str) else list(accept)
         self.accept = tuple(name.strip() for given in names for name in str(given).split(","))
-        self.note: Note = note or (lambda message: None)
+        self.words = words  #: What becomes of each message, such as :func:`in_python`.
+        self.note: Note = (lambda message: note(words(message))) if note else (lambda message: None)
         for name in self.accept:
             if name not in FINDINGS:
                 message = f"accept: expected names of findings, found {quote(name)}; there are "
@@ -79,7 +82,10 @@ class Audit:
         for entry in FINDINGS.values():
             if entry.of_rows == of_rows and draft.size:
                 look = entry.if_accepted if entry.name in self.accept else entry.look
-                draft = look(draft, self.note)
+                try:
+                    draft = look(draft, self.note)
+                except InputError as error:
+                    raise type(error)(self.words(str(error))) from error
         return draft
 
 
@@ -89,13 +95,14 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
     >>> refuse_uncorrected("t.csv", ["ann", "TBD"], ["p1"])
     Traceback (most recent call last):
         ...
-    reviewgraph._base.errors.InputError: t.csv: 1 row left out, whose reviewer is a placeholder
-    ('TBD'); --accept placeholders (in Python accept="placeholders") reads each as a person; a table read in batches
-    is not corrected: correct the file, or read it without --stream
+    reviewgraph._base.errors.InputError: t.csv: 1 row left out, whose reviewer is a placeholder ('TBD'): a table read in
+    batches is not corrected: correct the file, or read it without --stream
     """
 
     def refuse(message: str) -> None:
-        message += "; a table read in batches is not corrected: correct the file, or read it without --stream"
+        found = message.partition("; --accept")[0]
+        remedy = "a table read in batches is not corrected: correct the file, or read it without --stream"
+        message = f"{found}: {remedy}"
         raise InputError(message)
 
     # Labels that are whole numbers are not passed: nothing is looked for among them.
@@ -112,11 +119,12 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
 def draft_of(columns: Columns) -> Draft:
     """Return the rows of reviews that are read already."""
     size = columns.reviewer.size
+    files = [file.file for file in columns.origin.files if file.scored is not None]
     known = columns.scored
     if columns.score is not None and known is None:
         known = np.isfinite(columns.score)
     return Draft(
-        "reviews",
+        ", ".join(files[:3]) or "reviews",
         Column(columns.reviewer, list(columns.reviewers)),
         Column(columns.item, list(columns.items)),
         None if columns.score is None or known is None else Numbers(columns.score, known),

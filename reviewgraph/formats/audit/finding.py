@@ -7,6 +7,7 @@ A finding is one object: what it looks for, what becomes of it, and its name, by
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -119,12 +120,17 @@ def finding(
 
 
 def overrule(name: str) -> str:
-    """Return how a finding is overruled.
+    """Return how a finding is overruled: the option, which :func:`in_python` makes an argument.
 
-    >>> overrule("placeholders")
-    '--accept placeholders (in Python accept="placeholders")'
+    >>> overrule("placeholders"), in_python(f"say {overrule('placeholders')}")
+    ('--accept placeholders', 'say accept="placeholders"')
     """
-    return f'--accept {name} (in Python accept="{name}")'
+    return f"--accept {name}"
+
+
+def in_python(message: str) -> str:
+    """Return a message with arguments of Python in the place of the options that overrule findings."""
+    return re.sub(r"--accept ([\w-]+)", r'accept="\1"', message)
 
 
 def texts_of(column: Column) -> list[str]:
