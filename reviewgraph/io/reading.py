@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import ColumnWarning, InputError, warn
 from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted
@@ -110,7 +111,8 @@ def read_reviews(
         The system that the files are from, such as ``"hotcrp"``, or ``"table"`` for none; by default recognised by
         content.
     note
-        Called with messages for people, such as a guessed encoding; by default there are none.
+        Called with messages for people, such as a guessed encoding; by default there are none, except that each finding
+        of the audit is a :class:`~reviewgraph.ColumnWarning`.
     read
         Called with a :class:`~reviewgraph._base.provenance.FileRead` once a file is read: its format, the rows that
         count, its SHA-256. ``origin.files`` of the reviews has them, too.
@@ -151,7 +153,9 @@ def read_reviews(
     say = note or _say_nothing
     grades = parse_scale(scale, lower_is_better=lower_is_better)
     wanted = choose_score(columns or {}, score)
-    audit = Audit(accept, say)
+    # What the audit finds is never silent: without a listener it is a warning.
+    finds = note or partial(warn, category=ColumnWarning)
+    audit = Audit(accept, finds)
     if not paths:
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
@@ -214,7 +218,7 @@ def read_reviews(
         row_name=place,
         audited=True,
     )
-    reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known, accept=accept, note=say)
+    reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known, accept=accept, note=finds)
     # A row without a value in a table with a row for each score is no planned review.
     rows_filled = _filled(np.concatenate([part.scored for part in parts]), columns_read.criteria)
     filled = _filled(reviews.scored, reviews.criteria)

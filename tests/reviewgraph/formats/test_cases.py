@@ -65,7 +65,7 @@ def path_of(name):
 @pytest.mark.parametrize("name", READ)
 def test_what_is_read(name):
     options, sizes = READ[name]
-    reviews = read_reviews(path_of(name), **options)
+    reviews = read_reviews(path_of(name), note=[].append, **options)
     assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == sizes
 
 
@@ -73,4 +73,4 @@ def test_what_is_read(name):
 def test_what_is_asked(name):
     options, said = REFUSED[name]
     with pytest.raises(InputError, match=said.replace("?", "[?]")):
-        read_reviews(path_of(name), **options)
+        read_reviews(path_of(name), note=[].append, **options)
