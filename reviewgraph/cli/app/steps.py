@@ -54,7 +54,7 @@ WANTED = {
     "reviews": ("reviewer", "item", "score", "title", "confidence"),
     "items": ("item", "title", "demand"),
     "reviewers": ("reviewer", "load"),
-    "conflicts": ("item", "reviewer"),
+    "conflicts": ("item", "reviewer", "conflict"),
     "affinity": ("item", "reviewer", "affinity"),
     "bids": ("item", "reviewer", "bid"),
     "capacity": ("reviewer", "spare"),
@@ -129,8 +129,12 @@ TABLE = (
     Field("lower-is-better", "1 is the best score"),
     Field("duplicates", "Two scores of a reviewer for a paper"),
     Field(
-        *("merge", "Labels that differ only in letter case or blanks", "", None),
+        *("merge", "Labels that differ only in letter case, blanks or leading zeros", "", None),
         "all: they are one reviewer or one paper; none: they are different ones.",
+    ),
+    Field(
+        *("accept", "Findings about the reviews that are right as they are", "", None),
+        "The names that messages give, with commas between them, such as placeholders.",
     ),
 )
 
