@@ -146,8 +146,10 @@ def are_numbered(labels: Sequence[Label]) -> bool:
 def near_labels(labels: Sequence[Label], *, people: bool = False) -> list[list[Label]]:
     """Return groups of distinct labels that may be one: by :func:`loose_identity`, "Paper 7" and 7, names of people.
 
-    Addresses are alike only where one is written behind a name.
+    Addresses are alike only where one is written behind a name, or dots before the @ are all that differs.
 
+    >>> near_labels(["a.lee@x.org", "alee@x.org", "a-lee@x.org"], people=True)
+    [['a.lee@x.org', 'alee@x.org']]
     >>> near_labels(["1", "01", "2", "a@x"]), near_labels(["P1", "P2"]), near_labels(["Paper 1", "1"])
     ([['1', '01']], [], [['Paper 1', '1']])
     >>> near_labels(["Lee, Ann", "Ann Lee"], people=True), near_labels(["A versus B", "B versus A"])
@@ -185,7 +187,8 @@ def _near_key(text: str, people: bool) -> str:
         return text
     match = _ADDRESS_IN.fullmatch(text)
     if match or "@" in text:
-        return (match[1] if match else text).strip().casefold()
+        box, at, host = (match[1] if match else text).strip().casefold().partition("@")
+        return box.replace(".", "") + at + host
     key = loose_identity(text.translate(_QUOTES).strip(" .#:"))
     if not people:
         return key
