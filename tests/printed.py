@@ -34,6 +34,7 @@ ELSEWHERE = {
     "tests.outputs": "takes minutes; its cases are the commands that other tests run",
     "tests.measure": "measures; tests/test_measure.py runs it on a toy tree",
     "tests.oracles": "takes an hour; tests/test_oracle_suite.py runs it for seconds",
+    "tests.audit_tables": "takes half a minute; tests/test_audit_tables.py runs it",
     "tests.bad_arguments": "takes minutes; tests/test_bad_arguments.py runs part of it",
     "ruff check": "is a check of its own",
     "-m sphinx": "is a check of its own",

@@ -126,7 +126,7 @@ def _of_table(
     table: Columns, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, spellings: Spellings
 ) -> Scored:
     labels = _declared(table.reviewer, table.reviewers, reviewers), _declared(table.item, table.items, items)
-    row, column = match_pairs(table, *labels, "affinity", where=LISTS)
+    row, column = match_pairs(table, *labels, "affinity", where=LISTS, spellings=spellings)
     value = np.asarray(table.score, np.float64)
     scored = (row >= 0) & (column >= 0) & ~np.isnan(value)
     # Arrays follow the labels as they were listed.
@@ -143,7 +143,8 @@ def _declared(codes: IntArray, labels: Sequence[Label], declared: Iterable[Label
 
 def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "left out") -> tuple[IntArray, IntArray]:
     """Return reviewer and item codes of distinct pairs, by reviewer, then item; ``unknown`` as for ``match_pairs``."""
-    reviewer, item = match_pairs(pairs, scored.reviewers, scored.items, name, unknown=unknown, where=LISTS)
+    labels = scored.reviewers, scored.items
+    reviewer, item = match_pairs(pairs, *labels, name, unknown=unknown, where=LISTS, spellings=scored.spellings)
     matched = (reviewer >= 0) & (item >= 0)
     key = np.unique(reviewer[matched] * max(len(scored.items), 1) + item[matched])
     return key // max(len(scored.items), 1), key % max(len(scored.items), 1)
@@ -165,7 +166,7 @@ def per_label(
     what = "paper" if role is ITEM else "reviewer"
     # The lines of a matrix without labels are complete: any other number is an error.
     unknown: Unknown = "refused" if isinstance(labels, range) else "expected"
-    match_labels(list(numbers), labels, name, what, unknown=unknown, where=LISTS)
+    match_labels(list(numbers), labels, name, what, unknown=unknown, where=LISTS, spellings=scored.spellings)
     missing = next((label for label in labels if label not in numbers), None)
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
@@ -205,7 +206,8 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     N, M = len(scored.items), len(scored.reviewers)
     load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
-    conflict = codes_of(pairs_of(rules.conflicts or (), "conflicts", scored.spellings), scored, "conflicts")
+    conflicts = pairs_of(rules.conflicts or (), "conflicts", scored.spellings)
+    conflict = codes_of(conflicts, scored, "conflicts", unknown="asked")
     fixed = codes_of(pairs_of(rules.fixed or (), "fixed", scored.spellings), scored, "fixed", unknown="refused")
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
@@ -250,6 +252,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         reviewers=scored.reviewers,
         items=scored.items,
         floors=constraints.floors,
+        unscored=constraints.allow_unscored,
         concerns=concerns,
         weights=() if concerns is None else concerns.first_weights(affinity),
         facts=facts,
@@ -322,7 +325,9 @@ def _numbers(scored: Scored, rules: Rules, usual_load: int) -> tuple[IntArray, I
 
 def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
     """Append the reviewers and papers of the first phase alone, and return its pairs in codes."""
-    match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", unknown="new", where=LISTS)
+    new: dict[str, Any] = {"unknown": "new", "where": LISTS, "spellings": scored.spellings}
+    match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", **new)
+    match_labels(first.items, scored.items, "phase_one", "paper", **new)
     reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
     items = _newcomers(first.item, first.items, scored.items)
     if reviewers or items:
@@ -376,8 +381,9 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
     if not named.reviewer.size:
         return None
     # Authors need not review, nor papers be among those to assign, but some must.
-    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", unknown="expected", where=LISTS)
-    item = match_labels(named.items, scored.items, "authors", "paper", unknown="expected", where=LISTS)
+    expected: dict[str, Any] = {"unknown": "expected", "where": LISTS, "spellings": scored.spellings}
+    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", **expected)
+    item = match_labels(named.items, scored.items, "authors", "paper", **expected)
     # Other people and papers get codes behind the rest: they may still make two reviewers co-authors.
     for codes, labels in ((author, scored.reviewers), (item, scored.items)):
         new = np.flatnonzero(codes < 0)

@@ -321,7 +321,7 @@ class Plan(Pictured):
         load = np.bincount(rest[:, 0], minlength=left.spare.size)
         taken = {own, *rest[rest[:, 1] == item, 0].tolist()}
         free = [j for j in range(load.size) if j not in taken and left.open(j, item) and rules.may_read(j, item)]
-        return sorted(free, key=lambda j: (rules.cost_of(j, item), load[j], j))
+        return sorted(free, key=lambda j: (rules.whole_cost_of(j, item), load[j], j))
 
     def _fills(self, pairs: IntArray) -> bool:
         """Whether some reviews leave no item short that these do not leave short."""

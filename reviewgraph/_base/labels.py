@@ -146,10 +146,14 @@ def are_numbered(labels: Sequence[Label]) -> bool:
 def near_labels(labels: Sequence[Label], *, people: bool = False) -> list[list[Label]]:
     """Return groups of distinct labels that may be one: by :func:`loose_identity`, "Paper 7" and 7, names of people.
 
-    Addresses are alike only where one is written behind a name.
+    Addresses are alike only where one is written behind a name, or dots before the @ are all that differs.
 
-    >>> near_labels(["1", "01", "2", "a@x"]), near_labels(["P1", "P2"]), near_labels(["Paper 1", "1"])
-    ([['1', '01']], [], [['Paper 1', '1']])
+    >>> near_labels(["a.lee@x.org", "alee@x.org", "a-lee@x.org"], people=True)
+    [['a.lee@x.org', 'alee@x.org']]
+    >>> near_labels(["1", "01", "2", "a@x"]), near_labels(["P1", "P2"]), near_labels(["Paper 1", "1", "Paper 2"])
+    ([['1', '01']], [], [])
+    >>> near_labels(["Paper 1", "1", "Paper 2", "2"])
+    [['Paper 1', '1'], ['Paper 2', '2']]
     >>> near_labels(["Lee, Ann", "Ann Lee"], people=True), near_labels(["A versus B", "B versus A"])
     ([['Lee, Ann', 'Ann Lee']], [])
     """
@@ -165,11 +169,14 @@ def near_labels(labels: Sequence[Label], *, people: bool = False) -> list[list[L
             return []
     groups: dict[str, list[Label]] = {}
     keys = [_near_key(each, people) for each in texts]
-    numbers = {key for key in keys if key.isdigit()}
+    # A word and a number is near the number alone, where that is so of several.
+    numbers = {key for label, key in zip(labels, keys, strict=True) if isinstance(label, str) and key.isdigit()}
+    matches = [_NAMED_NUMBER.fullmatch(key) for key in keys] if numbers else []
+    numbered = {match[0]: match["number"] for match in matches if match and match["number"] in numbers}
+    if len(numbered) < 2:
+        numbered = {}
     for label, key in zip(labels, keys, strict=True):
-        # A word and a number is near the number alone, where there are such.
-        match = _NAMED_NUMBER.fullmatch(key) if numbers else None
-        groups.setdefault(match["number"] if match and match["number"] in numbers else key, []).append(label)
+        groups.setdefault(numbered.get(key, key), []).append(label)
     # Two words with one number are two labels, whatever the number alone is.
     return [
         group
@@ -185,7 +192,8 @@ def _near_key(text: str, people: bool) -> str:
         return text
     match = _ADDRESS_IN.fullmatch(text)
     if match or "@" in text:
-        return (match[1] if match else text).strip().casefold()
+        box, at, host = (match[1] if match else text).strip().casefold().partition("@")
+        return box.replace(".", "") + at + host
     key = loose_identity(text.translate(_QUOTES).strip(" .#:"))
     if not people:
         return key

@@ -549,18 +549,28 @@ def refuse_row_numbers(
     size: int,
     name: str,
     prefix: str = "",
+    again: Callable[[], Sequence[str]] = tuple,
 ) -> None:
-    """Refuse an unspecific column ("id", "#") as items if it numbers the rows and another column may be the item."""
+    """Refuse an unspecific column ("id", "#") as items if it numbers the rows and another column may be the item.
+
+    An id that differs in every row numbers them, too, if some column is one of those that ``again`` returns, in which
+    papers come again.
+    """
     place = found[ITEM.name]
-    if chosen.get(ITEM.name) or normalise(header[place]) not in ROW_NUMBERS or not number_rows(labels, size):
+    if chosen.get(ITEM.name) or normalise(header[place]) not in ROW_NUMBERS or not 1 < size == len(labels):
         return
     taken = {place, *(found.get(role.name) for role in (REVIEWER, SCORE))}
     others = [text for where, text in enumerate(header) if where not in taken and text.strip()]
+    numbered = number_rows(labels, size)
+    if not numbered:
+        others = [*again()]
     if others:
-        best = header[found[TITLE.name]] if TITLE.name in found else others[0]
+        best = header[found[TITLE.name]] if numbered and TITLE.name in found else others[0]
+        does = "numbers the rows" if numbered else "differs in every row"
+        itself = f"if it is {quote(header[place])}, say {naming(prefix, ITEM, header[place])}"
+        otherwise = itself if numbered else f"{quote(header[place])} only if each row is about another item"
         message = (
-            f"{name}: the column {quote(header[place])} numbers the rows, which may be no items; name the one that is, "
-            f"for example {naming(prefix, ITEM, best)}; if it is {quote(header[place])}, say "
-            f"{naming(prefix, ITEM, header[place])}"
+            f"{name}: the column {quote(header[place])} {does}, which may be no items; name the one that is, "
+            f"for example {naming(prefix, ITEM, best)}; {otherwise}"
         )
         raise InputError(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph.formats.audit.finding import Draft, overrule
+from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -37,7 +39,7 @@ from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
 from reviewgraph.formats.systems.wide import say_wide
 from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows
-from reviewgraph.formats.values import ask_direction, missing_labels, read_scores, say_bad_score
+from reviewgraph.formats.values import are_scores, ask_direction, missing_labels, read_scores, say_bad_score
 from reviewgraph.formats.weighted import Weighted
 
 if TYPE_CHECKING:
@@ -128,7 +130,9 @@ def read_part(
                 problems.hint(f"To leave out rows without a reviewer, say {overrule('empty-reviewers')}")
             problems.hint(f"If the {role.name} stands in another column, name it with --columns {role.name}=NAME")
     labels = [str(label) for label in column[ITEM.name].values]
-    refuse_row_numbers(table.header, places, columns, labels, lines.size, table.name)
+    titles = {table.header[places[TITLE.name]]: column[TITLE.name]} if TITLE.name in places else {}
+    again = partial(_come_again, draft, titles)
+    refuse_row_numbers(table.header, places, columns, labels, lines.size, table.name, again=again)
     score, scored = _scores(table, column.get(SCORE.name), asked.scale, line_list, problems, note, file)
     if draft.unfinished is not None:
         scored &= ~draft.unfinished
@@ -204,6 +208,23 @@ def _others(table: Table, taken: Collection[int]) -> dict[str, Callable[[], Colu
         for place, name in enumerate(table.header)
         if place not in taken and place not in table.unread and name.strip() and table.header.count(name) == 1
     }
+
+
+def _come_again(draft: Draft, titles: Mapping[str, Column]) -> list[str]:
+    """Return the columns of words that come again, never twice with one reviewer, as papers do."""
+    reviewer = draft.reviewer.codes
+    columns = dict(titles)
+    # Where each reviewer has one row, any words come with a reviewer once.
+    if np.unique(reviewer).size < draft.size:
+        columns |= {name: of_rows(read(), draft.rows) for name, read in draft.others.items()}
+    found = []
+    for name, cells in columns.items():
+        column = text_column(cells)
+        words = [cell.strip() for cell in column.values]
+        pairs = np.unique(np.stack([reviewer, column.codes]), axis=1).shape[1]
+        if pairs == draft.size > len(words) > 1 and all(words) and not are_scores(words) and not is_status(name):
+            found.append(name)
+    return found
 
 
 def text_column(column: Column | Numbers) -> Column:

@@ -12,6 +12,7 @@ NOBODY = frozenset(
         *("tbd", "tba", "tbc", "tbn", "nn", "n/a", "#n/a", "none", "nobody", "no one", "unknown", "anonymous", "anon"),
         *("anonym", "unassigned", "not assigned", "not yet assigned", "vacant", "empty", "missing", "placeholder"),
         *("reviewer needed", "needs reviewer", "pending", "open", "no reviewer", "not known", "not available"),
+        *("declined", "withdrawn", "cancelled", "canceled", "recused", "no response", "abgelehnt", "abgesagt"),
         *(
             "unbekannt",
             "nicht zugewiesen",
@@ -59,8 +60,10 @@ _ADDRESS = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+")
 def is_nobody(cell: str) -> bool:
     """Return whether a cell stands for nobody: a word such as TBD or unknown, NA in capitals, or marks alone.
 
-    >>> [is_nobody(cell) for cell in ("TBD", "(n.n.)", "?", "--", "to be  assigned", "NA", "Ann", "Noone", "Na")]
-    [True, True, True, True, True, True, False, False, False]
+    >>> [is_nobody(cell) for cell in ("TBD", "(n.n.)", "?", "--", "to be  assigned", "NA", "Declined")]
+    [True, True, True, True, True, True, True]
+    >>> [is_nobody(cell) for cell in ("Ann", "Noone", "Na")]
+    [False, False, False]
     """
     if _MARKS.fullmatch(cell):
         return True

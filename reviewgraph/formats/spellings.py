@@ -258,10 +258,12 @@ def _how(label: Label, other: Label) -> str:
     if not (isinstance(label, str) and isinstance(other, str)):
         return "type alone"
     if identity(label) != identity(other):
-        alike = loose_identity(label) == loose_identity(other)
-        return (
-            "leading zeros, separators or letters that look alike" if alike else "accents, titles or the order of words"
-        )
+        if "@" in label and "@" in other:
+            return "dots or the name around the address"
+        if loose_identity(label) == loose_identity(other):
+            return "leading zeros, separators or letters that look alike"
+        numbers = label.isdigit() or other.isdigit()
+        return "a word before the number" if numbers else "accents, titles or the order of words"
     if label.casefold() == other.casefold():
         return "letter case alone"
     if label.split() == other.split():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Cells that mean "no score", in addition to empty ones (HotCRP writes or accepts them; R writes NA).
 MISSING = frozenset(
     (
-        *("n/a", "na", "none", "no entry", "-", "\N{EN DASH}", "\N{EM DASH}", "..."),
+        *("n/a", "na", "none", "no entry", "-", "?", "\N{EN DASH}", "\N{EM DASH}", "..."),
         *("tbd", "tba", "pending", "not scored", "not yet scored", "not yet", "outstanding", "null", "offen"),
         *(
             "noch offen",
@@ -265,7 +265,10 @@ def ask_direction(bad: Sequence[str]) -> str | None:
         f"Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} are grades, give all"
     )
     # No order is proposed, not even that of letters: in some systems A is the best, in others the worst.
-    return f"{asked} with --scale (in Python scale=), best first, with > between them and in quotes"
+    return (
+        f"{asked} with --scale (in Python scale=), best first, with > between them and in quotes; where they mean that "
+        "there is no score, leave the cell empty"
+    )
 
 
 def parse_whole(text: str) -> int | None:

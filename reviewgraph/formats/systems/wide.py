@@ -521,7 +521,12 @@ def _labelled(
 
 
 def _is_series(labels: Collection[str], stems: Collection[str] = ()) -> bool:
-    """Return whether labels are numbered ones, such as Team 1, Team 2, of one of the stems if there are any."""
+    """Return whether labels are numbered ones, such as Team 1, Team 2, of one of the stems if there are any.
+
+    Addresses are of people, however much they are alike.
+    """
+    if any("@" in label for label in labels):
+        return False
     found = {normalise(match["stem"]) for label in labels if (match := _SERIES.fullmatch(label))}
     return len(found) == 1 and all(map(_SERIES.fullmatch, labels)) and (not stems or found <= set(stems))
 
@@ -529,7 +534,8 @@ def _is_series(labels: Collection[str], stems: Collection[str] = ()) -> bool:
 def say_wide(table: Table, columns: Mapping[str, str]) -> str:
     """Return how to read a table with a column for each reviewer or paper; nothing if it is not one.
 
-    Numbered columns such as "Score 1" are positions, not reviewers, and a column of scores belongs to a long table.
+    Numbered columns such as "Score 1" are positions, not reviewers, and refused; a column of scores belongs to a long
+    table.
     """
     reviewers, students, scores = (recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT, SCORE))
     if table.source is not None or reviewers + students != 1 or scores:
@@ -540,6 +546,12 @@ def say_wide(table: Table, columns: Mapping[str, str]) -> str:
         return ""
     across = REVIEWER.name if students else ITEM.name
     labels = dict.fromkeys(reviews.column(reviews.columns[across])) if reviews else {}
-    if reviews is None or len(labels) < 2 or (students and _is_series(labels)):
+    if reviews is None or len(labels) < 2:
         return ""
+    if students and _is_series(labels):
+        message = (
+            f"{table.name}: the columns {quote_all(labels)} number the scores of a row, and do not say who gave them; "
+            "expected one row per review, with a column of reviewers"
+        )
+        raise InputError(message)
     return f"{table.name}: if each column holds the scores of one {_NOUN[across]}, say --format gradebook"

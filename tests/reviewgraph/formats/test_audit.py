@@ -308,6 +308,14 @@ def test_names_of_people_are_asked_about(tmp_path: Path) -> None:
     assert len(str(refused.value).splitlines()) == 4
 
 
+def test_addresses_with_and_without_dots_are_asked_about(tmp_path: Path) -> None:
+    reviews = [("a.lee@x.org", "P1"), ("alee@x.org", "P2"), ("a-lee@x.org", "P3"), ("alee@y.org", "P4")]
+    path = written(tmp_path / "t.csv", HEADER[:2], reviews)
+    with pytest.raises(InputError, match="differ in dots or the name around the address"):
+        read_reviews(path)
+    assert read_reviews(path, merge="all").n_reviewers == 3
+
+
 def test_corrected_tables_have_the_pieces_that_people_see() -> None:
     """Pieces by the slow union of rows, which knows nothing of the audit."""
     rows = [[PAPERS.index(paper) for who, paper, _ in CLEAN if who == person] for person in PEOPLE]

@@ -83,7 +83,7 @@ def test_reviews_without_a_score_are_planned(write, every, cell):
         assert outcome(write, export) == wanted, export.name
 
 
-@pytest.mark.parametrize("cell", ["NaN", "?", "inf", "7 or 8"])
+@pytest.mark.parametrize("cell", ["NaN", "!", "inf", "7 or 8"])
 def test_cells_that_are_no_scores_are_refused_in_one_line_of_their_place(write, every, cell):
     for export in every({**SCORES, ONE: cell}):
         if cell in export.reviews.values():

@@ -115,6 +115,29 @@ def test_unspecific_columns_are_taken_with_a_note_where_they_may_be_papers(write
         assert "the item is read from the column 'id'" in notes.pop()
 
 
+@pytest.mark.parametrize(
+    ("header", "rows", "meant"),
+    [
+        ("id,email,question,score", ["u7,a,q0,5", "u1,b,q0,8", "u4,a,q1,6"], "question"),
+        ("id,title,email,score", ["u7,T,a,5", "u1,T,b,8", "u4,S,a,6"], "title"),
+        ("id,email,track,score", ["u7,a,x,5", "u1,b,x,8", "u4,a,x,6"], ""),  # twice with one reviewer: no paper
+        ("id,email,status,score", ["u7,a,in,5", "u1,b,in,8", "u4,a,out,6"], ""),
+        ("id,email,clarity,score", ["u7,a,3,5", "u1,b,3,8", "u4,a,4,6"], ""),
+        ("id,email,track,score", ["u7,a,x,5", "u1,b,x,8", "u4,c,y,6"], ""),  # one row each: nothing is known
+    ],
+)
+def test_ids_that_differ_in_every_row_are_no_papers_where_others_come_again(write, header, rows, meant):
+    name = write("\n".join([header, *rows, ""]))
+    if not meant:
+        assert read_reviews(name).n_items == 3
+        return
+    message = refused(name)
+    assert "the column 'id' differs in every row, which may be no items" in message
+    assert f"for example --columns item={meant}; 'id' only if each row is about another item" in message
+    assert read_reviews(name, columns={"item": meant}).n_items == 2
+    assert read_reviews(name, columns={"item": "id"}).n_items == 3
+
+
 def test_lists_of_papers_may_number_them_where_no_title_comes_again(write):
     assert list(side.read_items(write("#,title\n1,A\n2,B\n"))) == ["1", "2"]
     with pytest.raises(InputError, match="the column '#' numbers the rows"):

@@ -383,8 +383,8 @@ def test_a_gradebook_by_reviewers_is_pointed_out_and_read_by_its_name(write):
     assert notes == ["reviews.csv: if each column holds the scores of one reviewer, say --format gradebook"]
     assert read_reviews(name, format="gradebook", note=notes.append).n_reviewers == 3
     assert notes[-1] == "reviews.csv: the reviewers are the columns 'ann@x.org', 'bob@x.org', 'cid@x.org'"
-    odd = write("Student,Total,Section,ann,bob\n1,9,x,4,?\n2,8,y,,5\n")
-    assert "the score '?' is not a number" in refused(odd, format="gradebook")
+    odd = write("Student,Total,Section,ann,bob\n1,9,x,4,!\n2,8,y,,5\n")
+    assert "the score '!' is not a number" in refused(odd, format="gradebook")
     odd = write("Student,Total,Section,ann,bob\n1,9,x,4,\n2,8,y,,5\n")
     assert found(read_reviews(odd, format="gradebook")) == {("ann", "1"): 4, ("bob", "2"): 5}
 
@@ -534,9 +534,9 @@ def test_a_file_inside_an_archive_can_be_named(write):
 
 
 def test_problems_name_the_sheet_and_the_row(write):
-    rows = [["paper", "email", "rating"], [1, "a", 3], [], [2, "a", "?"]]
+    rows = [["paper", "email", "rating"], [1, "a", 3], [], [2, "a", "!"]]
     assert refused(write(as_xlsx({"Ours": rows}), "book.xlsx")).startswith(
-        "book.xlsx, sheet Ours, row 4: the score '?'"
+        "book.xlsx, sheet Ours, row 4: the score '!'"
     )
     assert "reviews.csv: review 1: the item is empty" in refused(
         write(as_json([{"object": "review", "pid": "", "reviewer_email": "a", "status": "complete"}]))

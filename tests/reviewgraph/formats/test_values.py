@@ -86,12 +86,12 @@ def test_decimal_commas_where_the_delimiter_is_none(write):
 
 def test_missing_scores_are_planned_and_the_spelled_ones_counted(write):
     notes = []
-    cells = ["", " ", "n/a", "NA", "None", "no entry", "-", "\N{EN DASH}", "4"]
+    cells = ["", " ", "n/a", "NA", "None", "no entry", "-", "\N{EN DASH}", "?", "4"]
     text = "".join(f"r,{place},{cell}\n" for place, cell in enumerate(cells))
     reviews = read_reviews(write(f"reviewer,item,score\n{text}"), note=notes.append)
-    assert reviews.scored.tolist() == [False] * 8 + [True]
+    assert reviews.scored.tolist() == [False] * 9 + [True]
     assert len(notes) == 1
-    assert notes[0].startswith("reviews.csv: 6 scores read as missing")
+    assert notes[0].startswith("reviews.csv: 7 scores read as missing")
 
 
 def test_letters_ask_for_their_direction_and_a_scale_answers(write):
@@ -122,7 +122,8 @@ def test_a_scale_tells_the_direction_alone(write):
 @pytest.mark.parametrize("grades", [["B", "A-", "A"], ["good", "bad"], ["A" * 5_000, "B"], ['so "good"', "B"]])
 def test_no_order_of_grades_is_proposed(grades):
     told = ask_direction(grades)
-    assert told.endswith("with --scale (in Python scale=), best first, with > between them and in quotes")
+    assert "with --scale (in Python scale=), best first, with > between them and in quotes" in told
+    assert told.endswith("; where they mean that there is no score, leave the cell empty")
     assert not re.search('--scale "', told)
     assert len(told) < 500
 
