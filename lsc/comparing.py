@@ -7,6 +7,7 @@ reviewers. Where items or scores are, :class:`lsc.Calibrator` predicts the score
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -15,6 +16,7 @@ import numpy as np
 
 from lsc._inference.validation import FOLDS, centred, centred_ranks, squared_errors
 from lsc.calibrator import Calibrator, HeldOut, Unit, hold_out, hold_out_scores
+from lsc.errors import UndeterminedWarning
 from lsc.methods import DEFAULT, MethodName, method_named
 from reviewgraph._base import (
     Clock,
@@ -199,10 +201,13 @@ def compare(
         raise InputError(message)
     clock, rows, sizes, start = Clock(None), [], (0, 0), whole_seed(seed)
     for place, calibrator in enumerate(calibrators):
-        if by == "reviewer":
-            held = hold_out(reviews, calibrator.estimated, folds=folds, seed=start)
-        else:
-            held = hold_out_scores(reviews, calibrator, by, folds=folds, seed=start)
+        # What a method says of a fold is not said of the table.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndeterminedWarning)
+            if by == "reviewer":
+                held = hold_out(reviews, calibrator.estimated, folds=folds, seed=start)
+            else:
+                held = hold_out_scores(reviews, calibrator, by, folds=folds, seed=start)
         row, sizes = _measured(str(calibrator), held, by)
         rows.append(row)
         if progress is not None:

@@ -55,7 +55,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "simulation": "_model",
         "methods": "baselines calibration estimate posteriors streams",
         "calibrator": "_inference estimate methods posteriors predictions",
-        "comparing": "_inference calibrator estimate methods",
+        "comparing": "_inference calibrator errors estimate methods",
         "metrics": "",
         "words": "_inference calibration estimate posteriors selection streams",
         "experiments": "errors estimate methods metrics simulation",

@@ -534,10 +534,13 @@ def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
 
     def met(load: int) -> int:
         capped = np.where(reviewers, np.maximum(np.maximum(load, problem.least - old) - new, 0), room)
-        return most_given(problem.item[free], problem.reviewer[free], need, capped)
+        # Nobody reviews more papers than there are, and no paper has more reviewers than there are.
+        within = np.minimum(need, problem.n_reviewers)
+        return most_given(problem.item[free], problem.reviewer[free], within, np.minimum(capped, problem.n_items))
 
     wanted, others = int(need.sum()), int(room[~reviewers].sum())
-    low, high = max(-(-(wanted - others) // max(int(reviewers.sum()), 1)), 0), problem.n_items
+    high = problem.n_items
+    low = min(max(-(-(wanted - others) // max(int(reviewers.sum()), 1)), 0), high)
     if met(low) == wanted:
         return low, True
     most = met(high)
@@ -553,10 +556,14 @@ def missing_reviews(problem: Problem) -> IntArray | None:
     Respects conflicts, loads, fixed pairs and the limits of one rule on values of which no reviewer has two; other
     rules are left to the assignment by the lowered demands. Takes the time of a minimum-cost flow.
     """
-    demand, (load, least) = problem.open_demand(), problem.open_loads()
+    load, least = problem.open_loads()
     free, via = np.flatnonzero(~problem.given), _limits(problem)
+    # What a paper lacks whatever is assigned, since it needs more reviewers than there are, comes on top.
+    demand = np.minimum(problem.open_demand(), problem.n_reviewers)
+    beyond = problem.open_demand() - demand
     item = np.repeat(np.arange(demand.size), demand)
     k = 1 + np.arange(item.size) - np.repeat(np.cumsum(demand) - demand, demand)
+    k += np.minimum(beyond, problem.n_reviewers)[item]
     # Few enough bits of affinity that B times the largest lack stays within the range of the solver.
     nodes = demand.size + load.size + 2 + (0 if via is None else via.item.size)
     bits = min(SOLVER_BITS - 2 * nodes.bit_length() - int(k.max(initial=1)).bit_length() - 4, AFFINITY_BITS)
@@ -572,7 +579,7 @@ def missing_reviews(problem: Problem) -> IntArray | None:
     if via is not None:
         via = via._replace(node=np.concatenate([via.node, np.full(item.size, -1)]))
     flow = cheapest_flow(arcs, demand, np.append(load, item.size), np.append(least, 0), via)
-    return None if flow is None else np.bincount(item[flow[free.size :] > 0], minlength=demand.size)
+    return None if flow is None else beyond + np.bincount(item[flow[free.size :] > 0], minlength=demand.size)
 
 
 def _limits(problem: Problem) -> Via | None:

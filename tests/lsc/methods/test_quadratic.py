@@ -41,6 +41,7 @@ def rows_of(reviews: Reviews, name: str = "") -> list[tuple[str, str, float]]:
     return [(f"{name}{j:02}", f"{name}{i:02}", y) for j, i, y in zip(*columns, strict=True)]
 
 
+@pytest.mark.filterwarnings("ignore::reviewgraph.ColumnWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True])
 @examples(16)

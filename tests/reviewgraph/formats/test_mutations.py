@@ -27,7 +27,7 @@ UNFAIR = {
 
 def outcome(write, export, data):
     try:
-        return found(read_reviews(write(data, export.name), **export.options))
+        return found(read_reviews(write(data, export.name), note=[].append, **export.options))
     except InputError as error:
         assert len(str(error)) < 5_000  # noqa: PT017 (any message will do)
         return {}
