@@ -18,7 +18,7 @@ from reviewgraph._base.arrays import FloatArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode, first_repeated
 from reviewgraph.formats.audit.audit import Audit
-from reviewgraph.formats.audit.rows import is_status
+from reviewgraph.formats.audit.states import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,

@@ -259,7 +259,8 @@ def _scores(
         return say_bad_score(values[code], scale, table.decimal_comma)
 
     table.note_cells(problems, lines, Column(codes, values), meaning.bad, say_bad, file)
-    question = None if scale else ask_direction([values[code] for code in np.flatnonzero(meaning.bad)])
+    bad = [values[code] for code in np.flatnonzero(meaning.bad)]
+    question = None if scale else ask_direction(bad, beside_numbers=bool(meaning.scored.any()))
     if question:
         problems.hint(question)
     if meaning.unit:

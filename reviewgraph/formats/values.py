@@ -255,14 +255,21 @@ def say_bad_score(text: str, scale: Sequence[str], decimal_comma: bool) -> str:
     return f"the score {quote(text)} is not a number"
 
 
-def ask_direction(bad: Sequence[str]) -> str | None:
-    """Return the question to ask where scores are letters or words; None where they are something else."""
+def ask_direction(bad: Sequence[str], *, beside_numbers: bool = False) -> str | None:
+    """Return the question to ask where scores are letters or words, or signs; None where they are something else."""
     grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
+    no_score = sorted({text.strip() for text in bad if not any(sign.isdecimal() for sign in text)})
+    empty = ""
+    if beside_numbers and no_score:
+        verb = "means" if len(no_score) == 1 else "mean"
+        empty = f"If {quote_all(no_score, 6)} {verb} that there is no score, empty these cells: "
+        empty += "the reviews count as planned. "
     if not grades:
-        return None
+        return empty.strip() or None
     distinct = sorted(set(grades))
     asked = (
-        f"Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} are grades, give all"
+        f"{empty}Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} "
+        f"{'is a grade' if len(distinct) == 1 else 'are grades'}, give all"
     )
     # No order is proposed, not even that of letters: in some systems A is the best, in others the worst.
     return f"{asked} with --scale (in Python scale=), best first, with > between them and in quotes"

@@ -17,7 +17,7 @@ from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
-from reviewgraph.formats.audit.rows import is_status
+from reviewgraph.formats.audit.states import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
