@@ -410,3 +410,42 @@ def parse_end(text: str) -> datetime | None:
         return datetime.combine(day, time(), UTC) + timedelta(days=1)
     except (ValueError, OverflowError):
         return parse_moment(text)
+
+
+#: Words in a column of conflicts, in addition to yes and no, compared without case.
+_BARRED = frozenset(
+    (
+        *("conflict", "conflicted", "conflict of interest", "coi", "c", "1.0", "o", "befangen", "conflit"),
+        *("conflicto", "conflitto", "conflito", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}", "\N{BALLOT X}"),
+        *("\N{BALLOT BOX WITH CHECK}", "\N{BALLOT BOX WITH X}", "\N{MULTIPLICATION X}"),
+    )
+)
+_FREE = frozenset(
+    (
+        *(
+            "no conflict",
+            "no coi",
+            "not conflicted",
+            "none declared",
+            "none",
+            "ok",
+            "free",
+            "0.0",
+            "dismissed",
+            "cleared",
+        ),
+        *("unbefangen", "nicht befangen", "keine", "aucun", "ninguno", "nessuno", "n/a", "\N{EN DASH}"),
+    )
+)
+
+
+def parse_conflict(text: str) -> bool | None:
+    """Return whether a cell says that there is a conflict, None if it says neither.
+
+    >>> [parse_conflict(text) for text in ("Yes", "X", "COI", "no", "0", "", "co-author")]
+    [True, True, True, False, False, False, None]
+    """
+    word = text.strip().casefold()
+    if word in _BARRED or word in _FREE:
+        return word in _BARRED
+    return parse_flag(word)

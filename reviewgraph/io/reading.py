@@ -373,8 +373,9 @@ def _note_scores(parts: Sequence[Part], note: Callable[[str], object], named: Co
         name for name in unused_columns([part.table for part in parts]) if name not in named and not is_status(name)
     ]
     if unused:
+        which = "one of " if len(unused) > 1 else ""
         note(
-            f"no score column found, so all reviews count as planned; if one of {quote_all(unused)} holds the scores, "
+            f"no score column found, so all reviews count as planned; if {which}{quote_all(unused)} holds the scores, "
             "name it with --columns score=NAME"
         )
 
