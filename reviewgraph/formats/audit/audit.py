@@ -35,6 +35,7 @@ FINDINGS = {
         tables.mean_reviewers,
         tables.mean_papers,
         tables.lone_reviewers,
+        tables.unmatched_plans,
         tables.constant_reviewers,
         tables.crossed_labels,
         tables.no_score_codes,
@@ -53,8 +54,8 @@ class Audit:
     reviewgraph._base.errors.InputError: accept: expected names of findings, found 'placeholder'; there are
     'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people',
     'no-review-words', 'signed-zeros', 'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers',
-    'mean-reviewers', 'mean-papers', 'lone-reviewers', 'constant-reviewers', 'crossed-labels', 'no-score-codes',
-    'date-labels', 'ranges'
+    'mean-reviewers', 'mean-papers', 'lone-reviewers', 'unmatched-plans', 'constant-reviewers', 'crossed-labels',
+    'no-score-codes', 'date-labels', 'ranges'
     """
 
     def __init__(self, accept: str | Iterable[str] = (), note: Note | None = None) -> None:
@@ -64,7 +65,7 @@ class Audit:
         for name in self.accept:
             if name not in FINDINGS:
                 message = f"accept: expected names of findings, found {quote(name)}; there are "
-                message += quote_all(FINDINGS)
+                message += quote_all(FINDINGS, len(FINDINGS))
                 raise InputError(message)
 
     def of_rows(self, draft: Draft) -> Draft:

@@ -345,6 +345,36 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
     return draft
 
 
+@finding(
+    "unmatched-plans",
+    "noted",
+    "plans and scores of the same papers, with as many reviewers each and no reviewer in common",
+    "noted, with an example of both",
+    of_rows=False,
+    accepted="no note",
+)
+def unmatched_plans(draft: Draft, note: Note) -> Draft:
+    """Note reviewers who may have one label in a plan and another beside their scores."""
+    known = ~np.isnan(numbers_of(draft.score, draft.size))
+    if known.all() or not known.any() or 2 * np.count_nonzero(known) != draft.size:
+        return draft
+    people = len(draft.reviewer.values)
+    loads = [np.bincount(draft.reviewer.codes[rows], minlength=people) for rows in (~known, known)]
+    size = len(draft.item.values)
+    planned, scored = (np.bincount(draft.item.codes[rows], minlength=size) for rows in (~known, known))
+    both = np.count_nonzero(planned)
+    if (loads[0] * loads[1]).any() or (planned != scored).any() or both < FEWEST_PAPERS:
+        return draft
+    if np.count_nonzero(loads[0]) == np.count_nonzero(loads[1]):
+        first, second = (quote(str(draft.reviewer.values[int(load.argmax())])) for load in loads)
+        note(
+            f"{draft.name}: the reviewers without scores, as {first}, and those with scores, as {second}, are "
+            "different labels, but have the same numbers of reviews on every paper; if they are the same people, write "
+            "each in one way in all files"
+        )
+    return draft
+
+
 #: Papers from which on a reviewer with one score for all of them is worth a note.
 FEWEST_EQUAL = 8
 

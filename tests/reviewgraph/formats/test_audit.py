@@ -116,6 +116,11 @@ CASES = {
         "'Guest' has 12 papers and no score, every other reviewer at most 4 papers",
         [*CLEAN, *(("Guest", paper, None) for paper in PAPERS)],
     ),
+    "unmatched-plans": Case(
+        [*CLEAN, *((f"{who} Lee", paper, None) for who, paper, _ in CLEAN)],
+        "the reviewers without scores, as 'Ann Lee', and those with scores, as 'Ann', are different",
+        [*CLEAN, *((f"{who} Lee", paper, None) for who, paper, _ in CLEAN)],
+    ),
     "constant-reviewers": Case(
         [*CLEAN, *(("Gil", paper, 4) for paper in PAPERS)],
         "'Gil' gave all papers the same score",
