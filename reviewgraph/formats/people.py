@@ -53,7 +53,7 @@ _TO_COME = re.compile(
     r"|nog te .*|n\.? ?n\.?|x{2,}|(?:tb[acd]|n\. ?n\.) .*|.* tb[acd]"
 )
 #: Missing values as programs write them; in other letter case they are names.
-_EXACTLY = frozenset(("NA", "NaN", "nan", "NULL", "null"))
+_EXACTLY = frozenset(("NA", "NULL", "null"))
 #: What is missing, as in "anonymous reviewer".
 _NOUN = re.compile(r"\b(?:reviewer|referee|judge|grader|rater|annotator|user|person|gutachter)$")
 _AROUND = re.compile(r"^[\s(\[<{*\"'.]+|[\s)\]>}*\"'.:]+$")

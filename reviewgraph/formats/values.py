@@ -252,21 +252,21 @@ def say_bad_score(text: str, scale: Sequence[str], decimal_comma: bool) -> str:
         return f"the score {quote(text)} is not a number; write decimals with a point, as in 4.5"
     if text.strip()[:1].isdecimal():
         return f"the score {quote(text)} is not a single number; write one, or leave the cell empty"
-    return f"the score {quote(text)} is not a number"
+    empty = "" if text.strip()[:1].isalpha() else "; leave the cell empty where there is no score"
+    return f"the score {quote(text)} is not a number{empty}"
 
 
 def ask_direction(bad: Sequence[str], *, beside_numbers: bool = False) -> str | None:
-    """Return the question to ask where scores are letters or words, or signs; None where they are something else."""
+    """Return the question to ask where scores are letters or words; None where they are something else."""
     grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
-    no_score = sorted({text.strip() for text in bad if not any(sign.isdecimal() for sign in text)})
+    distinct = sorted(set(grades))
     empty = ""
-    if beside_numbers and no_score:
-        verb = "means" if len(no_score) == 1 else "mean"
-        empty = f"If {quote_all(no_score, 6)} {verb} that there is no score, empty these cells: "
+    if beside_numbers and grades:
+        verb = "means" if len(distinct) == 1 else "mean"
+        empty = f"If {quote_all(distinct, 6)} {verb} that there is no score, empty these cells: "
         empty += "the reviews count as planned. "
     if not grades:
-        return empty.strip() or None
-    distinct = sorted(set(grades))
+        return None
     asked = (
         f"{empty}Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} "
         f"{'is a grade' if len(distinct) == 1 else 'are grades'}, give all"
