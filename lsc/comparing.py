@@ -201,7 +201,7 @@ def compare(
         raise InputError(message)
     clock, rows, sizes, start = Clock(None), [], (0, 0), whole_seed(seed)
     for place, calibrator in enumerate(calibrators):
-        # What a method says of a fold is not said of the table.
+        # A warning about one fold does not concern the table.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndeterminedWarning)
             if by == "reviewer":

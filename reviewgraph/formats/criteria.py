@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.audit.rows import is_status
+from reviewgraph.formats.audit.states import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,

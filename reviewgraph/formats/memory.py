@@ -19,7 +19,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode, first_repeated
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.finding import in_python
-from reviewgraph.formats.audit.rows import is_status
+from reviewgraph.formats.audit.states import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,

@@ -11,7 +11,7 @@ import numpy as np
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph.formats.audit.finding import Draft, overrule
-from reviewgraph.formats.audit.rows import is_status
+from reviewgraph.formats.audit.states import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -280,7 +280,8 @@ def _scores(
         return say_bad_score(values[code], scale, table.decimal_comma)
 
     table.note_cells(problems, lines, Column(codes, values), meaning.bad, say_bad, file)
-    question = None if scale else ask_direction([values[code] for code in np.flatnonzero(meaning.bad)])
+    bad = [values[code] for code in np.flatnonzero(meaning.bad)]
+    question = None if scale else ask_direction(bad, beside_numbers=bool(meaning.scored.any()))
     if question:
         problems.hint(question)
     if meaning.unit:

@@ -11,8 +11,9 @@ NOBODY = frozenset(
     (
         *("tbd", "tba", "tbc", "tbn", "nn", "n/a", "#n/a", "none", "nobody", "no one", "unknown", "anonymous", "anon"),
         *("anonym", "unassigned", "not assigned", "not yet assigned", "vacant", "empty", "missing", "placeholder"),
-        *("reviewer needed", "needs reviewer", "pending", "open", "no reviewer", "not known", "not available"),
-        *("declined", "withdrawn", "cancelled", "canceled", "recused", "no response", "abgelehnt", "abgesagt"),
+        *("reviewer needed", "needs reviewer", "deleted user", "undefined", "blank", "pending", "open", "no reviewer"),
+        *("not known", "not available", "declined", "withdrawn", "cancelled", "canceled", "recused", "no response"),
+        *("abgelehnt", "abgesagt"),
         *(
             "unbekannt",
             "nicht zugewiesen",
@@ -50,8 +51,12 @@ _TO_COME = re.compile(
     r"|(?:\xe0|a) (?:d\xe9terminer|d\xe9finir|d\xe9signer|confirmer|affecter|attribuer)"
     r"|a (?:determinar|definir|designar|confirmar)"
     r"|por (?:definir|asignar|confirmar|determinar|designar)|da (?:definire|assegnare|determinare|confermare)"
-    r"|nog te .*|n\.? ?n\.?|x{2,}"
+    r"|nog te .*|n\.? ?n\.?|x{2,}|(?:tb[acd]|n\. ?n\.) .*|.* tb[acd]"
 )
+#: Missing values as programs write them; in other letter case they are names.
+_EXACTLY = frozenset(("NA", "NULL", "null"))
+#: What is missing, as in "anonymous reviewer".
+_NOUN = re.compile(r"\b(?:reviewer|referee|judge|grader|rater|annotator|user|person|gutachter)$")
 _AROUND = re.compile(r"^[\s(\[<{*\"'.]+|[\s)\]>}*\"'.:]+$")
 _MARKS = re.compile("[-?._/*\N{EN DASH}\N{EM DASH}\N{HORIZONTAL ELLIPSIS} ]*")
 _ADDRESS = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+")
@@ -60,16 +65,19 @@ _ADDRESS = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+")
 def is_nobody(cell: str) -> bool:
     """Return whether a cell stands for nobody: a word such as TBD or unknown, NA in capitals, or marks alone.
 
-    >>> [is_nobody(cell) for cell in ("TBD", "(n.n.)", "?", "--", "to be  assigned", "NA", "Declined")]
+    >>> [is_nobody(cell) for cell in ("TBD", "(n.n.)", "?", "--", "to be  assigned", "NA", "anonymous reviewer")]
     [True, True, True, True, True, True, True]
-    >>> [is_nobody(cell) for cell in ("Ann", "Noone", "Na")]
-    [False, False, False]
+    >>> [is_nobody(cell) for cell in ("Declined", "Ann", "Noone", "Na", "Reviewer", "Anonymous 7")]
+    [True, False, False, False, False, False]
     """
     if _MARKS.fullmatch(cell):
         return True
     word = " ".join(_AROUND.sub("", cell).split())
     plain = word.casefold()
-    return plain in NOBODY or word == "NA" or bool(_TO_COME.fullmatch(plain))
+    noun = _NOUN.search(plain)
+    if noun and plain[: noun.start()].strip() in NOBODY:
+        return True
+    return plain in NOBODY or word in _EXACTLY or bool(_TO_COME.fullmatch(plain))
 
 
 def split_people(cell: str) -> list[str]:
@@ -96,7 +104,7 @@ def split_people(cell: str) -> list[str]:
     return people
 
 
-_BETWEEN = re.compile(r"\s*(?:[,/&+;\u3001\uff0c\uff1b]|\s(?:and|und|et|e|y|en|och)\s)\s*")
+_BETWEEN = re.compile(r"\s*(?:[,/&+;\u3001\uff0c\uff0f\uff1b]|\s(?:and|und|et|e|y|en|och)\s)\s*")
 
 
 def split_recurring(cells: Sequence[str]) -> list[list[str]]:
@@ -117,7 +125,7 @@ def split_recurring(cells: Sequence[str]) -> list[list[str]]:
 
 
 _CHARACTERS_AROUND = {ord(sign): None for sign in "()[]<>{}*\"'.:?-_/ \N{EN DASH}\N{EM DASH}"}
-_PLAIN_NOBODY = frozenset(word.translate(_CHARACTERS_AROUND) for word in NOBODY) | {""}
+_PLAIN_NOBODY = frozenset(word.casefold().translate(_CHARACTERS_AROUND) for word in {*NOBODY, *_EXACTLY, ""})
 
 
 def may_hold_nobody(cells: Sequence[str]) -> bool:
@@ -129,7 +137,7 @@ def may_hold_nobody(cells: Sequence[str]) -> bool:
     text = "\n".join(cells)
     plain = text.casefold().translate(_CHARACTERS_AROUND)
     words = plain.split("\n")
-    return not plain.isascii() or " " in text or "na" in words or not _PLAIN_NOBODY.isdisjoint(words)
+    return not plain.isascii() or " " in text or not _PLAIN_NOBODY.isdisjoint(words)
 
 
 def may_hold_several(cells: Sequence[str]) -> bool:

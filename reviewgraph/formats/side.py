@@ -43,7 +43,16 @@ from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.spellings import Merge, Note, Respelled, Spellings
 from reviewgraph.formats.tables import Aside
 from reviewgraph.formats.unfolding import People, melted
-from reviewgraph.formats.values import A_BID, BLANK, missing_labels, parse_bid, parse_flag, parse_number, parse_whole
+from reviewgraph.formats.values import (
+    A_BID,
+    BLANK,
+    missing_labels,
+    parse_bid,
+    parse_conflict,
+    parse_flag,
+    parse_number,
+    parse_whole,
+)
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
@@ -93,34 +102,6 @@ QUALITY = _number("quality", "true_quality", "reference", "truth")
 TRUTH = _number("truth", "true_quality", "quality")
 SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
 PERSON, PAPER = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
-
-#: Words in a column of conflicts, in addition to yes and no, compared without case.
-_BARRED = frozenset(
-    (
-        *("conflict", "conflicted", "conflict of interest", "coi", "c", "1.0", "o", "befangen", "conflit"),
-        *("conflicto", "conflitto", "conflito", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}", "\N{BALLOT X}"),
-        *("\N{BALLOT BOX WITH CHECK}", "\N{BALLOT BOX WITH X}", "\N{MULTIPLICATION X}"),
-    )
-)
-_FREE = frozenset(
-    (
-        *("no conflict", "no coi", "not conflicted", "none declared", "none", "ok", "free", "0.0"),
-        *("unbefangen", "nicht befangen", "keine", "aucun", "ninguno", "nessuno", "n/a", "\N{EN DASH}"),
-    )
-)
-
-
-def parse_conflict(text: str) -> bool | None:
-    """Return whether a cell says that there is a conflict, None if it says neither.
-
-    >>> [parse_conflict(text) for text in ("Yes", "X", "COI", "no", "0", "", "co-author")]
-    [True, True, True, False, False, False, None]
-    """
-    word = text.strip().casefold()
-    if word in _BARRED or word in _FREE:
-        return word in _BARRED
-    return parse_flag(word)
-
 
 CONFLICT = Field(
     Role(
@@ -324,6 +305,27 @@ class _Opened:
             )
         return says
 
+    def refuse_unread_flag(self) -> None:
+        """Refuse a column of an unknown name that says no in some rows: these may be no conflicts."""
+        unread = [place for place, name in enumerate(self.table.header) if name and place not in self.places.values()]
+        if CONFLICT.role.name in {*self.places, *self.chosen} or self.matrix is not None or not unread:
+            return
+        for place, column in zip(unread, self.table.read(unread, Problems()).columns, strict=True):
+            cells = sorted({cell.strip() for cell in column.values} - {""})
+            free = [cell for cell in cells if parse_conflict(cell) is False]
+            rest = [cell for cell in cells if cell not in free]
+            if not free or not rest:
+                continue
+            name = self.table.header[place]
+            column_is = f"--columns {shlex.quote(f'{self.path}{FILE}{CONFLICT.role.name}={name}')}"
+            flagged = "write yes and no there, and " if None in map(parse_conflict, rest) else ""
+            message = (
+                f"{self.table.name}: the column {quote(name)} holds {quote_all(free, 3)} beside {quote_all(rest, 3)}; "
+                f"if it says which rows are conflicts, {flagged}add {column_is}; if every row is one, add "
+                f"{self.without(CONFLICT)}"
+            )
+            raise InputError(message)
+
     def explained(self, pairs: Columns) -> frozenset[Label]:
         """Return the labels of pairs that are known although they may not be among the reviews."""
         if self.table.source is not None:
@@ -406,6 +408,8 @@ def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
     named_there = file.places.get(CONFLICT.role.name) == file.places[REVIEWER.name]
     if file.table.source is not None or named_there:
         file.places.pop(CONFLICT.role.name, None)
+    if file.table.source is None and not named_there:
+        file.refuse_unread_flag()
     columns = file.coded(fields, KEY, unique=None)
     pairs, flag = _pairs(columns), columns[CONFLICT.role.name]
     if CONFLICT.role.name in file.places:

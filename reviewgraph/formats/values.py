@@ -252,17 +252,24 @@ def say_bad_score(text: str, scale: Sequence[str], decimal_comma: bool) -> str:
         return f"the score {quote(text)} is not a number; write decimals with a point, as in 4.5"
     if text.strip()[:1].isdecimal():
         return f"the score {quote(text)} is not a single number; write one, or leave the cell empty"
-    return f"the score {quote(text)} is not a number"
+    empty = "" if text.strip()[:1].isalpha() else "; leave the cell empty where there is no score"
+    return f"the score {quote(text)} is not a number{empty}"
 
 
-def ask_direction(bad: Sequence[str]) -> str | None:
+def ask_direction(bad: Sequence[str], *, beside_numbers: bool = False) -> str | None:
     """Return the question to ask where scores are letters or words; None where they are something else."""
     grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
+    distinct = sorted(set(grades))
+    empty = ""
+    if beside_numbers and grades:
+        verb = "means" if len(distinct) == 1 else "mean"
+        empty = f"If {quote_all(distinct, 6)} {verb} that there is no score, empty these cells: "
+        empty += "the reviews count as planned. "
     if not grades:
         return None
-    distinct = sorted(set(grades))
     asked = (
-        f"Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} are grades, give all"
+        f"{empty}Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} "
+        f"{'is a grade' if len(distinct) == 1 else 'are grades'}, give all"
     )
     # No order is proposed, not even that of letters: in some systems A is the best, in others the worst.
     return (
@@ -406,3 +413,42 @@ def parse_end(text: str) -> datetime | None:
         return datetime.combine(day, time(), UTC) + timedelta(days=1)
     except (ValueError, OverflowError):
         return parse_moment(text)
+
+
+#: Words in a column of conflicts, in addition to yes and no, compared without case.
+_BARRED = frozenset(
+    (
+        *("conflict", "conflicted", "conflict of interest", "coi", "c", "1.0", "o", "befangen", "conflit"),
+        *("conflicto", "conflitto", "conflito", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}", "\N{BALLOT X}"),
+        *("\N{BALLOT BOX WITH CHECK}", "\N{BALLOT BOX WITH X}", "\N{MULTIPLICATION X}"),
+    )
+)
+_FREE = frozenset(
+    (
+        *(
+            "no conflict",
+            "no coi",
+            "not conflicted",
+            "none declared",
+            "none",
+            "ok",
+            "free",
+            "0.0",
+            "dismissed",
+            "cleared",
+        ),
+        *("unbefangen", "nicht befangen", "keine", "aucun", "ninguno", "nessuno", "n/a", "\N{EN DASH}"),
+    )
+)
+
+
+def parse_conflict(text: str) -> bool | None:
+    """Return whether a cell says that there is a conflict, None if it says neither.
+
+    >>> [parse_conflict(text) for text in ("Yes", "X", "COI", "no", "0", "", "co-author")]
+    [True, True, True, False, False, False, None]
+    """
+    word = text.strip().casefold()
+    if word in _BARRED or word in _FREE:
+        return word in _BARRED
+    return parse_flag(word)

@@ -18,7 +18,7 @@ from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
-from reviewgraph.formats.audit.rows import is_status
+from reviewgraph.formats.audit.states import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -377,8 +377,9 @@ def _note_scores(parts: Sequence[Part], note: Callable[[str], object], named: Co
         name for name in unused_columns([part.table for part in parts]) if name not in named and not is_status(name)
     ]
     if unused:
+        which = "one of " if len(unused) > 1 else ""
         note(
-            f"no score column found, so all reviews count as planned; if one of {quote_all(unused)} holds the scores, "
+            f"no score column found, so all reviews count as planned; if {which}{quote_all(unused)} holds the scores, "
             "name it with --columns score=NAME"
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode
-from reviewgraph.formats.audit import rows, tables
+from reviewgraph.formats.audit import rows, states, tables
 from reviewgraph.formats.audit.finding import Draft, Note
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import quote, quote_all
@@ -22,7 +22,7 @@ FINDINGS = {
     for entry in (
         rows.repeated_header,
         rows.summary_rows,
-        rows.status,
+        states.status,
         rows.placeholders,
         rows.empty_reviewers,
         rows.several_people,
@@ -33,6 +33,9 @@ FINDINGS = {
         tables.exchanged_columns,
         tables.positional_reviewers,
         tables.mean_reviewers,
+        tables.mean_papers,
+        tables.lone_reviewers,
+        tables.unmatched_plans,
         tables.constant_reviewers,
         tables.crossed_labels,
         tables.no_score_codes,
@@ -51,7 +54,8 @@ class Audit:
     reviewgraph._base.errors.InputError: accept: expected names of findings, found 'placeholder'; there are
     'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people',
     'no-review-words', 'signed-zeros', 'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers',
-    'mean-reviewers', 'constant-reviewers', 'crossed-labels', 'no-score-codes', 'date-labels', 'ranges'
+    'mean-reviewers', 'mean-papers', 'lone-reviewers', 'unmatched-plans', 'constant-reviewers', 'crossed-labels',
+    'no-score-codes', 'date-labels', 'ranges'
     """
 
     def __init__(
@@ -64,7 +68,7 @@ class Audit:
         for name in self.accept:
             if name not in FINDINGS:
                 message = f"accept: expected names of findings, found {quote(name)}; there are "
-                message += quote_all(FINDINGS)
+                message += quote_all(FINDINGS, len(FINDINGS))
                 raise InputError(message)
 
     def of_rows(self, draft: Draft) -> Draft:

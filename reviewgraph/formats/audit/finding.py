@@ -8,6 +8,7 @@ A finding is one object: what it looks for, what becomes of it, and its name, by
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -165,3 +166,13 @@ def numbers_of(score: Column | Numbers | None, size: int) -> FloatArray:
         return np.where(score.known, score.values, np.nan)
     parsed = [parse_number(value) for value in score.values]
     return np.array([np.nan if number is None else number for number in parsed], np.float64)[score.codes]
+
+
+def plain_name(name: str) -> str:
+    r"""Return the name of a column without case, accents and signs.
+
+    >>> plain_name("Review Status"), plain_name("situa\xe7\xe3o"), plain_name("isDeclined?")
+    ('reviewstatus', 'situacao', 'isdeclined')
+    """
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(sign for sign in letters if sign.isalnum() and not unicodedata.combining(sign))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from reviewgraph.formats.audit.finding import (
     numbers_of,
     overrule,
     place_of_first,
+    plain_name,
     quoted,
     texts_of,
     with_name,
@@ -29,7 +30,7 @@ from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, naming, norma
 from reviewgraph.formats.files import quote
 from reviewgraph.formats.people import is_nobody, may_hold_nobody, may_hold_several, split_people, split_recurring
 from reviewgraph.formats.tables import Column, Numbers, of_rows
-from reviewgraph.formats.values import parse_flag, parse_moment, parse_number
+from reviewgraph.formats.values import parse_moment, parse_number
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray
@@ -61,173 +62,6 @@ def repeated_header(draft: Draft, note: Note) -> Draft:
         return draft
     note(f"{draft.name}: {counted(int(again.sum()), 'row')} left out, which repeat the header")
     return draft.without(again, "which repeat the header", with_items=True)
-
-
-#: Names of columns that say what became of a review, and those that say what became of a paper, as plain_name has them.
-STATUS = frozenset(
-    (
-        *("status", "state", "reviewstatus", "reviewerstatus", "invitationstatus", "assignmentstatus", "reviewstate"),
-        *("invitation", "response", "reviewerresponse", "invitationresponse", "statusofreview", "reviewprogress"),
-        *(
-            "zustand",
-            "antwort",
-            "rueckmeldung",
-            "statut",
-            "etat",
-            "reponse",
-            "estado",
-            "respuesta",
-            "stato",
-            "risposta",
-        ),
-        *(
-            "situacao",
-            "resposta",
-            "\u72b6\u6001",
-            "\u72b6\u614b",
-            "\u30b9\u30c6\u30fc\u30bf\u30b9",
-            "\u56de\u7b54",
-            "\u0441\u0442\u0430\u0442\u0443\u0441",
-        ),
-    )
-)
-PAPER_STATUS = frozenset(
-    noun + word
-    for noun in ("paper", "submission", "proposal", "application", "manuscript", "abstract", "entry", "item")
-    for word in ("status", "state")
-)
-
-
-def plain_name(name: str) -> str:
-    r"""Return the name of a column without case, accents and signs.
-
-    >>> plain_name("Review Status"), plain_name("situa\xe7\xe3o"), plain_name("isDeclined?")
-    ('reviewstatus', 'situacao', 'isdeclined')
-    """
-    letters = unicodedata.normalize("NFKD", name.casefold())
-    return "".join(sign for sign in letters if sign.isalnum() and not unicodedata.combining(sign))
-
-
-#: Words for a review that will not be, or does not count; they and their like begin the cell.
-_OUT = re.compile(
-    r"(?:reviewer |invitation |review |has |was )?(?:declin|cancel|withdr|unassign|no[ -](?:response|reply|answer|show)"
-    r"|not (?:responded|accepted)|unrespons|remov|delet|retract|recus|conflict|coi\b|terminat|expir|resign|dropped"
-    r"|exclud|void|invalid|uninvit|abgelehnt|abgesagt|zur\xfcckgezogen|storniert|keine antwort|befangen"
-    r"|refus|d\xe9clin|annul|retir|sans r\xe9ponse|rechaz|sin respuesta|rifiut|ritirat|recusad|desistiu"
-    r"|\u62d2\u7edd|\u8f9e\u9000|\u53d6\u6d88|\u64a4\u56de|\u5df2\u62d2|\u8f9e\u9000)",
-    re.IGNORECASE,
-)
-#: Words for a paper that is out, and for a decision on it, which says nothing of the review.
-_PAPER_OUT = re.compile(r"withdr|retract|desk[ -]?reject|zur\xfcckgezogen|retir|ritirat|\u64a4", re.IGNORECASE)
-_DECISION = re.compile(r"(?:accept|reject|revis|minor|major|resubmit|under review|in review)", re.IGNORECASE)
-#: Words for a review that is not finished.
-_UNFINISHED = re.compile(
-    r"draft|unsubmitted|not (?:yet )?submitted|incomplete|in progress|started|saved|not started|entwurf|brouillon"
-    r"|borrador|bozza|rascunho|\u8349\u7a3f|\u4e0b\u66f8\u304d",
-    re.IGNORECASE,
-)
-#: Names of columns of yes and no, or of dates: what a row is where they say yes, or, of the last two, no.
-_FLAGS_OUT = frozenset(
-    start + stem + end
-    for start in ("", "is", "reviewer", "date")
-    for end in ("", "at", "on", "date", "flag")
-    for stem in (
-        *("declined", "cancelled", "canceled", "withdrawn", "recused", "noshow", "deleted", "removed", "excluded"),
-        *("unconsidered", "retracted", "conflict", "coi", "conflictofinterest", "abgelehnt", "befangen", "refuse"),
-        *("annule", "rechazado", "cancelado", "rifiutato", "recusado"),
-    )
-)
-_FLAGS_DRAFT = frozenset(("draft", "isdraft", "unsubmitted", "entwurf", "brouillon", "borrador"))
-_FLAGS_ACTIVE = frozenset(
-    ("active", "isactive", "valid", "isvalid", "accepted", "agreed", "confirmed", "aktiv", "actif")
-)
-_FLAGS_DONE = frozenset(
-    ("submitted", "issubmitted", "reviewsubmitted", "completed", "complete", "iscomplete", "finished")
-)
-
-
-def is_status(name: str) -> bool:
-    """Return whether a column says which rows count; no score is in it.
-
-    >>> is_status("Review status"), is_status("declined_at"), is_status("Clarity")
-    (True, True, False)
-    """
-    plain = plain_name(name)
-    flags = _FLAGS_OUT | _FLAGS_DRAFT | _FLAGS_ACTIVE | _FLAGS_DONE
-    return plain in STATUS or plain in PAPER_STATUS or plain in flags
-
-
-@finding(
-    "status",
-    "corrected",
-    "a column of states (status, response, declined, withdrawn, draft ...)",
-    "declined, cancelled and withdrawn reviews are left out, drafts count as planned, both are counted",
-    accepted="all rows count",
-)
-def status(draft: Draft, note: Note) -> Draft:
-    """Leave out reviews that will not be, and the scores of those that are not finished."""
-    for name in draft.others:
-        if is_status(name):
-            column = of_rows(draft.others[name](), draft.rows)
-            draft = _by_status(draft, name, plain_name(name), column, note)
-    return draft
-
-
-def _by_status(draft: Draft, name: str, plain: str, column: Column, note: Note) -> Draft:
-    """Return a draft without the rows that one column of states says are out."""
-    words = [text.strip() for text in texts_of(column)]
-    out, unfinished, of_paper = _states(plain, words, _is_of_item(column, draft.item))
-    dropped = out[column.codes]
-    undone = unfinished[column.codes] & ~dropped
-    if not dropped.any() and not undone.any():
-        return draft
-    parts = []
-    if dropped.any():
-        parts.append(f"{counted(int(dropped.sum()), 'row')} left out, whose {quote(name)} is {quoted(column, dropped)}")
-    if undone.any():
-        cells = quoted(column, undone)
-        count = counted(int(undone.sum()), "row counts", "rows count")
-        parts.append(f"{count} as planned, whose {quote(name)} is {cells}: not finished")
-    rest = ~dropped & ~undone
-    counting = f"; rows with {quoted(column, rest)} count" if rest.any() else ""
-    note(f"{draft.name}: {'; '.join(parts)}{counting}; {overrule('status')} counts all rows")
-    before = draft.unfinished if draft.unfinished is not None else np.zeros(draft.size, np.bool_)
-    draft = replace(draft, unfinished=before | undone)
-    return draft.without(dropped, "declined, cancelled or withdrawn", with_items=of_paper) if dropped.any() else draft
-
-
-def _states(plain: str, words: Sequence[str], of_item: bool) -> tuple[BoolArray, BoolArray, bool]:
-    """Return which words say that a row is out, which that it is not finished, and whether the paper is out, too."""
-    out, unfinished = np.zeros((2, len(words)), np.bool_)
-    if plain in PAPER_STATUS or (plain in STATUS and of_item and any(map(_PAPER_OUT.search, words))):
-        out[:] = [bool(_PAPER_OUT.search(word)) for word in words]
-        return out, unfinished, True
-    if plain in STATUS:
-        # A state that is the same in all rows of a paper, accepted or rejected, is the decision on it.
-        if of_item and all(not word or _DECISION.match(word) for word in words):
-            return out, unfinished, False
-        out[:] = [bool(_OUT.match(word)) or (not of_item and word.casefold().startswith("reject")) for word in words]
-        answers = [parse_flag(word) for word in words]
-        if None not in answers and len(set(answers)) > 1:
-            out[:] = [not answer and bool(word) for answer, word in zip(answers, words, strict=True)]
-        unfinished[:] = [bool(_UNFINISHED.search(word)) for word in words]
-        return out, unfinished & ~out, False
-    flags = [True if parse_moment(word) and not word.isdigit() else parse_flag(word) for word in words]
-    if any(flag is None for flag in flags) or len(set(flags)) < 2:
-        return out, unfinished, False
-    yes = np.array(flags, np.bool_)
-    if plain in _FLAGS_OUT:
-        return yes, unfinished, False
-    if plain in _FLAGS_ACTIVE:
-        return (out if of_item else ~yes), unfinished, False
-    return out, (yes if plain in _FLAGS_DRAFT else ~yes), False
-
-
-def _is_of_item(column: Column, item: Column) -> bool:
-    """Whether a column never differs between the rows of an item, though some item has several."""
-    pairs = np.unique(np.stack([item.codes, column.codes]), axis=1)
-    rows_of_item = np.bincount(item.codes)
-    return bool(np.unique(pairs[0]).size == pairs.shape[1] and (rows_of_item > 1).any())
 
 
 #: Words of the labels of rows and columns that sum others up; a label of them alone is no person and no paper.
@@ -357,17 +191,34 @@ def is_summary(label: str) -> bool:
 def summary_rows(draft: Draft, note: Note) -> Draft:
     """Leave out rows that sum up others."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
-    if len(texts) < 3 or not may_sum("\n".join(texts)):
-        return draft
-    sums = np.array([may_sum(text) and sums_up(draft, code) for code, text in enumerate(texts)], np.bool_)
-    dropped = sums[draft.item.codes]
+    dropped = _is_footer(draft)
+    words = quoted(draft.reviewer, dropped)
+    if len(texts) >= 3 and may_sum("\n".join(texts)):
+        sums = np.array([may_sum(text) and sums_up(draft, code) for code, text in enumerate(texts)], np.bool_)
+        of_item = sums[draft.item.codes]
+        words = ", ".join(filter(None, (quoted(draft.item, of_item), words)))
+        dropped |= of_item
     if not dropped.any() or dropped.all():
         return draft
     note(
         f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, which sum up others "
-        f"({quoted(draft.item, dropped)}); {overrule('summary-rows')} reads them as papers"
+        f"({words}); {overrule('summary-rows')} reads them as papers"
     )
     return draft.without(dropped, "which sum up others", with_items=True)
+
+
+def _is_footer(draft: Draft) -> BoolArray:
+    """Return whether a row is the last one, of a total such as "Total, 36" below the table, shape (rows,)."""
+    footer = np.zeros(draft.size, np.bool_)
+    if draft.size < 3 or draft.people_are_numbered or draft.has_score()[-1]:
+        return footer
+    label = str(draft.reviewer.values[draft.reviewer.codes[-1]])
+    count = str(draft.item.values[draft.item.codes[-1]])
+    sums = is_summary(label) or words_of(label) in _PERHAPS
+    footer[-1] = (
+        sums and parse_number(count) is not None and (draft.reviewer.codes == draft.reviewer.codes[-1]).sum() == 1
+    )
+    return footer
 
 
 #: The beginnings of these words; only labels with one are looked at closely.
@@ -434,6 +285,14 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     if not dropped.any():
         return draft
     words = quoted(draft.reviewer, dropped)
+    rest = with_values(words_only, _is_initials)
+    if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
+        message = (
+            f"{draft.name}: {words} may be the initials of a reviewer, as the other labels are, or stand for nobody; "
+            f"{overrule('placeholders')} reads each as a person; if it is nobody, empty these cells and say "
+            f"{overrule('empty-reviewers')}"
+        )
+        raise InputError(message)
     if dropped.all():
         message = (
             f"{draft.name}: every reviewer is a placeholder ({words}), so who reviews what is not known; expected "
@@ -447,6 +306,11 @@ def placeholders(draft: Draft, note: Note) -> Draft:
         f"({words}); {overrule('placeholders')} reads each as a person"
     )
     return draft.without(dropped, "whose reviewer is a placeholder")
+
+
+def _is_initials(label: str) -> bool:
+    """Return whether a label is two or three capital letters."""
+    return 2 <= len(label) <= 3 and label.isalpha() and label.isupper()
 
 
 def without_gaps(draft: Draft, note: Note) -> Draft:
@@ -615,7 +479,7 @@ def signed_zeros(draft: Draft, note: Note) -> Draft:
 #: Names of columns that hold ranks or places, of which 1 is usually the best, as plain_name has them.
 _RANKS = frozenset(
     (
-        *("rank", "ranking", "ranks", "place", "placement", "placing", "position", "impactscore", "overallimpact"),
+        *("ranks", "place", "placement", "placing", "position", "impactscore", "overallimpact"),
         *("rang", "platz", "platzierung", "classement", "puesto", "posicion", "posizione", "colocacao", "\u9806\u4f4d"),
         *("\u540d\u6b21", "\u6392\u540d"),
     )
@@ -625,20 +489,39 @@ _RANKS = frozenset(
 @finding(
     "ranks",
     "noted",
-    "scores in a column called rank, place, position or impact score, of which 1 is usually the best",
+    "scores called rank, place or impact score, or 1, 2, ... of every reviewer: 1 is usually the best",
     "noted, with the direction that was read",
     accepted="no note",
 )
 def ranks(draft: Draft, note: Note) -> Draft:
     """Note ranks that are read as scores."""
+    if draft.has_scale or draft.lower_is_better:
+        return draft
     name = draft.headers.get("score", "")
-    if plain_name(name) not in _RANKS or draft.has_scale or draft.lower_is_better:
+    if not plain_name(name).endswith(("rank", "ranking")) and plain_name(name) not in _RANKS and not _are_ranks(draft):
         return draft
     note(
-        f"{draft.name}: {quote(name)} is read as a score of which the largest is the best; ranks and places usually "
-        "begin with the best: then say --lower-is-better (in Python lower_is_better=True)"
+        f"{draft.name}: {quote(name) if name else 'the score'} is read as a score of which the largest is the best; "
+        "ranks and places usually begin with the best: then say --lower-is-better (in Python lower_is_better=True)"
     )
     return draft
+
+
+#: Number of reviewers, and of papers of each, from which on it is no coincidence that all scores are 1, 2, ....
+_FEWEST_RANKINGS, _FEWEST_RANKED = 3, 4
+
+
+def _are_ranks(draft: Draft) -> bool:
+    """Whether the scores of every reviewer are 1, 2, ... up to their number."""
+    score = numbers_of(draft.score, draft.size)
+    if not np.isfinite(score).all() or score.min() != 1:
+        return False
+    order = np.lexsort((score, draft.reviewer.codes))
+    reviewer = draft.reviewer.codes[order]
+    first = np.flatnonzero(np.r_[True, reviewer[1:] != reviewer[:-1]])
+    loads = np.diff(np.r_[first, draft.size])
+    ranked = np.arange(draft.size) - np.repeat(first, loads) + 1
+    return bool((score[order] == ranked).all() and np.count_nonzero(loads >= _FEWEST_RANKED) >= _FEWEST_RANKINGS)
 
 
 #: Names of columns that tell which of several rows of a pair is newer.

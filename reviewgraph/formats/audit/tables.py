@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +14,6 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.finding import Draft, Note, finding, numbers_of, overrule, texts_of
 from reviewgraph.formats.audit.rows import is_summary, words_of
-from reviewgraph.formats.columns import normalise
 from reviewgraph.formats.files import quote, quote_all
 
 if TYPE_CHECKING:
@@ -51,7 +52,10 @@ def exchanged_columns(draft: Draft, note: Note) -> Draft:
     raise InputError(message)
 
 
-_NUMBERED = re.compile(r"(?P<stem>.*?)[\s#_.()\[\]-]*(?P<number>[0-9]{1,2}|[A-Z])[\s)\].]*")
+_NUMBERED = re.compile(
+    r"(?P<stem>.*?)[\s#_.()\[\]-]*"
+    r"(?:(?P<number>[0-9]{1,2})[\s)\].]*(?P<rest>[\s(\[]\D*)?|(?P<letter>[A-Za-z])[\s)\].]*)"
+)
 #: Numbers without a word that every paper has may number its reviews only where they are few.
 MOST_COMPLETE = 6
 #: Words of labels that number reviews.
@@ -61,6 +65,7 @@ _NUMBERED_NOUNS = frozenset(
         "gutachter",
     )
 )
+_GERMAN = re.compile(r"\b(erst|zweit|dritt)-?(?=[a-z])(?!e)")
 _ORDINALS = {
     word: place
     for words in (
@@ -71,33 +76,77 @@ _ORDINALS = {
         "erster zweiter dritter vierter",
         "premier deuxi\xe8me troisi\xe8me quatri\xe8me",
         "primero segundo tercero cuarto",
+        "primo secondo terzo quarto",
+        "primary secondary tertiary",
+        "erst zweit dritt viert",
     )
     for place, word in enumerate(words.split(), 1)
 }
 
 
+#: Words that name the part that a person has in a review.
+_ROLES = frozenset(
+    (
+        *("reviewer", "referee", "judge", "rater", "grader", "marker", "examiner", "assessor", "evaluator", "reader"),
+        *("supervisor", "advisor", "adviser", "moderator", "instructor", "teacher", "tutor", "peer", "self", "expert"),
+        *("lead", "chair", "meta", "main", "internal", "external", "rapporteur", "discussant", "gutachter", "betreuer"),
+        *("prufer", "berichterstatter", "directeur", "examinateur", "encadrant", "president", "revisor", "evaluador"),
+        *("relatore", "correlatore", "presidente", "controrelatore"),
+    )
+)
+#: Maximum number of labels that are roles.
+MOST_ROLES = 6
+
+
+def is_role(label: str) -> bool:
+    """Return whether a label is the part that a person has in a review, perhaps with a number, and no person.
+
+    >>> is_role("Supervisor"), is_role("Second reader"), is_role("Peer 1"), is_role("Ann Reader")
+    (True, True, True, False)
+    """
+    words = _GERMAN.sub(r"\1 ", words_of(label)).split()
+    roles = [word for word in words if word.rstrip("0123456789") in _ROLES or word in _ORDINALS]
+    return bool(roles) and all(word in roles or word.isdigit() for word in words)
+
+
 def number_in(label: str) -> tuple[str, int] | None:
-    """Return the word and the number of a label such as "Reviewer 2"; None for other labels.
+    r"""Return the word and the number of a label such as "Reviewer 2"; None for other labels.
 
     >>> number_in("Reviewer #2"), number_in("J3"), number_in("7"), number_in("Judge B"), number_in("second reviewer")
     (('reviewer', 2), ('j', 3), ('', 7), ('judge', 2), ('reviewer', 2))
+    >>> number_in("Referee b"), number_in("Reviewer 2 (expert)"), number_in("Zweitgutachter"), number_in("\u2461")
+    (('referee', 2), ('reviewer expert', 2), ('gutachter', 2), ('', 2))
     >>> number_in("Ann"), number_in("0J1")
     (None, None)
     """
-    text = label.strip()
-    words = text.casefold().split()
+    text = unicodedata.normalize("NFKC", label).strip()
+    words = _GERMAN.sub(r"\1 ", text.casefold()).split()
     ordinal = next((word for word in words if word in _ORDINALS), None)
     if ordinal is not None and len(words) <= 2:
         return " ".join(word for word in words if word != ordinal), _ORDINALS[ordinal]
     match = _NUMBERED.fullmatch(text)
     if match is None or any(sign.isdigit() for sign in match["stem"]):
         return None
-    if match["number"].isalpha():
-        # "Judge B" and "B" are numbered, the last letter of a name is not.
-        if match["stem"] and text[match.end("stem")].isalpha():
-            return None
-        return normalise(match["stem"]) if match["stem"] else "", ord(match["number"]) - ord("A") + 1
-    return normalise(match["stem"]) if match["stem"] else "", int(match["number"])
+    stem = words_of(f"{match['stem']} {match['rest'] or ''}")
+    if match["number"]:
+        return stem, int(match["number"])
+    # "Judge B" and "B" are numbered, the last letter of a name is not.
+    if match["stem"] and text[match.end("stem")].isalpha():
+        return None
+    return stem, ord(match["letter"].upper()) - ord("A") + 1
+
+
+def _numbers_of(labels: Sequence[str]) -> tuple[list[int], str | None]:
+    """Return the numbers 1 to k in labels of one word, and this word; nothing where the labels are no such numbers."""
+    pairs = [pair for pair in map(number_in, labels) if pair is not None]
+    numbers = [pair[1] for pair in pairs]
+    stems = {pair[0] for pair in pairs}
+    if len(pairs) < len(labels) or len(stems) > 1 or set(numbers) != set(range(1, len(labels) + 1)):
+        return [], None
+    # Of two labels without such a word, one may well be that of somebody who reviews everything.
+    if len(labels) == 2 and not stems & _NUMBERED_NOUNS:
+        return [], None
+    return numbers, stems.pop()
 
 
 @finding(
@@ -111,37 +160,35 @@ def number_in(label: str) -> tuple[str, int] | None:
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
     """Refuse labels of which each paper has the first k."""
     used = np.flatnonzero(np.bincount(draft.reviewer.codes))
-    if not 2 <= used.size <= MOST_NUMBERS:
-        return draft
-    numbered = [number_in(str(draft.reviewer.values[code])) for code in used.tolist()]
-    numbers = {pair[1] for pair in numbered if pair is not None}
-    stems = {pair[0] for pair in numbered if pair is not None}
-    if None in numbered or len(stems) > 1 or numbers != set(range(1, used.size + 1)):
-        return draft
-    # Of two labels without such a word, one may well be that of somebody who reviews everything.
-    if used.size == 2 and not stems & _NUMBERED_NOUNS:
-        return draft
-    number = np.zeros(len(draft.reviewer.values), np.int64)
-    number[used] = [pair[1] for pair in numbered if pair is not None]
     size = len(draft.item.values)
     reviews = np.bincount(draft.item.codes, minlength=size)
+    if not 2 <= used.size <= MOST_NUMBERS or (reviews > 0).sum() < FEWEST_PAPERS:
+        return draft
+    texts = [str(draft.reviewer.values[code]) for code in used.tolist()]
+    numbers, stem = _numbers_of(texts)
+    number = np.zeros(len(draft.reviewer.values), np.int64)
+    number[used] = numbers or 0
     largest = np.zeros(size, np.int64)
     np.maximum.at(largest, draft.item.codes, number[draft.reviewer.codes])
     # Of distinct numbers from 1 on the largest is their count where none is left out.
-    if (reviews > 0).sum() < FEWEST_PAPERS or (largest != reviews).any():
-        return draft
+    if not numbers or (largest != reviews).any():
+        # Roles have no order, but some paper has all of them.
+        roles = used.size <= MOST_ROLES and reviews.max() == used.size and all(map(is_role, texts))
+        if not roles or all(map(number_in, texts)):
+            return draft
     labels = quote_all([str(draft.reviewer.values[code]) for code in used[np.argsort(number[used])].tolist()], 3)
     if (reviews[reviews > 0] == used.size).all():
         # Numbers without a word are as often the numbers of people.
-        if stems == {""} and used.size > MOST_COMPLETE:
+        if stem == "" and used.size > MOST_COMPLETE:
             return draft
         note(
             f"{draft.name}: every paper has all of {labels}, who count as the same people each time; if these labels "
             "only number the reviews of a paper, the scores of different papers have no reviewer in common"
         )
         return draft
+    verb = "number" if numbers else "are roles in"
     message = (
-        f"{draft.name}: {labels} number the reviews of each paper, so who reviewed several papers is not known; "
+        f"{draft.name}: {labels} {verb} the reviews of each paper, so who reviewed several papers is not known; "
         "expected a label for each person, the same on all of their papers; if each label is one person all the same, "
         f"say {overrule('positional-reviewers')}"
     )
@@ -205,8 +252,11 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
     return draft
 
 
-def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
-    """Return of which summary of the others a reviewer's scores are on all papers; nothing where they are none."""
+def summed_up(draft: Draft, score: FloatArray, code: int, *, of_papers: bool = True) -> str:
+    """Return which summary of the others a reviewer's scores are on all papers; nothing where they are none.
+
+    Where reviewers and papers are exchanged, not ``of_papers``, only means count: the best paper has the maxima.
+    """
     known = ~np.isnan(score)
     own = np.flatnonzero((draft.reviewer.codes == code) & known)
     rest = np.flatnonzero((draft.reviewer.codes != code) & known)
@@ -216,35 +266,126 @@ def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
     several = ends - starts >= 2
     if several.sum() < FEWEST_MEANS or np.unique(score[own[several]]).size < 3:
         return ""
-    # Means are rounded to the digits that are written.
+    # Means are rounded to the digits that are written, or to halves and quarters.
     digits = next((d for d in range(4) if (np.round(score[own], d) == score[own]).all()), 4)
-    kinds: dict[str, Callable[[FloatArray], float]] = {"mean": np.mean}
-    if digits == 0:
-        kinds = {}
+    step = 10.0**-digits
+    kinds: dict[str, Callable[[FloatArray], float]] = {"mean": np.mean} if digits else {}
     if several.sum() >= FEWEST_EXTREMES:
-        kinds |= {"mean": np.mean, "maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
+        kinds["mean"] = np.mean
+        step = next((part for part in (1.0, 0.5, 0.25) if not np.mod(score[own], part).any()), step)
+        if of_papers:
+            kinds |= {"maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
     for kind, of in kinds.items():
-        allowed = 0.5 * 10.0**-digits + 1e-9 if kind in ("mean", "median") else 1e-9
+        allowed = 0.5 * step + 1e-9 if kind in ("mean", "median") else 1e-9
         pairs = zip(own[several].tolist(), starts[several].tolist(), ends[several].tolist(), strict=True)
         groups = [(score[row], score[order[start:end]]) for row, start, end in pairs]
         equal = all(abs(float(of(others)) - value) <= allowed for value, others in groups)
-        # Where others agree on nearly every paper, any of them has their mean; and a twin is no summary.
+        # Where others agree on nearly every paper, any of them has their mean; an equal reviewer is no summary.
         if (
             equal
             and sum(np.ptp(others) > 0 for _, others in groups) >= FEWEST_MEANS
-            and not _has_twin(draft, score, code)
+            and not _has_equal(draft, score, code)
         ):
             return kind
     return ""
 
 
-def _has_twin(draft: Draft, score: FloatArray, code: int) -> bool:
+def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
     """Whether one other reviewer has the same score on every paper of a reviewer."""
     own = (draft.reviewer.codes == code) & ~np.isnan(score)
     mine = np.full(len(draft.item.values), np.nan)
     mine[draft.item.codes[own]] = score[own]
     same = (score == mine[draft.item.codes]) & (draft.reviewer.codes != code)
     return bool(np.bincount(draft.reviewer.codes[same], minlength=1).max() == own.sum())
+
+
+@finding(
+    "mean-papers",
+    "asked",
+    "a paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever it is called",
+    "refused",
+    of_rows=False,
+    accepted="the label is a paper",
+)
+def mean_papers(draft: Draft, note: Note) -> Draft:
+    """Find papers that sum up the others."""
+    reviewers = np.count_nonzero(np.bincount(draft.reviewer.codes))
+    candidates = np.flatnonzero(np.bincount(draft.item.codes) == reviewers)
+    score = numbers_of(draft.score, draft.size)
+    if reviewers < FEWEST_MEANS or not 0 < candidates.size <= 10 or np.isnan(score).all():
+        return draft
+    turned = replace(draft, reviewer=draft.item, item=draft.reviewer)
+    for code in candidates.tolist():
+        if summed_up(turned, score, code, of_papers=False):
+            label = quote(str(draft.item.values[code]))
+            message = (
+                f"{draft.name}: the scores of the paper {label} are the means of the other scores of each reviewer, as "
+                "of a row that sums them up; leave out these rows, or say that it is a paper with "
+                f"{overrule('mean-papers')}"
+            )
+            raise InputError(message)
+    return draft
+
+
+#: Minimum number of papers for a note, and how many times those of any other reviewer they are.
+FEWEST_OF_NOBODY, TIMES = 8, 2
+
+
+@finding(
+    "lone-reviewers",
+    "noted",
+    "a reviewer without any score, beside scores of others, who has at least twice the papers of any of them",
+    "noted, with the numbers of papers",
+    of_rows=False,
+    accepted="no note",
+)
+def lone_reviewers(draft: Draft, note: Note) -> Draft:
+    """Note a reviewer who may be nobody, whatever the word for it is."""
+    loads = np.bincount(draft.reviewer.codes)
+    most = int(loads.argmax())
+    others = np.delete(loads, most)
+    if np.count_nonzero(others) < 2 or loads[most] < max(FEWEST_OF_NOBODY, TIMES * others.max()):
+        return draft
+    # Where nobody has scores yet, this may be a chair who reviews all papers.
+    known = ~np.isnan(numbers_of(draft.score, draft.size))
+    of_most = draft.reviewer.codes == most
+    if not known[of_most].any() and 2 * np.count_nonzero(known) > np.count_nonzero(~of_most):
+        note(
+            f"{draft.name}: {quote(str(draft.reviewer.values[most]))} has {loads[most]:,} papers and no score, "
+            f"every other reviewer at most {others.max():,} papers; if this is no person, it links papers that have no "
+            f"reviewer in common: empty these cells and say {overrule('empty-reviewers')}"
+        )
+    return draft
+
+
+@finding(
+    "unmatched-plans",
+    "noted",
+    "plans and scores of the same papers, with as many reviewers each and no reviewer in common",
+    "noted, with an example of both",
+    of_rows=False,
+    accepted="no note",
+)
+def unmatched_plans(draft: Draft, note: Note) -> Draft:
+    """Note reviewers who may have one label in a plan and another beside their scores."""
+    known = ~np.isnan(numbers_of(draft.score, draft.size))
+    if known.all() or not known.any() or 2 * np.count_nonzero(known) != draft.size:
+        return draft
+    people = len(draft.reviewer.values)
+    loads = [np.bincount(draft.reviewer.codes[rows], minlength=people) for rows in (~known, known)]
+    size = len(draft.item.values)
+    planned, scored = (np.bincount(draft.item.codes[rows], minlength=size) for rows in (~known, known))
+    both = np.count_nonzero(planned)
+    if (loads[0] * loads[1]).any() or (planned != scored).any() or both < FEWEST_PAPERS:
+        return draft
+    if np.count_nonzero(loads[0]) == np.count_nonzero(loads[1]):
+        first, second = (quote(str(draft.reviewer.values[int(load.argmax())])) for load in loads)
+        note(
+            f"{draft.name}: the reviewers without scores, as {first}, and those with scores, as {second}, are "
+            "different labels, but have the same numbers of reviews on every paper; if they are the same people, write "
+            "each in one way in all files"
+        )
+    return draft
 
 
 #: Papers from which on a reviewer with one score for all of them is worth a note.
@@ -291,7 +432,7 @@ _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<se
 )
 def crossed_labels(draft: Draft, note: Note) -> Draft:
     """Note reviewers who are combinations of judges and categories."""
-    if not 4 <= len(draft.reviewer.values) <= MOST_NUMBERS:
+    if not 4 <= len(draft.reviewer.values) <= MOST_NUMBERS or np.bincount(draft.reviewer.codes).max() < 2:
         return draft
     texts = texts_of(draft.reviewer)
     matches = [_TWO_PARTS.fullmatch(text) for text in texts]
@@ -308,7 +449,9 @@ def crossed_labels(draft: Draft, note: Note) -> Draft:
 
 
 #: Codes of missing scores.
-SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999)
+SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999, 8, 9)
+#: Codes just beyond a scale, as questionnaires have them: 8 for "do not know", 9 for "no answer".
+JUST_BEYOND = (8, 9)
 #: Minimum number of other distinct scores.
 LEAST_OTHERS = 3
 #: How far a score lies apart from all others that need not be one of these codes.
@@ -400,6 +543,10 @@ def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_
             continue
         low, high = float(others[0]), float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
+        if value in JUST_BEYOND:
+            # On a scale from 1 to 7 or less all steps are in use, and the one before this is not.
+            steps = low in (0, 1) and others.size == high - low + 1 > LEAST_OTHERS and high + 1 < value
+            apart = steps and min(counts[at[0]], *rest) >= LEAST_OTHERS
         many = max(3, ZEROS * counts.sum(), rest[:2].max() + 1)
         if apart and (value or (high >= HIGH and counts[at[0]] >= many)):
             how = "write None in its place"

@@ -52,6 +52,11 @@ def numbered() -> list[tuple[Any, ...]]:
 
 PLANNED = [(who, paper, None) for who, paper, _ in CLEAN]
 MEANS = [("Gil", paper, sum(score for _, other, score in CLEAN if other == paper) / 2) for paper in PAPERS]
+ROW_OF_MEANS = [
+    (who, "\N{LATIN CAPITAL LETTER O WITH STROKE}", round(sum(marks) / len(marks), 2))
+    for who in PEOPLE
+    for marks in [[score for person, _, score in CLEAN if person == who]]
+]
 CASES = {
     "repeated-header": Case(
         [*CLEAN[:9], ("Reviewer", " paper", None), *CLEAN[9:]],
@@ -102,6 +107,20 @@ CASES = {
     "exchanged-columns": Case([(who, f"{paper}@x.org", score) for who, paper, score in CLEAN], "exchange the two"),
     "positional-reviewers": Case(numbered(), "number the reviews of each paper"),
     "mean-reviewers": Case([*CLEAN, *MEANS], "the reviewer 'Gil' are the mean of the others"),
+    "mean-papers": Case(
+        [*CLEAN, *ROW_OF_MEANS],
+        "the scores of the paper '\N{LATIN CAPITAL LETTER O WITH STROKE}' are the means of the other",
+    ),
+    "lone-reviewers": Case(
+        [*CLEAN, *(("Guest", paper, None) for paper in PAPERS)],
+        "'Guest' has 12 papers and no score, every other reviewer at most 4 papers",
+        [*CLEAN, *(("Guest", paper, None) for paper in PAPERS)],
+    ),
+    "unmatched-plans": Case(
+        [*CLEAN, *((f"{who} Lee", paper, None) for who, paper, _ in CLEAN)],
+        "the reviewers without scores, as 'Ann Lee', and those with scores, as 'Ann', are different",
+        [*CLEAN, *((f"{who} Lee", paper, None) for who, paper, _ in CLEAN)],
+    ),
     "constant-reviewers": Case(
         [*CLEAN, *(("Gil", paper, 4) for paper in PAPERS)],
         "'Gil' gave all papers the same score",
@@ -249,6 +268,11 @@ def test_signed_zeros_are_four_grades_on_the_scale_that_is_proposed(tmp_path: Pa
         ("state", ("Completed", "No response"), 18, 18),
         ("estado", ("aceptado", "rechazado"), 18, 18),
         ("response", ("Yes", "No"), 18, 18),
+        ("RSVP", ("yes", "no"), 18, 18),
+        ("invite_status", ("accepted", "declined"), 18, 18),
+        ("Agreed to review", ("Yes", "No"), 18, 18),
+        ("Response", ("Will review", "Unable to review"), 18, 18),
+        ("visa status", ("retired", "none"), 24, 24),
         ("comment", ("declined", "fine"), 24, 24),
     ],
 )
@@ -266,7 +290,81 @@ def test_states_say_which_rows_count(
         assert int(reviews.scored.sum()) == scored
         assert reviews.n_items == len(PAPERS)
         assert not reviews.criteria
-    assert any(column in note for note in notes) == (column != "comment")
+    assert any(column in note for note in notes) == (column not in ("comment", "visa status"))
+
+
+@pytest.mark.parametrize(("words", "noted"), [(("came", "ill"), True), (("", "ill"), True), (("ill", ""), False)])
+def test_a_column_that_tells_who_has_no_score_is_noted(tmp_path: Path, words: tuple[str, str], noted: bool) -> None:
+    rows = [(*row[:2], row[2] if place % 4 else None, words[place % 4 == 0]) for place, row in enumerate(CLEAN)]
+    notes: list[str] = []
+    read_reviews(written(tmp_path / "t.csv", [*HEADER, "Anwesenheit"], rows), note=notes.append)
+    assert any("6 rows without a score, those whose 'Anwesenheit' is 'ill'" in note for note in notes) == noted
+
+
+ROLES = ["Erstgutachter Zweitgutachter Drittgutachter", "Primary Secondary Tertiary", "Supervisor Examiner External"]
+ROLES += ["Peer1 Peer2 Instructor", "Reviewer1 Reviewer2 Meta", "a b c", "\u2460 \u2461 \u2462"]
+
+
+@pytest.mark.parametrize("labels", ROLES)
+def test_roles_are_no_people(labels: str) -> None:
+    rows = [
+        (who, paper, 1 + len(paper + who) % 3)
+        for paper in PAPERS
+        for who in labels.split()[: 2 if paper == "P103" else 3]
+    ]
+    with pytest.raises(InputError, match=r"(number|are roles in) the reviews of each paper"):
+        Reviews.from_pairs(rows)
+    names = dict(zip(labels.split(), PEOPLE, strict=False))
+    assert Reviews.from_pairs([(names[who], paper, score) for who, paper, score in rows]).n_reviewers == 3
+
+
+@pytest.mark.parametrize(
+    "word", ["Anonymous Reviewer", "N.N. (Uni Bonn)", "TBD 2", "2nd reviewer TBD", "null", "(blank)"]
+)
+def test_more_words_for_nobody(word: str) -> None:
+    with pytest.warns(ColumnWarning, match="12 rows left out, whose reviewer is a placeholder"):
+        Reviews.from_pairs([*CLEAN, *((word, paper, None) for paper in PAPERS)])
+
+
+@pytest.mark.parametrize("word", ["NA", "NN"])
+def test_initials_may_be_a_word_for_nobody(word: str) -> None:
+    initials = dict(zip(PEOPLE, ("AL", "BR", "CD", "DF", "EP", word), strict=True))
+    rows = [(initials[who], paper, score) for who, paper, score in CLEAN]
+    with pytest.raises(InputError, match=f"'{word}' may be the initials of a reviewer"):
+        Reviews.from_pairs(rows)
+    assert Reviews.from_pairs(rows, accept="placeholders").n_reviewers == len(PEOPLE)
+
+
+def test_a_total_below_the_table_is_left_out(tmp_path: Path) -> None:
+    notes: list[str] = []
+    path = written(tmp_path / "t.csv", HEADER, [*CLEAN, ("Total", "24", None)])
+    assert content(read_reviews(path, note=notes.append)) == set(CLEAN)
+    assert any("1 row left out, which sum up others ('Total')" in note for note in notes)
+
+
+@pytest.mark.parametrize(("scores", "noted"), [((1, 2, 3, 4), True), ((1, 2, 3, 5), False), ((2, 3, 4, 5), False)])
+def test_scores_that_are_ranks_of_every_reviewer_are_noted(
+    scores: tuple[int, ...], noted: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    rows = [(who, PAPERS[2 * at + turn], scores[turn]) for at, who in enumerate(PEOPLE[:4]) for turn in range(4)]
+    warnings.simplefilter("always")
+    Reviews.from_pairs(rows)
+    assert any("ranks and places usually begin" in str(one.message) for one in recwarn) == noted
+
+
+@pytest.mark.parametrize(("code", "noted"), [(9, True), (8, False)])
+def test_codes_just_beyond_a_scale_are_noted(code: int, noted: bool, recwarn: pytest.WarningsRecorder) -> None:
+    warnings.simplefilter("always")
+    Reviews.from_pairs([*CLEAN, *((who, "P200", code) for who in PEOPLE)])
+    assert any(f"{code} in 6 of 30" in str(one.message) for one in recwarn) == noted
+
+
+@pytest.mark.parametrize(("cell", "grade"), [("ABS", True), ("~", False)])
+def test_words_beside_numbers_may_be_emptied(tmp_path: Path, cell: str, grade: bool) -> None:
+    path = written(tmp_path / "t.csv", HEADER, [*CLEAN, ("Ann", "P101", cell)])
+    with pytest.raises(InputError, match=r"empty (these cells|where there is no score)") as refused:
+        read_reviews(path)
+    assert ("is a grade" in str(refused.value)) == grade
 
 
 def test_a_decision_on_papers_is_no_state_of_reviews(tmp_path: Path) -> None:

@@ -201,3 +201,20 @@ def test_tables_that_are_no_matrix_are_refused_as_before(read: Any, header: str)
     row = ",".join("abc"[: header.count(",") + 1])
     with pytest.raises(InputError, match=r"no (reviewer|item) column"):
         read(f"{header}\n{row}\n", known=False)
+
+
+@pytest.mark.parametrize(
+    ("header", "yes", "no", "named"),
+    [("value", "1", "0", True), ("relationship", "co-author", "none", False), ("conflict_score", "-1", "0", False)],
+)
+def test_a_column_of_another_name_that_says_no_is_asked_about(
+    tmp_path: Path, header: str, yes: str, no: str, named: bool
+) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text(f"paper,reviewer,{header}\nP1,Ann,{yes}\nP2,Ann,{no}\n", "utf-8")
+    with pytest.raises(InputError, match=f"the column '{header}' holds '{no}' beside '{yes}'") as refused:
+        side.read_conflicts(path, columns={})
+    assert f"c.csv:conflict={header}" in str(refused.value)
+    assert side.read_conflicts(path, columns={f"{path}:conflict": ""}).item.size == 2
+    if named:
+        assert side.read_conflicts(path, columns={f"{path}:conflict": header}).item.size == 1
