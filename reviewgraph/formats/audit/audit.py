@@ -77,6 +77,8 @@ class Audit:
 
     def of_table(self, columns: Columns) -> Columns:
         """Return all sources together, corrected; those that nobody looked at are looked at row by row first."""
+        if not _fit(columns):
+            return columns  # refused with the reason by the table itself
         draft = draft_of(columns)
         corrected = draft if columns.audited else self._look(draft, of_rows=True)
         corrected = self._look(corrected, of_rows=False)
@@ -91,6 +93,17 @@ class Audit:
                 except InputError as error:
                     raise type(error)(self.words(str(error))) from error
         return draft
+
+
+def _fit(columns: Columns) -> bool:
+    """Whether codes, labels and scores belong together."""
+    size = columns.reviewer.size
+    scores = [values for values in (columns.score, columns.scored, *columns.criteria.values()) if values is not None]
+    sides = ((columns.reviewer, columns.reviewers), (columns.item, columns.items))
+    return all(np.shape(values) == (size,) for values in scores) and all(
+        codes.size == size and codes.min(initial=0) >= 0 and codes.max(initial=-1) < len(labels)
+        for codes, labels in sides
+    )
 
 
 def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]) -> None:
@@ -124,14 +137,16 @@ def draft_of(columns: Columns) -> Draft:
     """Return the rows of reviews that are read already."""
     size = columns.reviewer.size
     files = [file.file for file in columns.origin.files if file.scored is not None]
-    known = columns.scored
-    if columns.score is not None and known is None:
-        known = np.isfinite(columns.score)
+    score = None
+    if columns.score is not None:
+        values = np.asarray(columns.score, np.float64)
+        known = np.isfinite(values) if columns.scored is None else np.asarray(columns.scored, np.bool_)
+        score = Numbers(values, known)
     return Draft(
         ", ".join(files[:3]) or "reviews",
         Column(columns.reviewer, list(columns.reviewers)),
         Column(columns.item, list(columns.items)),
-        None if columns.score is None or known is None else Numbers(columns.score, known),
+        score,
         columns.row_name,
         np.arange(size),
         criteria=columns.criteria,
@@ -155,17 +170,17 @@ def corrected_columns(columns: Columns, draft: Draft) -> Columns:
     if draft.unfinished is not None and columns.score is not None:
         scored = (np.isfinite(columns.score) if scored is None else scored)[places] & ~draft.unfinished
     elif scored is not None:
-        scored = scored[places]
+        scored = np.asarray(scored)[places]
     return replace(
         columns,
         reviewer=reviewer,
         item=item,
         reviewers=reviewers,
         items=items,
-        score=None if columns.score is None else columns.score[places],
+        score=None if columns.score is None else np.asarray(columns.score)[places],
         scored=scored,
-        criteria={name: values[places] for name, values in columns.criteria.items()},
-        confidence=None if columns.confidence is None else columns.confidence[places],
+        criteria={name: np.asarray(values)[places] for name, values in columns.criteria.items()},
+        confidence=None if columns.confidence is None else np.asarray(columns.confidence)[places],
         row_name=lambda row: row_name(int(places[row])),
     )
 
