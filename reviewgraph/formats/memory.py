@@ -184,6 +184,9 @@ def _by_row(column: Column) -> list[Any]:
 
 def _long(frame: Any) -> Any:
     """Return a frame in the form of narwhals: collected, and with the levels of its index that are roles as columns."""
+    if hasattr(frame, "reset_index") and not hasattr(frame, "columns"):
+        message = "frame: expected a data frame, found a Series; pass it to check and the like, or frame.reset_index()"
+        raise InputError(message)
     if isinstance(getattr(frame, "index", None), Iterable) and hasattr(frame, "reset_index"):
         if getattr(frame.columns, "nlevels", 1) > 1:
             message = (

@@ -149,6 +149,24 @@ def _numbers_of(labels: Sequence[str]) -> tuple[list[int], str | None]:
     return numbers, stems.pop()
 
 
+def _are_of_papers(draft: Draft) -> bool:
+    """Whether each reviewer has one paper, and a label such as P1-R2 that begins or ends with that of the paper."""
+    if draft.size < FEWEST_PAPERS or np.bincount(draft.reviewer.codes).max() > 1:
+        return False
+    people = texts_of(draft.reviewer)
+    papers = texts_of(draft.item)
+    for reviewer, item in zip(draft.reviewer.codes.tolist(), draft.item.codes.tolist(), strict=True):
+        name = people[reviewer].casefold()
+        paper = papers[item].casefold()
+        # What is left has the number of the review, and is no digit of the paper's: 1 is no part of 12.
+        before, _, after = name.partition(paper)
+        rest = before + after
+        beside = f"{before[-1:]}{after[:1]}"
+        if rest == name or not any(map(str.isdigit, rest)) or any(map(str.isdigit, beside)):
+            return False
+    return len(papers) > 1
+
+
 @finding(
     "positional-reviewers",
     "asked",
@@ -158,7 +176,15 @@ def _numbers_of(labels: Sequence[str]) -> tuple[list[int], str | None]:
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
-    """Refuse labels of which each paper has the first k."""
+    """Refuse labels of which each paper has the first k, and labels made of those of the papers."""
+    if _are_of_papers(draft):
+        message = (
+            f"{draft.name}: every reviewer is named after the one paper that they review, as "
+            f"{quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))}, so who reviewed several papers is not "
+            "known; expected a label for each person, the same on all of their papers; if each label is one person all the "
+            f"same, say {overrule('positional-reviewers')}"
+        )
+        raise InputError(message)
     used = np.flatnonzero(np.bincount(draft.reviewer.codes))
     size = len(draft.item.values)
     reviews = np.bincount(draft.item.codes, minlength=size)

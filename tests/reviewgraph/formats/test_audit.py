@@ -438,3 +438,18 @@ def test_names_of_findings_are_checked() -> None:
     with pytest.raises(InputError, match="accept: expected names of findings, found 'placeholder'"):
         Audit("placeholder")
     assert Audit("ranges, status").accept == ("ranges", "status")
+
+
+@pytest.mark.parametrize("spelling", ["{1}-R{0}", "Reviewer {0} of {1}", "{1}_Reviewer_{0}"])
+def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> None:
+    rows = [(spelling.format(1 + turn, paper), paper) for paper in PAPERS for turn in range(2)]
+    with pytest.raises(InputError, match="named after the one paper that they review"):
+        Reviews.from_pairs(rows)
+    assert Reviews.from_pairs(rows, accept="positional-reviewers").n_reviewers == 24
+    # Ids of both sides that count together are no such names.
+    assert Reviews.from_pairs([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8
+
+
+def test_a_series_is_no_frame() -> None:
+    with pytest.raises(InputError, match="expected a data frame, found a Series"):
+        Reviews.from_frame(pandas.Series([1.0, 2.0]))
