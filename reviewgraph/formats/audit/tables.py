@@ -181,8 +181,8 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
         message = (
             f"{draft.name}: every reviewer is named after the one paper that they review, as "
             f"{quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))}, so who reviewed several papers is not "
-            "known; expected a label for each person, the same on all of their papers; if each label is one person all the "
-            f"same, say {overrule('positional-reviewers')}"
+            "known; expected a label for each person, the same on all of their papers; if each label is one person "
+            f"all the same, say {overrule('positional-reviewers')}"
         )
         raise InputError(message)
     used = np.flatnonzero(np.bincount(draft.reviewer.codes))
