@@ -484,8 +484,8 @@ LEAST_OTHERS = 3
 FAR = 5
 #: The best score, at least, where a heap of zeros is no part of the scale.
 HIGH = 7
-#: The share of reviews from which zeros are a heap.
-ZEROS = 0.1
+#: The shares of reviews from which zeros may be a heap, and from which they are one more easily.
+ZEROS, HEAP = 0.1, 0.2
 
 
 @finding(
@@ -573,7 +573,9 @@ def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_
             # On a scale from 1 to 7 or less all steps are in use, and the one before this is not.
             steps = low in (0, 1) and others.size == high - low + 1 > LEAST_OTHERS and high + 1 < value
             apart = steps and min(counts[at[0]], *rest) >= LEAST_OTHERS
-        many = max(3, ZEROS * counts.sum(), rest[:2].max() + 1)
+        # More than of the next two scores; where they are few of all, more than twice as many.
+        few = counts[at[0]] < HEAP * counts.sum()
+        many = max(3, ZEROS * counts.sum(), (2 if few else 1) * rest[:2].max() + 1)
         if apart and (value or (high >= HIGH and counts[at[0]] >= many)):
             how = "write None in its place"
             if column is not None:
