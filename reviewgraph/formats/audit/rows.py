@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from reviewgraph.formats.audit.finding import (
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, naming, normalise
 from reviewgraph.formats.files import quote
 from reviewgraph.formats.people import is_nobody, may_hold_nobody, may_hold_several, split_people, split_recurring
+from reviewgraph.formats.summaries import PHRASES, SUMMARY_WORDS, is_summary, words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows
 from reviewgraph.formats.values import parse_moment, parse_number
 
@@ -64,85 +64,6 @@ def repeated_header(draft: Draft, note: Note) -> Draft:
     return draft.without(again, "which repeat the header", with_items=True)
 
 
-#: Words of the labels of rows and columns that sum others up; a label of them alone is no person and no paper.
-_SUMMARY_WORDS = frozenset(
-    (
-        *(
-            "average",
-            "avg",
-            "mean",
-            "median",
-            "std",
-            "sd",
-            "stdev",
-            "stddev",
-            "dev",
-            "deviation",
-            "standard",
-            "variance",
-        ),
-        *("subtotal", "possible", "consensus", "durchschnitt", "mittelwert", "mittel", "schnitt", "gesamt", "summe"),
-        *("insgesamt", "standardabweichung", "hoechstpunktzahl", "hochstpunktzahl", "maximalpunktzahl", "moyenne"),
-        *("mediane", "ecart", "somme", "promedio", "mediana", "suma", "desviacion", "somma", "gemiddelde", "totaal"),
-        *(
-            "notenschnitt",
-            "sredni",
-            "srednia",
-            "\u5e73\u5747",
-            "\u5e73\u5747\u5206",
-            "\u5e73\u5747\u503c",
-            "\u603b\u5206",
-            "\u5408\u8ba1",
-        ),
-        *(
-            "\u5408\u8a08",
-            "\u5e73\u5747\u70b9",
-            "\u7dcf\u8a08",
-            "\u603b\u8ba1",
-            "\u6ee1\u5206",
-            "\u6e80\u70b9",
-            "\u6700\u9ad8\u5206",
-            "\u6807\u51c6\u5dee",
-        ),
-        *(
-            "\u0441\u0440\u0435\u0434\u043d\u0435\u0435",
-            "\u0438\u0442\u043e\u0433\u043e",
-            "\u0441\u0443\u043c\u043c\u0430",
-            "\u0432\u0441\u0435\u0433\u043e",
-        ),
-    )
-)
-#: Words that may be beside these, or beside each other; alone some of them are names, which need evidence.
-_BESIDE_SUMMARY = frozenset(
-    (
-        *("max", "maximum", "maximal", "maximale", "massimo", "maximo", "min", "minimum", "minimo", "total", "totals"),
-        *(
-            "totale",
-            "overall",
-            "grand",
-            "class",
-            "weighted",
-            "final",
-            "all",
-            "points",
-            "point",
-            "marks",
-            "mark",
-            "score",
-        ),
-        *("scores", "grade", "grades", "punktzahl", "punkte", "points", "note", "notes", "general", "generale", "of"),
-        *("out", "full", "sum", "count", "number", "column", "row", "pts", "puntos", "punti", "media", "totalpoints"),
-        *("puntuacion", "maxima", "punteggio", "type", "pontos", "rank", "range", "the", "per", "by", "rater", "judge"),
-    )
-)
-#: Labels of two or more of the words beside, which say enough.
-_PHRASES = frozenset(
-    (
-        *("max points", "maximum points", "max score", "maximum score", "out of", "max marks", "maximum marks"),
-        *("full marks", "grand total", "total points", "total score", "points possible", "maximale punktzahl"),
-        *("total general", "punteggio massimo", "puntuacion maxima", "final score", "overall score", "max punkte"),
-    )
-)
 #: Labels that may also be names: they need the evidence of their scores.
 _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
     **dict.fromkeys(("max", "maximum", "massimo", "maximo", "maximal", "maximale"), np.max),
@@ -153,33 +74,6 @@ _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
     "median": np.median,
     **dict.fromkeys(("count", "n"), np.size),
 }
-
-
-def words_of(label: str) -> str:
-    r"""Return the words of a label without case, accents and signs.
-
-    >>> words_of("Total g\xe9n\xe9ral:")
-    'total general'
-    """
-    letters = unicodedata.normalize("NFKD", label.casefold())
-    kept = "".join(sign if sign.isalnum() else " " for sign in letters if not unicodedata.combining(sign))
-    return " ".join(kept.split())
-
-
-def is_summary(label: str) -> bool:
-    """Return whether a label is that of a row or a column that sums others up.
-
-    >>> is_summary("Points Possible"), is_summary("Average:"), is_summary("Max"), is_summary("Average-case complexity")
-    (True, True, False, False)
-    """
-    if len(label) > 40 or "," in label:
-        return False
-    words = words_of(label)
-    parts = words.split()
-    if words in _PHRASES:
-        return True
-    known = all(part in _SUMMARY_WORDS or part in _BESIDE_SUMMARY for part in parts)
-    return known and any(part in _SUMMARY_WORDS for part in parts)
 
 
 @finding(
@@ -223,7 +117,7 @@ def _is_footer(draft: Draft) -> BoolArray:
 
 #: The beginnings of these words; only labels with one are looked at closely.
 _MAY_SUM = re.compile(
-    r"\b(?:" + "|".join(sorted({word[:3] for word in {*_SUMMARY_WORDS, *_PERHAPS, *_PHRASES}})) + ")", re.IGNORECASE
+    r"\b(?:" + "|".join(sorted({word[:3] for word in {*SUMMARY_WORDS, *_PERHAPS, *PHRASES}})) + ")", re.IGNORECASE
 )
 
 
@@ -260,7 +154,7 @@ def _is_sum(draft: Draft, code: int) -> bool:
             beyond = value is np.max and score[row] >= rest.max()
             agree.append(bool(beyond or abs(float(value(rest)) - score[row]) <= 0.51))
     if not agree:
-        return name in _SUMMARY_WORDS
+        return name in SUMMARY_WORDS
     # A paper called Max or Mean has some reviewers, a row of maxima or means all.
     return len(agree) > 1 and all(agree) and own.size == np.count_nonzero(np.bincount(draft.reviewer.codes))
 

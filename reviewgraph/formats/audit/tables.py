@@ -13,8 +13,8 @@ import numpy as np
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.finding import Draft, Note, finding, numbers_of, overrule, texts_of
-from reviewgraph.formats.audit.rows import is_summary, words_of
 from reviewgraph.formats.files import quote, quote_all
+from reviewgraph.formats.summaries import is_summary, words_of
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray

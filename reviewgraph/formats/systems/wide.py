@@ -24,6 +24,7 @@ from reviewgraph.formats.columns import (
 )
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.people import is_nobody
+from reviewgraph.formats.summaries import SUMMARY_WORDS, words_of
 from reviewgraph.formats.tables import Grid, Line, Table, may_hold_scores, to_grid
 from reviewgraph.formats.values import MISSING, parse_fraction, parse_moment, parse_number
 
@@ -44,28 +45,11 @@ NAMED_BY = ("id", "name", "email", "e_mail")
 
 # "Grader 1", "Score (2)", "Peer 3 ID": the words of a column of a gradebook, and the number of the review.
 _NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3})(?:_(?P<after>.+))?")
-#: Words of columns that sum up a row, rank or describe it, in several languages.
-_SUMMARY = frozenset(
+#: Words of columns that sum up a row, rank or describe it.
+_DESCRIBES = SUMMARY_WORDS | frozenset(
     (
-        *("total", "totals", "average", "avg", "mean", "subtotal", "count", "median", "final", "overall", "weighted"),
-        *("consensus", "rank", "ranking", "percentile", "sd", "std", "stdev", "stddev", "variance", "deviation"),
-        *("possible", "downloaded", "timestamp", "submitted", "modified", "updated", "created", "adjusted"),
-        *("normalised", "normalized", "curved", "moyenne", "somme", "médiane", "écart", "classement", "mittelwert"),
-        *("durchschnitt", "durchschnittlich", "summe", "gesamt", "gesamtnote", "endnote", "standardabweichung"),
-        *(
-            "promedio",
-            "somma",
-            "gemiddelde",
-            "totaal",
-            "média",
-            "soma",
-            "平均",
-            "合計",
-            "順位",
-            "总分",
-            "平均分",
-            "排名",
-        ),
+        *("total", "totals", "count", "final", "overall", "weighted", "rank", "percentile", "adjusted", "curved"),
+        *("normalised", "normalized", "created", "modified", "submitted", "updated", "downloaded", "timestamp"),
     )
 )
 #: Whole names of such columns, which as words may be names of people.
@@ -355,12 +339,13 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
         name = grid.header[place]
         words = normalise(name).split("_")
         named_so = words[-1] in _LAST and not _is_parted(name)
+        sums = not (free or "," in name or _DESCRIBES.isdisjoint(words_of(name).split()))
         # Mark is a person as well, who then scored only some.
         if normalise(name) == "mark" and 2 * len(numbers[place]) < rows:
             continue
         if not may_hold_scores(name) or normalise(name) in (*STUDENT.names, *STUDENT.weak) or named_so:
             left[name] = "by its name"
-        elif normalise(name) in _WHOLE | _SUMMARY or not (free or "," in name or _SUMMARY.isdisjoint(words)):
+        elif normalise(name) in _WHOLE or words_of(name) in _DESCRIBES or sums:
             left[name] = "which sums up or describes a row"
         elif all(parse_moment(cell) and len(cell.strip()) > 8 for cell in grid.column(place) if cell.strip()):
             left[name] = "whose numbers are times"
