@@ -228,11 +228,16 @@ def _come_again(draft: Draft, titles: Mapping[str, Column]) -> list[str]:
 
 
 def text_column(column: Column | Numbers) -> Column:
-    """Return any column as one of text."""
+    """Return any column as one of text, of numbers in all their digits.
+
+    >>> import numpy as np
+    >>> text_column(Numbers(np.array([1767225601, 0.5]), np.array([True, True]))).values
+    ['0.5', '1767225601']
+    """
     if isinstance(column, Column):
         return Column(column.codes, ["" if is_null(value) else str(value) for value in column.values])
     values, codes = np.unique(np.where(column.known, column.values, np.nan), return_inverse=True)
-    texts = ["" if np.isnan(value) else f"{value:g}" for value in values.tolist()]
+    texts = ["" if np.isnan(value) else repr(value).removesuffix(".0") for value in values.tolist()]
     return Column(codes.astype(np.int64), texts)
 
 

@@ -224,12 +224,19 @@ def test_what_the_question_on_traits_proposes_reads_them(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
-@pytest.mark.parametrize("column", ["version", "submitted_at"])
+@pytest.mark.parametrize(
+    ("column", "then", "now"),
+    [
+        ("version", 1, 2),
+        ("version", 1767225600, 1767225601),  # seconds since 1970, which differ in the tenth digit
+        ("submitted_at", "2026-03-01", "2026-04-01"),
+    ],
+)
 def test_last_is_the_newest_by_the_column_that_tells_rows_apart(
-    tmp_path: Path, newest_first: bool, column: str
+    tmp_path: Path, newest_first: bool, column: str, then: int | str, now: int | str
 ) -> None:
-    old = [(*row[:2], 9 - row[2], 1 if column == "version" else "2026-03-01") for row in CLEAN]
-    new = [(*row, 2 if column == "version" else "2026-04-01") for row in CLEAN]
+    old = [(*row[:2], 9 - row[2], then) for row in CLEAN]
+    new = [(*row, now) for row in CLEAN]
     rows = [*new, *old] if newest_first else [*old, *new]
     path = written(tmp_path / "t.csv", [*HEADER, column], rows)
     with pytest.raises(InputError, match=f"differ in '{column}'; --duplicates last uses the newest score"):
