@@ -182,8 +182,8 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     rest = with_values(words_only, _is_initials)
     if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
         message = (
-            f"{draft.name}: {words} may be the initials of a reviewer, as the other labels are, or stand for nobody; "
-            f"{overrule('placeholders')} reads each as a person; if it is nobody, empty these cells and say "
+            f"{draft.name}: {words} may be the initials of a reviewer, as the other labels are, or mean no one; "
+            f"{overrule('placeholders')} reads each as a person; if no one, empty these cells and say "
             f"{overrule('empty-reviewers')}"
         )
         raise InputError(message)
