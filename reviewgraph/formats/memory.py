@@ -39,7 +39,7 @@ from reviewgraph.formats.columns import (
 from reviewgraph.formats.criteria import say_unusual
 from reviewgraph.formats.files import Problems
 from reviewgraph.formats.parts import ROLES, Asked, read_part
-from reviewgraph.formats.tables import Column, Numbers, Rows, Table, may_hold_scores, say_which_score
+from reviewgraph.formats.tables import Column, Numbers, Rows, Table, by_row, may_hold_scores, say_which_score
 from reviewgraph.formats.values import are_scores, parse_scale
 from reviewgraph.formats.weighted import taken_out
 
@@ -117,8 +117,8 @@ def from_frame(
         unsure = [name for name in part.criteria if name in table.header]
         for message in say_unusual(table.name, unsure, CHOOSE_CRITERIA):
             say(message)
-    reviewer, reviewer_labels = encode(_by_row(part.reviewer), reviewers)
-    item, item_labels = encode(_by_row(part.item), [*items, *part.kept])
+    reviewer, reviewer_labels = encode(by_row(part.reviewer), reviewers)
+    item, item_labels = encode(by_row(part.item), [*items, *part.kept])
     return Columns(
         *(reviewer, item, reviewer_labels, item_labels),
         score=part.score if part.has_scores else None,
@@ -176,10 +176,6 @@ class FrameTable(Table):
             return Numbers(numbers, known)
         codes, values = encode(column.to_list())
         return Column(codes, list(values))
-
-
-def _by_row(column: Column) -> list[Any]:
-    return [column.values[code] for code in column.codes.tolist()]
 
 
 def _long(frame: Any) -> Any:
@@ -463,7 +459,7 @@ def _may_be_scores(column: Any) -> bool:
 
 def _titles(item: Column, title: Column) -> dict[Label, str]:
     """Return title by item; if rows differ, the alphabetically first."""
-    pairs = zip(_by_row(item), _by_row(title), strict=True)
+    pairs = zip(by_row(item), by_row(title), strict=True)
     titled = {(label, text.strip()) for label, text in pairs if isinstance(text, str) and text.strip()}
     return dict(sorted(titled, key=lambda pair: pair[1], reverse=True))
 

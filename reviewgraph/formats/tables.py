@@ -67,6 +67,11 @@ def recoded(column: Column, values: Sequence[str]) -> Column:
     return Column(codes[column.codes], list(known))
 
 
+def by_row(column: Column) -> list[Any]:
+    """Return the cells of a column, one per row."""
+    return [column.values[code] for code in column.codes.tolist()]
+
+
 @overload
 def of_rows(column: Column, rows: IntArray) -> Column: ...
 @overload

@@ -51,6 +51,7 @@ from reviewgraph.formats.tables import (
     Rows,
     Table,
     ask_criteria,
+    by_row,
     of_rows,
     unused_columns,
 )
@@ -506,10 +507,7 @@ def _read(
         _seconds(table, rows, column.get(role.name), role.name, problems) for role in (SUBMITTED_AT, ASKED_AT)
     )
     dated = SUBMITTED_AT.name in column or ASKED_AT.name in column
-    people, papers = (
-        [labels.values[code] for code in labels.codes.tolist()]
-        for labels in (resolved(column[REVIEWER.name], names), column[ITEM.name])
-    )
+    people, papers = (by_row(labels) for labels in (resolved(column[REVIEWER.name], names), column[ITEM.name]))
     return Dates(people, papers, submitted, asked, np.full(len(rows.lines), dated))
 
 

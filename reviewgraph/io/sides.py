@@ -22,7 +22,7 @@ from reviewgraph.formats.columns import ITEM, REVIEWER, Columns, Role, locate, n
 from reviewgraph.formats.files import Problems
 from reviewgraph.formats.side import CONFLICT
 from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
-from reviewgraph.formats.tables import Column, Grid, Line
+from reviewgraph.formats.tables import Column, Grid, Line, by_row
 from reviewgraph.formats.unfolding import melted, part_people
 from reviewgraph.io.matching import match_labels, match_pairs, pairs_among
 from reviewgraph.table.reviews import Reviews
@@ -85,7 +85,7 @@ def _conflicting(given: Any, name: str) -> tuple[list[Any], list[Any]]:
         matrix = melted(Grid(name, list(columns), lines), {}, known, flag, CONFLICT.parse, lambda note: None)
         if matrix is not None:
             rows = matrix.read(range(3), Problems()).columns
-            item, reviewer, cells = ([column.values[code] for code in column.codes.tolist()] for column in rows)
+            item, reviewer, cells = map(by_row, rows)
             return _flagged([labels[who] for who in reviewer], [labels[what] for what in item], cells, flag.name, name)
     if not _has_column(frame, flag):
         reviewer, item = _columns(frame, (REVIEWER, ITEM), name)

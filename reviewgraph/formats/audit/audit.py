@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import encode
+from reviewgraph._base.labels import Label, encode
 from reviewgraph.formats.audit import rows, states, tables
 from reviewgraph.formats.audit.finding import Draft, Note
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import quote, quote_all
-from reviewgraph.formats.tables import Column, Numbers
+from reviewgraph.formats.tables import Column, Numbers, by_row
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import IntArray
 
 #: All findings by name, in the order in which they are looked for.
 FINDINGS = {
@@ -156,14 +159,10 @@ def draft_of(columns: Columns) -> Draft:
 
 def corrected_columns(columns: Columns, draft: Draft) -> Columns:
     """Return columns with the rows and labels of a corrected draft; other labels stay where they had no row before."""
-    present = np.zeros(len(columns.reviewers), np.bool_)
-    present[columns.reviewer] = True
-    idle = [label for label, has_rows in zip(columns.reviewers, present.tolist(), strict=True) if not has_rows]
-    present = np.zeros(len(columns.items), np.bool_)
-    present[columns.item] = True
-    unread = [label for label, has_rows in zip(columns.items, present.tolist(), strict=True) if not has_rows]
-    reviewer, reviewers = encode(_labels_by_row(draft.reviewer), idle)
-    item, items = encode(_labels_by_row(draft.item), [*unread, *draft.papers])
+    idle = _without_rows(columns.reviewers, columns.reviewer)
+    unread = _without_rows(columns.items, columns.item)
+    reviewer, reviewers = encode(by_row(draft.reviewer), idle)
+    item, items = encode(by_row(draft.item), [*unread, *draft.papers])
     places = draft.rows
     row_name = columns.row_name
     scored = columns.scored
@@ -185,6 +184,7 @@ def corrected_columns(columns: Columns, draft: Draft) -> Columns:
     )
 
 
-def _labels_by_row(column: Column) -> list[Any]:
-    values = column.values
-    return [values[code] for code in column.codes.tolist()]
+def _without_rows(labels: Sequence[Label], codes: IntArray) -> list[Label]:
+    present = np.zeros(len(labels), np.bool_)
+    present[codes] = True
+    return [label for label, has_rows in zip(labels, present.tolist(), strict=True) if not has_rows]

@@ -8,7 +8,6 @@ A finding is one object: what it looks for, what becomes of it, and its name, by
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ import numpy as np
 from reviewgraph._base.labels import are_numbered
 from reviewgraph._base.provenance import LeftOut
 from reviewgraph.formats.files import quote_all
+from reviewgraph.formats.summaries import words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows
 from reviewgraph.formats.values import parse_number
 
@@ -169,10 +169,9 @@ def numbers_of(score: Column | Numbers | None, size: int) -> FloatArray:
 
 
 def plain_name(name: str) -> str:
-    r"""Return the name of a column without case, accents and signs.
+    r"""Return the name of a column without case, accents, signs and blanks.
 
     >>> plain_name("Review Status"), plain_name("situa\xe7\xe3o"), plain_name("isDeclined?")
     ('reviewstatus', 'situacao', 'isdeclined')
     """
-    letters = unicodedata.normalize("NFKD", name.casefold())
-    return "".join(sign for sign in letters if sign.isalnum() and not unicodedata.combining(sign))
+    return words_of(name).replace(" ", "")
