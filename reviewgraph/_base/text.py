@@ -53,6 +53,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def in_full(number: float) -> str:
+    """Return a number in all its digits, as a person would type it.
+
+    >>> in_full(9999999.0), in_full(0.5)
+    ('9999999', '0.5')
+    """
+    return str(float(number)).removesuffix(".0")
+
+
 def ranging(least: int, most: int) -> str:
     """Return a range in words.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
+from reviewgraph._base.text import in_full
 from reviewgraph.formats.audit.finding import Draft, overrule
 from reviewgraph.formats.audit.states import is_status
 from reviewgraph.formats.columns import (
@@ -237,7 +238,7 @@ def text_column(column: Column | Numbers) -> Column:
     if isinstance(column, Column):
         return Column(column.codes, ["" if is_null(value) else str(value) for value in column.values])
     values, codes = np.unique(np.where(column.known, column.values, np.nan), return_inverse=True)
-    texts = ["" if np.isnan(value) else repr(value).removesuffix(".0") for value in values.tolist()]
+    texts = ["" if np.isnan(value) else in_full(value) for value in values.tolist()]
     return Column(codes.astype(np.int64), texts)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import counted
+from reviewgraph._base.text import counted, in_full
 from reviewgraph.formats.audit.finding import Draft, Note, finding, numbers_of, overrule, texts_of
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.summaries import is_summary, words_of
@@ -577,11 +577,12 @@ def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_
         few = counts[at[0]] < HEAP * counts.sum()
         many = max(3, ZEROS * counts.sum(), (2 if few else 1) * rest[:2].max() + 1)
         if apart and (value or (high >= HIGH and counts[at[0]] >= many)):
+            digits = in_full(value)
             how = "write None in its place"
             if column is not None:
-                how = f'leave the cell empty (in Python frame["{column}"].replace({value:g}, None))'
+                how = f'leave the cell empty (in Python frame["{column}"].replace({digits}, None))'
             return (
-                f"{column or 'score'}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the "
+                f"{column or 'score'}: {digits} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the "
                 f'others, {low:g} to {high:g}; if it means "no score", {how}, and {then}'
             )
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import re
@@ -460,3 +461,15 @@ def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> No
 def test_a_series_is_no_frame() -> None:
     with pytest.raises(InputError, match="expected a data frame, found a Series"):
         Reviews.from_frame(pandas.Series([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("sentinel", [-999, 999, 9999999])
+def test_the_python_that_a_note_proposes_takes_the_sentinel_away(sentinel: int) -> None:
+    rows = [(*row[:2], sentinel if place in (4, 9) else row[2]) for place, row in enumerate(CLEAN)]
+    frame = pandas.DataFrame(rows, columns=HEADER)
+    notes: list[str] = []
+    Reviews.from_frame(frame, note=notes.append)
+    (proposed,) = re.findall(r'in Python frame\["score"\]\.replace\((.*?), None\)', " ".join(notes))
+    frame["score"] = frame["score"].replace(ast.literal_eval(proposed), None)
+    reviews = Reviews.from_frame(frame, note=notes.append)
+    assert int(reviews.scored.sum()) == len(CLEAN) - 2
