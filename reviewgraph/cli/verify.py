@@ -18,7 +18,7 @@ from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import Refusal, refusing, writable
 from reviewgraph.cli.session import TABLE, Session
 from reviewgraph.io.sides import without_gone
-from reviewgraph.verify.answers import HOLDS, REFUTED, compare_again, from_json, read_answer, verify_files
+from reviewgraph.verify.answers import REFUTED, compare_again, from_json, read_answer, verify_files
 from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import verify_calibration
 from reviewgraph.verify.graphs import table_of
@@ -101,7 +101,7 @@ def _findings(session: Session, made: click.Context, answer: Answer) -> Findings
         findings.wrong.insert(0, repeat)
 
     # Sentences, and figures that no independent code computes, are those of a second run.
-    asks = findings.outcome == HOLDS and not answer.is_table
+    asks = not findings.wrong and not findings.undecided and not answer.is_table
     compared = asks and compare_again(findings, answer, asked_again(made))
     values = (value if isinstance(value, tuple) else (value,) for value in made.params.values())
     words = [str(word) for listed in values for word in listed]
@@ -110,6 +110,7 @@ def _findings(session: Session, made: click.Context, answer: Answer) -> Findings
         return findings
 
     # Without it, what else the answer contains and depends on is not checked.
+    findings.leave_unconfirmed()
     if answer.unseen:
         findings.not_checked(f"not checked: {', '.join(answer.unseen)}")
     for option in made.command.params:

@@ -142,7 +142,8 @@ class Findings:
 
     ``wrong`` lists what does not hold, by key or row of the answer; ``checked`` what was recomputed; ``trusted`` what
     was not checked, and why; ``undecided`` those of ``trusted`` on which the answer rests, as its ranking or
-    optimality.
+    optimality. ``by_command`` lists what only the command can compute: :func:`compare_again` checks it, and without a
+    second run :meth:`leave_unconfirmed` makes it undecided.
     """
 
     answer: Answer
@@ -150,6 +151,7 @@ class Findings:
     checked: list[str] = field(default_factory=list)
     trusted: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
+    by_command: list[str] = field(default_factory=list)
 
     @property
     def outcome(self) -> str:
@@ -159,7 +161,7 @@ class Findings:
         >>> Findings(answer).outcome, Findings(answer, undecided=["the ranking"]).outcome
         ('holds', 'not_refuted')
         """
-        return REFUTED if self.wrong else NOT_REFUTED if self.undecided else HOLDS
+        return REFUTED if self.wrong else NOT_REFUTED if self.undecided or self.by_command else HOLDS
 
     def expect(self, holds: bool, wrong: str) -> bool:
         """Note what is wrong unless a condition holds; return the condition."""
@@ -211,9 +213,16 @@ class Findings:
         self.trusted.append(words)
         self.undecided += [words] if decisive else []
 
+    def leave_unconfirmed(self) -> None:
+        """Note that no second run checks what only the command can compute."""
+        for words in self.by_command:
+            why = f"computed by {self.answer.command} alone, and not confirmed by a second run"
+            self.not_checked(f"{words}: {why}", decisive=True)
+        self.by_command.clear()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as ``verify --json`` prints them."""
-        lists = {name: value for name, value in vars(self).items() if name != "answer"}
+        lists = {name: value for name, value in vars(self).items() if name not in ("answer", "by_command")}
         return {"outcome": self.outcome, "holds": self.outcome == HOLDS, **lists}
 
 
@@ -327,7 +336,8 @@ LACKS = "nothing"
 def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> bool:
     """Compare an answer with a second run of its command; return whether that run was of use.
 
-    A search that a time limit ends may return other, equally good reviews: the second run then checks nothing.
+    A search that a time limit ends may return other, equally good reviews: the second run then checks nothing. What
+    only the command can compute is checked by it alone, and the findings say so.
     """
     if again is None or set(answer.pairs) != set(again.pairs):
         words = "prints no answer" if again is None else "prints other reviews"
@@ -342,7 +352,11 @@ def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> b
     if more := len(differences[NAMED:]):
         findings.not_checked(f"run again, {answer.command} prints other values in {more} more places", decisive=True)
     if not differences:
+        for words in findings.by_command:
+            only = f"only by a second run of {answer.command}, which prints the same"
+            findings.check(f"{words}: not by independent code, {only}")
         findings.check(f"sentences and all other figures: a second run of {answer.command} prints the same")
+    findings.by_command.clear()
     return True
 
 
