@@ -1,8 +1,9 @@
 """Answers of ``calibrate``: averages, groups, ranks, intervals and selections, recomputed.
 
 Qualities are checked by the :class:`Equations` of their method, which the method itself names: averages, centring,
-z-score and ridge here, least squares in :mod:`reviewgraph.verify.fits`, the posterior in
-:mod:`reviewgraph.verify.posteriors`. Not checked: qualities of other methods, beyond the direction of their ranking.
+z-score and ridge here, least squares in :mod:`reviewgraph.verify.fits`. Those of the posterior are left to a second run
+of the command, see :mod:`reviewgraph.verify.posteriors`. Not checked: qualities of other methods, beyond the direction
+of their ranking.
 """
 
 from __future__ import annotations
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
 
 #: Half the width of a central 90 % interval, in standard errors.
 REACH = 1.6448536269514722
-#: Relative difference allowed where probabilities and corrected scores are recomputed from printed figures, and
-#: tolerance of probabilities by standard errors that shared curvature may have raised.
-CHANCES, CUT = 1e-6, 1e-3
+#: Relative difference allowed where probabilities and corrected scores are recomputed from printed figures.
+CHANCES = 1e-6
 #: Steps of a bisection.
 HALVINGS = 60
 
@@ -55,12 +55,11 @@ class Row(NamedTuple):
 class Equations(NamedTuple):
     """How the qualities of a method are checked.
 
-    ``check`` returns the standard errors that matter to the order of papers, by name, None if it does not recompute
-    them. With ``by_piece`` groups are connected components, otherwise all papers are one group; with ``intervals`` the
-    method has intervals, and probabilities of selection; with ``classes`` it has hypothesis classes.
+    With ``by_piece`` groups are connected components, otherwise all papers are one group; with ``intervals`` the method
+    has intervals, and probabilities of selection; with ``classes`` it has hypothesis classes.
     """
 
-    check: Callable[[Calibration], Mapping[str, float] | None]
+    check: Callable[[Calibration], None]
     by_piece: bool = False
     intervals: bool = False
     classes: bool = False
@@ -88,11 +87,11 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     own.groups()
     own.ranks()
     if not findings.wrong:
-        errors = equations.check(own)
+        equations.check(own)
         own.intervals()
         if not answer.is_table:
             own.scaled()
-        own.select(errors)
+        own.select()
     return findings
 
 
@@ -209,6 +208,10 @@ class Calibration:
         self.findings.not_checked(words, decisive=True)
         if any(row.standard_error is not None for row in self.rows.values()):
             self.findings.not_checked("standard errors: those of the model are not recomputed")
+        self.agrees_with_scores()
+
+    def agrees_with_scores(self) -> None:
+        """Refute a ranking that runs against the scores, overall; references may turn it round."""
         if self.wanted.references:
             return
         within, by_item = 0.0, dict[str, list[float]]()
@@ -266,8 +269,8 @@ class Calibration:
                 expect(near, f"{row.item}, interval: is not the 90 % interval about the quality")
         self.findings.check("intervals: 90 % about each quality, by its standard error")
 
-    def select(self, errors: Mapping[str, float] | None) -> None:
-        """Select by the qualities and probabilities of the answer; ``errors`` are those that matter to the order."""
+    def select(self) -> None:
+        """Select by the qualities and probabilities of the answer."""
         findings, answer, wanted = self.findings, self.answer, self.wanted
         everyone = self.best_first()
         count = 0 if wanted.select is None else wanted.select(len(everyone))
@@ -292,7 +295,7 @@ class Calibration:
             findings.expect(extra is None, f"{extra}, probability: nothing was selected")
             return
         if self.equations.intervals:
-            lists = self.sort(ranked, best, errors)
+            lists = self.sort(ranked, best)
         else:
             lists = {row.item: "in" if row.item in best else "out" for row in ranked}
         if answer.is_table and lists is not None:
@@ -301,7 +304,7 @@ class Calibration:
                 findings.same(f"{row.item}, list", row.where, lists.get(row.item))
         findings.check(f"the selection of {count}, best first")
 
-    def sort(self, ranked: list[Row], best: list[str], errors: Mapping[str, float] | None) -> dict[str, str] | None:
+    def sort(self, ranked: list[Row], best: list[str]) -> dict[str, str] | None:
         """Return which papers are in, to discuss and out, by their probabilities; check what follows from these."""
         findings, answer, limit = self.findings, self.answer, self.wanted.error_rate
         for row in ranked:
@@ -314,9 +317,7 @@ class Calibration:
         total = sum(chance.values())
         words = f"probability: sum to {total:.6g}, not {len(best)}"
         findings.expect(abs(total - len(best)) <= 1e-4 * max(len(best), 1), words)
-        errors_of = errors or {row.item: row.standard_error or 0.0 for row in ranked}
-        beliefs = {row.item: (self.sign * (row.quality or 0.0), errors_of[row.item]) for row in ranked}
-        self.probabilities(beliefs, chance, len(best), CUT if errors is None else ROUNDING)
+        self.probabilities(ranked, chance, len(best))
         for row in self.rows.values():
             allowed = row.item in chance or row.probability is None
             findings.expect(allowed, f"{row.item}, probability: the paper is set aside")
@@ -344,35 +345,41 @@ class Calibration:
         self.lottery([*chance], everyone, len(best))
         return lists
 
-    def probabilities(
-        self, beliefs: Mapping[str, tuple[float, float]], chance: Mapping[str, float], count: int, slack: float
-    ) -> None:
+    def probabilities(self, ranked: list[Row], chance: Mapping[str, float], count: int) -> None:
         """Check selection probabilities: each is that of exceeding one common threshold.
 
-        ``beliefs`` are the quality, higher is better, and the standard error of each paper.
+        Groups that are assumed equal, and references, add errors that papers share and that are not printed.
         """
         from scipy.special import ndtr
 
-        if not 0 < count < len(beliefs):
+        if not 0 < count < len(ranked):
             certain = float(count > 0)
-            wrong = next((item for item in beliefs if chance[item] != certain), None)
+            wrong = next((row.item for row in ranked if chance[row.item] != certain), None)
             self.findings.expect(
                 wrong is None, f"{wrong}, probability: not {certain:g}, where all or none are selected"
             )
             return
-        mean, error = np.array([*beliefs.values()]).T
+        # A CSV does not tell whether references were used.
+        referenced = self.wanted.references if self.answer.is_table else self.answer.content.get("validity")
+        if referenced or len({row.group for row in ranked}) > 1:
+            self.findings.by_command.append("probabilities of being selected, beyond their sum")
+            return
+        mean = np.array([self.sign * (row.quality or 0.0) for row in ranked])
+        error = np.array([row.standard_error or 0.0 for row in ranked])
 
-        def exceeds(cut: float) -> FloatArray:
+        def exceeds(threshold: float) -> FloatArray:
             sure = error <= 0
-            return np.asarray(np.where(sure, mean >= cut, ndtr((mean - cut) / np.where(sure, 1.0, error))))
+            return np.asarray(np.where(sure, mean >= threshold, ndtr((mean - threshold) / np.where(sure, 1.0, error))))
 
-        low, high = float(mean.min() - 10 * error.max()), float(mean.max() + 10 * error.max())
+        low = float(mean.min() - 10 * error.max())
+        high = float(mean.max() + 10 * error.max())
         for _ in range(200):
             middle = (low + high) / 2
             low, high = (middle, high) if float(exceeds(middle).sum()) > count else (low, middle)
-        for item, actual, size in zip(beliefs, exceeds((low + high) / 2).tolist(), error.tolist(), strict=True):
-            if size > 0:
-                self.findings.near(f"{item}, probability", chance[item], actual, slack)
+        threshold = (low + high) / 2
+        for row, actual in zip(ranked, exceeds(threshold).tolist(), strict=True):
+            if row.standard_error:
+                self.findings.near(f"{row.item}, probability", chance[row.item], actual, CHANCES)
         self.findings.check("probabilities: those of exceeding one common threshold, by qualities and errors")
 
     def lottery(self, ranked: list[str], chance: Mapping[str, float], count: int) -> None:

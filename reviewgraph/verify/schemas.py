@@ -2,7 +2,8 @@
 
 Every key is required, as every column that the command always writes, but for those that end with ``-``, which are
 printed under some options or for some tables. A key that ends with ``?`` may be null. A key that ends with ``~`` is not
-recomputed, only checked for its kind: it is compared with a second run of the command, or named as not checked.
+recomputed, only checked for its kind: it is compared with a second run of the command, or named as not checked. Where
+keys are names, :data:`ANY` stands for all of them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 
 NUMBER, WHOLE, TEXT, FLAG, NAME = "a number", "a whole number", "a text", "true or false", "a name"
+#: The key of a schema that stands for all keys, of objects whose keys are names.
+ANY = "*"
 KINDS: dict[str, tuple[type, ...]] = {
     NUMBER: (int, float),
     WHOLE: (int,),
@@ -23,7 +26,6 @@ KINDS: dict[str, tuple[type, ...]] = {
     FLAG: (bool,),
     NAME: (str, int, float),
     "a list": (list,),
-    "an object": (dict,),
 }
 
 
@@ -202,33 +204,19 @@ ASSIGN = {
     },
 }
 
-#: A final state of the posterior.
-_STATE = {
-    **_of(NUMBER, "evidence null_evidence kappa half_log_determinant"),
-    "likelihood-": TEXT,
-    "thresholds-": [_of(NUMBER, "score above")],
-    "hyperparameters": _of(
-        NUMBER, "mu- log_tau_left- log_tau_right- g0- g1- log_omega- nu- rho- gamma- log_own- logit_w- log_s_r-"
-    ),
-    "reviewers": [{"reviewer": NAME, "nodes": [NUMBER]}],
-    "reviews": [{**_PAIR, "messages": [NUMBER], "observed-": [NUMBER]}],
-}
-
-_MEMBER = {**_of(NUMBER, "weight-"), **_of(TEXT, "status-"), **_of(FLAG, "normal_scores- offsets_only-"), **_STATE}
-
 CALIBRATE = {
     **_ORIGIN,
     **_of(TEXT, "method status? hypothesis?"),
     "objective?": NUMBER,
     "unique?": FLAG,
     "units?": [NUMBER],
-    "gain-?": {**_of(NUMBER, "relative standard_error error average_error"), "reviews": WHOLE},
-    "criteria-": {
-        **_of(FLAG, "used"),
+    "gain-?~": {**_of(NUMBER, "relative standard_error error average_error"), "reviews": WHOLE},
+    "criteria-~": {
         "target?": TEXT,
-        "weights": [{"criterion": TEXT, "weight": NUMBER}],
-        **_of(NUMBER, "own_variance gain? gain_error?"),
-        "severities-~": [
+        "weights": {ANY: NUMBER},
+        "gain?": NUMBER,
+        **_of([TEXT], "used rejected"),
+        "severities-": [
             {
                 "reviewer": NAME,
                 "criterion": TEXT,
@@ -238,7 +226,7 @@ CALIBRATE = {
             }
         ],
     },
-    "confidence-": {**_of(FLAG, "used"), **_of(NUMBER, "gain"), "rejected": {"status": TEXT, **_STATE}},
+    "confidence-~": {"used": FLAG, "gain": NUMBER},
     "covariates-~": {
         **_of(FLAG, "used"),
         **_of(NUMBER, "gain"),
@@ -258,7 +246,7 @@ CALIBRATE = {
             "reviewer": NAME,
             "scores": WHOLE,
             "misfit?": {
-                **_of(NUMBER, "mean_square agreement? p_value corrected infit?~ outfit?~ infit_sd?~ outfit_sd?~"),
+                **_of(NUMBER, "mean_square~ agreement?~ p_value~ corrected infit?~ outfit?~ infit_sd?~ outfit_sd?~"),
                 "contradicts": FLAG,
             },
         }
@@ -271,7 +259,7 @@ CALIBRATE = {
             "interval-?": [NUMBER],
         }
     ],
-    **_of([NAME], "selected set_aside certain- by_prior-"),
+    **_of([NAME], "selected set_aside certain- by_prior-~"),
     "discuss-": [{"item": NAME, "probability": NUMBER}],
     **_of(NUMBER, "error_rate- expected_wrong- expected_wrong_by_average-"),
     "lottery-": {"seed": WHOLE, "drawn": [NAME], "probabilities": [{"item": NAME, "probability": NUMBER}]},
@@ -283,15 +271,15 @@ CALIBRATE = {
                 {
                     "source": TEXT,
                     "reviewer?": NAME,
-                    **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
-                    "criteria-": "an object",
+                    **_of(NUMBER, "score? severity?~ stretch?~ says?~ weight?~ moves~"),
+                    **_of({ANY: NUMBER}, "criteria-~ by_covariate-~"),
                     "covariate-~": TEXT,
-                    "by_covariate-~": "an object",
                 }
             ],
         }
     ],
-    "model-": {**_MEMBER, "others-": [_MEMBER]},
+    "model-~": {**_of(NUMBER, "evidence null_evidence kappa"), "hyperparameters": {ANY: NUMBER}},
+    "validity-?~": {**_of(NUMBER, "slope sd unexplained"), "slope_interval": [NUMBER], "n": WHOLE},
     "scale-": {**_of(NUMBER, "slope intercept error"), "references": WHOLE},
 }
 
@@ -332,6 +320,8 @@ def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
     >>> list(misfits({"count": 1.5, "moon": 1}, {"count": "a whole number", "sun": "a text", "star-": "a text"}))
     ['expected a key sun, found none', 'expected a whole number at count, found 1.5', 'found a key moon, which no such
     answer has']
+    >>> list(misfits({"clear": 0.4, "new": "much"}, {"*": "a number"}, "weights"))
+    ["expected a number at weights.new, found 'much'"]
     """
     if isinstance(schema, str):
         wrong = isinstance(value, bool) is not (schema == FLAG) or not isinstance(value, KINDS[schema])
@@ -342,6 +332,9 @@ def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
     elif isinstance(schema, list):
         for number, row in enumerate(value):
             yield from misfits(row, schema[0], f"{place}[{number}]")
+    elif ANY in schema:
+        for name, part in value.items():
+            yield from misfits(part, schema[ANY], f"{place}.{name}")
     else:
         keys, start = named(schema), f"{place}." if place else ""
         for name, key in keys.items():

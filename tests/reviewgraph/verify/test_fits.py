@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from lsc._model.hypotheses import HYPOTHESES
-from reviewgraph.verify.fits import Form
+from lsc.calibration import calibrate
+from lsc.evidence.support import is_unique
+from reviewgraph import Reviews
+from reviewgraph.verify.fits import Curve, Form, is_only
 from reviewgraph.verify.levels import can_be_met, most_affinity
+from tests.trials import NIGHTLY, sampled
 
 
 def test_every_class_of_scoring_functions_is_known() -> None:
@@ -34,6 +38,34 @@ def test_the_closest_curve_is_that_of_a_general_solver(kind: str) -> None:
         assert resolve_name(HYPOTHESES[kind].verifier).closest(score, quality, least) == pytest.approx(
             np.asarray(curve.value), abs=1e-6
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind", sampled(["linear", "offset", "monotone", "convex", "concave"], ["linear", "monotone", "convex"])
+)
+def test_other_optima_are_found_where_they_are(kind: str) -> None:
+    result = []
+    for seed in range(12 if NIGHTLY else 6):
+        rng = np.random.default_rng([seed, len(kind)])
+        rows = [
+            (f"r{j}", f"p{i}", float(np.round(i + 2 * rng.normal())))
+            for j in range(5)
+            for i in rng.permutation(5)[: int(rng.integers(2, 5))]
+        ]
+        found = calibrate(Reviews.from_pairs(rows), kind, max_slope=4.0)
+        if int(found.group.max()) > 1:
+            continue
+        programme, quality, perceived = found.solution.weighed()
+        curves = []
+        for j in range(found.reviews.n_reviewers):
+            mine = slice(programme.start[j], programme.start[j + 1])
+            form = resolve_name(HYPOTHESES[kind].verifier)
+            curves.append(Curve(form, programme.item[mine], programme.score[mine], perceived[mine], 0.25))
+        only = is_only(curves, quality, np.zeros(quality.size, np.bool_))
+        assert only == is_unique(programme, quality, perceived), seed
+        result.append(only)
+    assert len(result) > (5 if NIGHTLY else 2)
 
 
 def test_exchanges_find_the_most_affinity() -> None:
