@@ -443,8 +443,8 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     table = table_of(session.read_reviews(*params["paths"], items=params["items"]))
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
 
-    # Covariates are read, so that the answer's list of files is compared, but their effects are not recomputed.
-    session.read("rankings")
+    # Weights and covariates are read, so that the list of files is compared; their effects are not recomputed.
+    session.read_given("weights", "rankings")
     if params["reviewer_covariates"] and params["reviewers"]:
         session.read("attributes", params["reviewers"])
 
@@ -466,12 +466,8 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
         params["ties"] != "free",
         {str(item): value for item, value in (session.read("references") or {}).items()},
         {str(item): value for item, value in (session.read("on_scale_of") or {}).items()},
-        numbers_in(session.read("weights")) if params["weights"] else None,
         (params["seed"] or 0) if params["lottery"] else None,
         tuple(dict.fromkeys(params["explain"])),
-        bool(params["only_target"]),
-        params["confidence"],
-        params["likelihood"] or "auto",
         {name: method.verifier for name, method in methods.items()},
         # A class that is derived from another has other equations.
         {name: vars(kind).get("verifier") for name, kind in classes.items()},
@@ -487,10 +483,8 @@ RULES = {"reviewers", "attributes", "at_most", "at_least"}
 ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
 MARKET = {"conflicts", "fixed", "reward", "demand", "load", "min_load", "phase_one"} | (RULES - {"reviewers"})
 AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
-COVARIATES = {"item_covariates", "reviewers", "reviewer_covariates", "rankings"}
 CHECK = {"stream", "require", "use_scores", "fragile", "conflicts", "reviewers", "load", "demand"}
-CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"} | COVARIATES
-TRIED = {"only_target", "confidence", "likelihood"}
+CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references"}
 CHOOSE = {"select", "error_rate", "by_group_average", "on_scale_of", "lottery", "seed", "explain"}
 #: Further options on which the maximum affinity without a level depends.
 BEYOND = ("authors", "max_probability", "perturbation", "design")
@@ -499,6 +493,6 @@ BEYOND = ("authors", "max_probability", "perturbation", "design")
 VERIFIERS = {
     "check": Verifier(_check, frozenset(GONE | CHECK).union(TABLE)),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
-    "calibrate": Verifier(_calibrate, frozenset(CALIBRATE | TRIED | CHOOSE).union(TABLE)),
+    "calibrate": Verifier(_calibrate, frozenset(CALIBRATE | CHOOSE).union(TABLE)),
     "plan": Verifier(_plan, frozenset(PLAN | PEOPLE | RULES | {"after"}).union(TABLE)),
 }

@@ -7,7 +7,7 @@ degrees of freedom by a pebble game; :func:`verify_merges` replays the certifica
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +21,7 @@ from reviewgraph.table.reviews import as_reviews
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 
-    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base.arrays import IntArray
     from reviewgraph.graph.closure import Group
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
@@ -243,17 +243,13 @@ class Table:
     """Who reviews what, by name.
 
     ``score`` holds the score of each review, in its original direction, None where it is planned; with
-    ``lower_is_better``, 1 is the best score. ``criteria`` are further scores by name, higher is better, ``target`` is
-    the name of the score; ``confidence`` is that of reviewers, None without. Both lack reviews that have none.
+    ``lower_is_better``, 1 is the best score.
     """
 
     reviewers: tuple[str, ...]
     items: tuple[str, ...]
     score: dict[Pair, float | None]
     lower_is_better: bool = False
-    criteria: Mapping[str, Mapping[Pair, float]] = field(default_factory=dict)
-    target: str | None = None
-    confidence: Mapping[Pair, float] | None = None
 
     def rows(self) -> dict[str, set[str]]:
         """Return the items of each reviewer, of reviewers without any, too."""
@@ -309,10 +305,4 @@ def table_of(reviews: Reviews) -> Table:
     codes = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
     pairs = [(reviewers[j], items[i]) for j, i in codes]
     score = {pair: value if scored else None for pair, (value, scored) in zip(pairs, scores, strict=True)}
-
-    def known(column: FloatArray) -> dict[Pair, float]:
-        return {pair: value for pair, value in zip(pairs, column.tolist(), strict=True) if value == value}
-
-    criteria = {name: known(column) for name, column in reviews.criteria.items()}
-    confidence = None if reviews.confidence is None else known(reviews.confidence)
-    return Table(reviewers, items, score, reviews.lower_is_better, criteria, reviews.target, confidence)
+    return Table(reviewers, items, score, reviews.lower_is_better)

@@ -373,9 +373,7 @@ class Wanted:
     None without a selection, for which ``error_rate`` and ``across_groups`` are. ``hypotheses`` are class names by
     reviewer, ``max_slope`` and ``ties_equal`` the steepest slope and whether tied scores are perceived alike, all three
     for ``lsc``. ``references`` have known qualities, ``on_scale_of`` those through which the printed scale leads.
-    ``weights`` are reliabilities of reviews, None without. ``lottery`` is the seed, None without one; ``explained`` are
-    papers to explain. ``only_target`` leaves criteria out; ``confidence`` is whether it is used, None for whether it
-    helps; ``likelihood`` is that of the posterior, ``"auto"`` if it chooses. ``methods`` and ``classes`` are the
+    ``lottery`` is the seed, None without one; ``explained`` are papers to explain. ``methods`` and ``classes`` are the
     verifiers that methods and hypothesis classes name as ``"module:name"``, None where they name none.
     """
 
@@ -389,11 +387,7 @@ class Wanted:
     ties_equal: bool = True
     references: Mapping[str, float] = field(default_factory=dict)
     on_scale_of: Mapping[str, float] = field(default_factory=dict)
-    weights: Mapping[tuple[str, str], float] | None = None
     lottery: int | None = None
     explained: tuple[str, ...] = ()
-    only_target: bool = False
-    confidence: bool | None = None
-    likelihood: str = "auto"
     methods: Mapping[str, Any] = field(default_factory=dict)
     classes: Mapping[str, Any] = field(default_factory=dict)

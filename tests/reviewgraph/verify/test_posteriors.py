@@ -132,6 +132,10 @@ def test_an_answer_with_covariates_and_rankings_holds() -> None:
     assert verified(answer, *words).exit_code == 0
     answer["covariates"]["gain"] += 1.0
     assert "covariates.gain: claims " in verified(answer, *words).stdout
+    # Without the second run, the options whose effect nothing checks are named.
+    CliRunner().invoke(main, ["calibrate", "reviews.csv", *words[:-2], "-o", "out.csv"], catch_exceptions=False)
+    found = CliRunner().invoke(verify, ["out.csv", "reviews.csv", *words[:-2]], catch_exceptions=False).stdout
+    assert {"--item-covariates", "--rankings"} <= {line.strip().partition(":")[0] for line in found.splitlines()}
 
 
 def test_one_without_signal_holds_and_is_no_other() -> None:
