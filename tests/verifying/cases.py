@@ -184,14 +184,14 @@ def calibrate_case(rng: np.random.Generator) -> Case | None:
     words += ["--select", "2"] if rng.random() < 0.6 else []
     words += ["--by-group-average"] if rng.random() < 0.3 else []
     kind = rng.random()
-    if kind < 0.6:
+    if kind < 0.5:
         hypothesis = str(rng.choice(["linear", "linear", "offset", "monotone", "convex", "concave"]))
         words += ["--hypothesis", hypothesis]
         words += ["--max-slope", "4"] if rng.random() < 0.2 else []
         if rng.random() < 0.2:
             known = [(f"p{i}", round(float(quality[i]), 2)) for i in range(int(rng.integers(1, 4)))]
             words += ["--references", write("known.csv", "item,quality", known)]
-    elif kind < 0.85:
+    elif kind < 0.7:
         words += ["--method", str(rng.choice(["average", "centring", "z-score", "ridge", "additive"]))]
     else:
         words += _of_the_posterior(rng, rows, quality, selects="--select" in words)
