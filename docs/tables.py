@@ -28,7 +28,7 @@ CONTAINS = {
     "probability": "probability that the review does not arrive",
     "weight": "reliability of the review",
     "hypothesis": "hypothesis class of the reviewer",
-    "quality": "known quality of the paper, as a reference",
+    "quality": "quality of the paper as a more trusted judge measured it, as a reference",
     "truth": "known quality of the paper, to compare with",
     "conflict": "whether the pair is a conflict; without the column every row is one",
     "submitted_at": "when the review was submitted",

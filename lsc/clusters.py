@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lsc._inference.beliefs import Hyperparameter, InferenceStatus, Reviewers
-from lsc._inference.clustered import Inferred, infer_on_cluster
+from lsc._inference.beliefs import Beliefs, InferenceStatus
+from lsc._inference.clustered import infer_on_cluster
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc._solver.clustered import minimise_clustered
 from lsc._solver.newton import MAX_ITERATIONS
@@ -22,7 +22,7 @@ from lsc.evidence.support import ReportingScale, scale_given
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL
 from reviewgraph._base import FloatArray, InputError, IntArray, Progress, Result, checked, counted, or_none, whole_seed
-from reviewgraph.streams import ClusterTable, Grid, Share, components_of, split
+from reviewgraph.streams import ClusterTable, Grid, Share, components_of, load_part, split
 
 #: A result on the cluster, or one yet to come.
 Future: TypeAlias = Any
@@ -126,10 +126,6 @@ def _columns(values: FloatArray, sign: float) -> list[Any]:
     return [sign * quality, sign * average, error, low, high, group.astype(np.int64)]
 
 
-def _with_group(values: FloatArray, group: IntArray) -> FloatArray:
-    return np.concatenate([values, [group]])
-
-
 def _expect_scores(table: ClusterTable) -> None:
     if not table.n_scored:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
@@ -142,25 +138,25 @@ class ClusterPosterior(ClusterEstimate):
 
     Parameters
     ----------
-    inferred
-        Reviewers, on the cluster, and hyperparameters.
+    beliefs
+        Means and variances of items, reviewers and hyperparameters, as arrays at the client.
 
     Examples
     --------
     See :func:`posterior_cluster`, which returns it.
     """
 
-    inferred: Inferred = field(repr=False)
+    beliefs: Beliefs = field(repr=False)
 
     @property
     def status(self) -> InferenceStatus:
         """Status of the inference; ``status.text`` explains it."""
-        return self.inferred.status
+        return self.beliefs.status
 
     @property
-    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
+    def hyperparameters(self) -> dict[str, float]:
         """Hyperparameters by name."""
-        return self.inferred.hyperparameters
+        return self.beliefs.hyperparameters
 
     def reviewers(self) -> Any:
         """Return a Dask data frame with a row per reviewer, in the order of the codes, a partition for each.
@@ -168,17 +164,18 @@ class ClusterPosterior(ClusterEstimate):
         Returns
         -------
         dask.dataframe.DataFrame
-            Columns label, severity, stretch and noise, each with the ends of its 90 % interval (``_low``, ``_high``),
-            and orders, the probability that the reviewer is ordinal.
+            Columns label, severity, stretch and noise, each with the ends of its 90 % interval (``_low``, ``_high``).
 
         Examples
         --------
         ``result.reviewers().nlargest(10, "severity").compute()`` are the ten most severe.
         """
-        columns = self.table.grid.sent(
-            self.table.grid.each(_reviewer_columns, self.inferred.reviewers), len(REVIEWER_COLUMNS)
-        )
-        return self.table.grid.frame(0, dict(zip(REVIEWER_COLUMNS, columns, strict=True)))
+        grid = self.table.grid
+        columns: dict[str, Sequence[Future]] = {}
+        for name in ("severity", "stretch", "noise"):
+            for end, values in zip(("", "_low", "_high"), getattr(self.beliefs.reviewers, name), strict=True):
+                columns[f"{name}{end}"] = _sent(grid, values, grid.first_reviewer)
+        return grid.frame(0, columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Return status, hyperparameters and log evidences.
@@ -192,21 +189,15 @@ class ClusterPosterior(ClusterEstimate):
         --------
         ``result.to_dict()["status"]`` is ``converged`` where messages and hyperparameters have converged.
         """
-        found = self.inferred
-        values = {name: value.value for name, value in found.hyperparameters.items()}
-        own = {"status": found.status.value, "sweeps": found.sweeps, "hyperparameters": values}
-        return {"method": "posterior", **own, "evidence": found.evidence, "null_evidence": found.null_evidence}
-
-
-#: Columns of the data frame of reviewers, after the labels.
-REVIEWER_COLUMNS = (
-    *(f"{name}{end}" for name in ("severity", "stretch", "noise") for end in ("", "_low", "_high")),
-    "orders",
-)
-
-
-def _reviewer_columns(reviewers: Reviewers) -> list[FloatArray]:
-    return [*reviewers.severity, *reviewers.stretch, *reviewers.noise, reviewers.orders]
+        beliefs = self.beliefs
+        return {
+            "method": "posterior",
+            "status": beliefs.status.value,
+            "sweeps": beliefs.sweeps,
+            "hyperparameters": beliefs.hyperparameters,
+            "evidence": beliefs.evidence,
+            "null_evidence": beliefs.null_evidence,
+        }
 
 
 @checked
@@ -215,8 +206,8 @@ def posterior_cluster(
 ) -> ClusterPosterior:
     """Infer the qualities of a table on a cluster: those of :func:`lsc.posterior_stream`, up to rounding.
 
-    Models, hyperparameters and their selection are the same. Weights, references, joint draws and selections are not
-    available. A worker that dies costs the time since messages were last stored, at most five sweeps.
+    The model and its selection are the same. Weights, references, joint draws and selections are not available. A
+    worker that dies costs the time since site parameters were last stored, at most five sweeps.
 
     Parameters
     ----------
@@ -240,8 +231,9 @@ def posterior_cluster(
 
     Notes
     -----
-    A sweep sends 16 bytes per item and partition that uses it, and as many back. A worker holds 12 bytes per review of
-    its partitions, and up to three times 16 (32 with assortment) for messages, with some 250 per reviewer and item.
+    A sweep sends 16 bytes per item and partition that uses it, and as many back, 32 where papers that share reviewers
+    are similar. A worker holds 24 bytes per review of its partitions, and up to three times 16 (or 32) for site
+    parameters. The client holds some 150 bytes per item and 300 per reviewer.
 
     Examples
     --------
@@ -251,19 +243,21 @@ def posterior_cluster(
     """
     _expect_scores(table)
     grid = table.grid
-    found = infer_on_cluster(grid, whole_seed(seed), teller(progress))
-    warn_unconverged(found.off)
-    groups = components_of(grid, scored=True).groups(grid)
-    items = found.items
-    if table.n_scored < LEAST_SCORES:
-        items = grid.each(_without_error, items)
-    return ClusterPosterior(table, grid.store(grid.each(_with_group, items, groups)), found)
+    beliefs = infer_on_cluster(grid, whole_seed(seed), teller(progress))
+    warn_unconverged(beliefs.off)
+    totals = grid.fetch(grid.to_shards(grid.each(_totals, grid.shares, grid.cuts)))
+    count, total = np.concatenate(totals).T
+    average = np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
+    beliefs = beliefs.with_prior(np.flatnonzero(count))
+    error = beliefs.standard_error if table.n_scored >= LEAST_SCORES else np.full(count.size, np.nan)
+    group = np.concatenate(grid.fetch(components_of(grid, scored=True).groups(grid)))
+    values = np.array([beliefs.quality, error, average, group])
+    return ClusterPosterior(table, _sent(grid, values, grid.first_item), beliefs)
 
 
-def _without_error(values: FloatArray) -> FloatArray:
-    values = values.copy()
-    values[1] = np.nan
-    return values
+def _sent(grid: Grid, values: FloatArray, first: IntArray) -> list[Future]:
+    """Send the ranges of values, axis -1, to the cluster; they stay in files until the table is closed."""
+    return grid.each(load_part, grid.put(np.split(values, first[1:-1], axis=-1)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

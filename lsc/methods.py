@@ -132,7 +132,7 @@ METHODS: dict[str, Method] = {
             _from("lsc.posteriors:posterior"),
             probabilities=True,
             stream=_from("lsc.streams:posterior_stream"),
-            takes=("weights", "references", "seed", "progress", "only_target", "confidence", "likelihood", *COVARIATES),
+            takes=("weights", "references", "seed", "progress", "only_target", "confidence", *COVARIATES),
             verifier="reviewgraph.verify.posteriors:POSTERIOR",
         ),
         Method(

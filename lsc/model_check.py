@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc._inference.averaging import spread_expected
+from lsc._inference.predicting import predicted_spread
 from lsc.posteriors import PosteriorEstimate
 from reviewgraph._base import counted, order_of
 from reviewgraph.report import Column, Compared, Picture, Prose, Section, Table, compared
@@ -101,7 +101,7 @@ def spreads(result: PosteriorEstimate) -> tuple[FloatArray, FloatArray, FloatArr
     """
     reviews = result.modelled.only_scored()
     count = reviews.loads
-    predicted, low, high = spread_expected(result.beliefs, reviews.score, result.weight)
+    predicted, low, high = predicted_spread(result.beliefs)
     few = count < LEAST_SPREAD
     mean = np.bincount(reviews.reviewer, reviews.score, count.size) / np.maximum(count, 1)
     square = np.bincount(reviews.reviewer, (reviews.score - mean[reviews.reviewer]) ** 2, count.size)

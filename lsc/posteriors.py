@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsc._inference.averaging import (
-    difference,
-    draws,
-    has_levels,
-    joint_draws,
-    leave_one_out,
-    members_of,
-    misfit_of,
-    rank_counts,
-)
-from lsc._inference.beliefs import Account, Difference, Posterior, accounts_of
-from lsc._inference.categories import levels_of
-from lsc._inference.criteria import EVIDENCE, Confidence, CriterionSeverities, Joined, join, severities, weights_of
-from lsc._inference.inferring import WIDTH, Likelihood, infer
-from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
-from lsc._inference.predicting import Fit, fit_of, score_unit
-from lsc._inference.side_information import Covariates, read_covariates, with_covariates
-from lsc._inference.states import Expected
-from lsc._inference.validation import Misfit, held_out_gain
+from lsc._inference.beliefs import WIDTH, Account, Posterior, accounts_of
+from lsc._inference.covariates import Factor
+from lsc._inference.criteria import CriterionSeverities, Joined, join, severities
+from lsc._inference.inferring import Gains, infer
+from lsc._inference.joint import Difference, Joint, joint
+from lsc._inference.predicting import reviewer_draws
+from lsc._inference.side_information import Covariates, covariates_of, read_covariates
+from lsc._inference.validation import Misfit, held_out_gain, misfit_of
+from lsc._inference.validity import Validity, validity_of, without_references
 from lsc.estimate import Estimate, known_values, warn_unconverged, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.predictions import (
@@ -39,6 +29,7 @@ from lsc.predictions import (
     Residuals,
     ReviewerTable,
     predict,
+    rank_counts,
     residuals,
     to_arviz,
 )
@@ -68,6 +59,8 @@ _FLAT = ("interval_low", "interval_high")
 LEAST_SCORES = 3
 #: Joint draws for ranks: shares have standard errors of at most .008.
 DRAWS = 4000
+#: Gain in log evidence from which confidence is used as weights.
+EVIDENCE = 2.0
 
 
 @checked
@@ -80,8 +73,6 @@ def posterior(
     *,
     only_target: bool = False,
     confidence: bool | None = None,
-    likelihood: Likelihood = "auto",
-    average_models: bool = True,
     item_covariates: Any = None,
     reviewer_covariates: Any = None,
     rankings: Any = None,
@@ -95,7 +86,8 @@ def posterior(
                                        pooled across reviewers; the data determine how strongly
 
     Expectation propagation with one factor per reviewer; hyperparameters maximise the evidence. No reviewer effects,
-    offsets only, and free lines are limits of the model, not choices of the user.
+    offsets only, and free lines are limits of the model, not choices of the user. Where reviewers give ranks, these are
+    replaced by normal scores.
 
     Parameters
     ----------
@@ -106,26 +98,20 @@ def posterior(
         (reviewer, item) in a mapping, a Series or a data frame, or an array in the order of the rows of ``reviews`` as
         passed. None by default.
     references
-        Known quality of some items, in a mapping, a Series or a data frame: measurements with noise, never equalities.
-        The scale of three or more is learned; fewer are treated as scores. Qualities are on the scale of a typical
-        reviewer: :meth:`~lsc.estimate.Estimate.on_scale_of` maps them to that of references.
+        Measurements of the wanted quality of some items by a more trusted judge, in a mapping, a Series or a data
+        frame. From three on, slope and error of what the judges say about it are learned (``validity``), and every
+        quality, error and probability is of the wanted quality, on the scale of the references. Fewer are read on the
+        scale of a typical reviewer.
     seed
         Seed for the stochastic trace estimator (default 0).
     progress
         Called with a :class:`reviewgraph._base.results.Progress` at each stage.
     only_target
-        Leave the criteria of the reviews out. By default they are used if they lower the error in predicting held-out
-        scores of the target: one score per review then joins them with the target's.
+        Leave the criteria of the reviews out. By default they are used as far as they lower the error in predicting
+        the target of other reviews: one score per review then joins them with the target's.
     confidence
         Whether the confidence of the reviews is used as weights, with an exponent that is learned; None (default) if
         that raises the log evidence by more than 2. It is not used with ``weights``.
-    likelihood
-        ``"normal"``: scores are numbers; ``"ordinal"``: levels of a latent score between thresholds that all reviewers
-        share; ``"auto"``, the default: levels where there are at most seven and the evidence prefers them. Scores
-        without reviewer effects are always numbers.
-    average_models
-        Average over models that differ in structure, in tables of up to 40,000 reviews that show reviewer effects;
-        otherwise the answer is that of the model with the highest evidence.
     item_covariates, reviewer_covariates
         What is known of items (track, length) and of reviewers (seniority, institution) beside the scores: a data frame
         with a column of labels, a Series, or a mapping from label to a value or to a mapping of columns. A column is a
@@ -138,14 +124,14 @@ def posterior(
     Returns
     -------
     PosteriorEstimate
-        On the scale of a typical reviewer.
+        On the scale of a typical reviewer, or of the references.
 
     Raises
     ------
     InputError
         If there are no scores, a reference or weight is malformed or matches nothing in the reviews, or a score is so
         far from all others that it must be a data-entry error; or if ``confidence`` is set and the reviews have none,
-        or ``weights`` are passed, too; or ``likelihood`` is not one of its values.
+        or ``weights`` are passed, too.
 
     Warns
     -----
@@ -159,18 +145,14 @@ def posterior(
     >>> result.ranking()[0]
     11
     """
-    given, reviews = reviews, as_reviews(reviews)
+    passed, reviews = reviews, as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)
-    if not isinstance(likelihood, str) or likelihood not in get_args(Likelihood):
-        message = f"likelihood: expected one of {', '.join(get_args(Likelihood))}, found {likelihood!r}"
-        raise InputError(message)
     if not rows.size:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
         raise InputError(message)
     value = reviews.printed(known_values(reviews, {} if references is None else references))
-    item = np.flatnonzero(np.isfinite(value))
-    weight = weights_of_reviews(reviews, rows, weights, given)
-    sure = _sureness(reviews, rows, weights, confidence)
+    weight = weights_of_reviews(reviews, rows, weights, passed)
+    sureness = _sureness(reviews, rows, weights, confidence)
     tell = teller(progress)
     joined = None
     if reviews.criteria and not only_target:
@@ -178,12 +160,7 @@ def posterior(
         criteria = {name: column[rows] for name, column in reviews.criteria.items()}
         joined = join(reviews.reviewer[rows], reviews.item[rows], reviews.score[rows], criteria)
 
-    def inferred(
-        weight: FloatArray | None,
-        likelihood: Likelihood,
-        expected: Expected | None = None,
-        average_models: bool = average_models,
-    ) -> Posterior:
+    def inferred(weight: FloatArray | None, factors: Sequence[Factor] = ()) -> tuple[Posterior, Gains]:
         return infer(
             reviews.reviewer[rows],
             reviews.item[rows],
@@ -191,53 +168,29 @@ def posterior(
             reviews.n_reviewers,
             reviews.n_items,
             weight=weight,
-            reference_item=item,
-            reference_value=value[item],
-            likelihood=likelihood,
-            average_models=average_models,
-            expected=expected,
+            factors=factors,
             seed=seed,
             progress=tell,
         )
 
     # Confidence is used where it is asked for, or where the evidence rises with it.
     used = None
-    if sure is None:
-        beliefs = inferred(weight, likelihood)
-    else:
-        plain, weighted = on_one_footing(inferred, sure, likelihood)
-        gain = weighted.evidence - plain.evidence
+    if sureness is not None:
+        gain = inferred(sureness)[0].evidence - inferred(None)[0].evidence
         is_used = bool(confidence) or gain > EVIDENCE
-        beliefs, other, weight = (weighted, plain, sure) if is_used else (plain, weighted, None)
-        used = Confidence(is_used, gain, other)
-    known, covariates = read_covariates(reviews, item_covariates, reviewer_covariates, rankings), None
-    if known.factors:
-        tell("covariates of papers and reviewers")
-        # Evidences compare within one model, so those with covariates are not averaged over models.
-        run = partial(inferred, weight, average_models=False)
-        single = run(likelihood)
-        score = reviews.score[rows] if joined is None else joined.score
-        sign = float(reviews.printed([1.0])[0])
-        with_effects, covariates = with_covariates(run, single, score, known, sign)
-        beliefs = with_effects if covariates.gain > 0 else beliefs
-    if joined is not None and joined.own:
-        beliefs = replace(beliefs, loops=beliefs.loops + joined.own / (beliefs.scale**2 * beliefs.variance))
+        weight = sureness if is_used else None
+        used = Confidence(is_used, gain)
+    known = read_covariates(reviews, item_covariates, reviewer_covariates, rankings)
+    beliefs, gains = inferred(weight, known.factors)
+    sign = float(reviews.printed([1.0])[0])
+    covariates = covariates_of(known, beliefs, gains, sign) if known.factors else None
     warn_unconverged(beliefs.off)
-    return PosteriorEstimate(reviews, beliefs.quality, "posterior", beliefs, seed, weight, joined, used, covariates)
-
-
-def on_one_footing(
-    inferred: Callable[[FloatArray | None, Likelihood], Posterior], weight: FloatArray, likelihood: Likelihood
-) -> tuple[Posterior, Posterior]:
-    """Return the posteriors without and with weights under one likelihood, without which evidences do not compare.
-
-    Levels where the posterior without weights has them, unless the one with weights has none; otherwise numbers.
-    """
-    plain = inferred(None, likelihood)
-    if not has_levels(plain):
-        return plain, inferred(weight, "normal")
-    weighted = inferred(weight, "ordinal")
-    return inferred(None, "ordinal" if weighted.extent.ordinal else "normal"), weighted
+    validity = without_references(reviews.n_items)
+    item = np.flatnonzero(np.isfinite(value))
+    if item.size:
+        validity = validity_of(beliefs, item, value[item], beliefs.scale, beliefs.scores.unit.spread)
+    quality = validity.quality(beliefs)
+    return PosteriorEstimate(reviews, quality, "posterior", beliefs, validity, seed, weight, joined, used, covariates)
 
 
 def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: bool | None) -> FloatArray | None:
@@ -251,6 +204,32 @@ def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: boo
     if confidence is False or weights is not None or reviews.confidence is None:
         return None
     return weights_of(reviews.confidence[rows])
+
+
+class Confidence(NamedTuple):
+    """Whether the confidence of the reviews is used as weights, and by how much it raises the log evidence."""
+
+    used: bool
+    gain: float
+
+    def __repr__(self) -> str:
+        """Return whether it is used, and the gain."""
+        return f"<Confidence: {'used' if self.used else 'not used'}, log evidence {self.gain:+.1f}>"
+
+
+def weights_of(confidence: FloatArray) -> FloatArray | None:
+    """Return positive weights, 1 on average in logarithms and where missing; None if all are equal.
+
+    Only their order and distances matter: an exponent is learned.
+
+    >>> weights_of(np.array([1.0, np.nan, 3.0])).round(2).tolist()
+    [0.37, 1.0, 2.72]
+    """
+    known = np.isfinite(confidence)
+    if not known.any() or np.ptp(confidence[known]) <= 0:
+        return None
+    spread = (confidence - confidence[known].mean()) / confidence[known].std()
+    return np.asarray(np.exp(np.where(known, spread, 0.0)))
 
 
 def teller(progress: Callable[[Progress], object] | None) -> Callable[[str], None]:
@@ -272,6 +251,8 @@ class PosteriorEstimate(Estimate, Uncertain):
     ----------
     beliefs
         Means, variances and their parts, as arrays.
+    validity
+        How the quality that references measure follows from that which the reviewers agree on.
     seed
         Seed of attributes that are computed on first access by sampling.
     weight
@@ -292,6 +273,7 @@ class PosteriorEstimate(Estimate, Uncertain):
     """
 
     beliefs: Posterior = field(repr=False)
+    validity: Validity = field(repr=False)
     seed: int | np.random.Generator = 0
     weight: FloatArray | None = field(default=None, repr=False)
     joined: Joined | None = field(default=None, repr=False)
@@ -311,7 +293,7 @@ class PosteriorEstimate(Estimate, Uncertain):
     def reviewers(self) -> ReviewerTable:
         """Severity, stretch and noise of every reviewer, with intervals, as a table with labels."""
         of = self.beliefs.reviewers
-        return ReviewerTable(of.severity, of.stretch, of.noise, of.orders, self.reviews)
+        return ReviewerTable(of.severity, of.stretch, of.noise, self.reviews)
 
     @property
     def modelled(self) -> Reviews:
@@ -330,12 +312,12 @@ class PosteriorEstimate(Estimate, Uncertain):
     @cached_property
     def criterion_severities(self) -> CriterionSeverities | None:
         """Severity of each reviewer on the target and on each criterion; None without criteria."""
-        if self.joined is None or not self.joined.tried:
+        if self.joined is None:
             return None
         reviews, rows = self.reviews, self.reviews.scored
-        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.tried)]
-        found = severities(reviews.reviewer[rows], reviews.item[rows], np.column_stack(columns)[rows])
-        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.tried), found)
+        columns = {reviews.target or "score": reviews.score, **reviews.criteria}
+        used = {name: column[rows] for name, column in columns.items()}
+        return severities(reviews.reviewer[rows], reviews.item[rows], used, reviews.reviewers)
 
     @cached_property
     def standard_error(self) -> FloatArray:
@@ -343,7 +325,7 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         With one or two scores in the table the noise cannot be estimated, and all are NaN.
         """
-        errors = self.beliefs.standard_error
+        errors = self._order_error
         return errors if self.beliefs.item.size >= LEAST_SCORES else np.full(errors.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
@@ -373,15 +355,18 @@ class PosteriorEstimate(Estimate, Uncertain):
         gain = self.gain if self.beliefs.signal else None
         record["gain"] = None if gain is None or np.isnan(gain.relative) else gain.to_dict()
         record |= {"status": self.status.value, "reviewers": self._reviewers()}
-        record["model"] = self._mixture(weighted=self.weight is not None)
+        record["validity"] = self.validity.to_dict() if self.validity.is_learned else None
+        record["model"] = {
+            "evidence": self.beliefs.evidence,
+            "null_evidence": self.beliefs.null_evidence,
+            "hyperparameters": {name: value for name, value in self.beliefs.hyperparameters.items() if name != "kappa"},
+            "kappa": self.beliefs.kappa,
+        }
         if self.joined is not None:
             shown = self.criterion_severities
             record["criteria"] = self.joined.to_dict(self.reviews.target) | ({} if shown is None else shown.to_dict())
         if self.confidence is not None:
-            used, raised, other = self.confidence
-            first = members_of(other)[0].posterior
-            rejected = {"status": first.status.value, **self._model(first, weighted=self.weight is None)}
-            record["confidence"] = {"used": used, "gain": raised, "rejected": rejected}
+            record["confidence"] = self.confidence._asdict()
         if self.covariates is not None:
             record["covariates"] = self.covariates.to_dict()
         return record if selection is None else {**record, **selection.to_dict()}
@@ -509,7 +494,18 @@ class PosteriorEstimate(Estimate, Uncertain):
         ``estimate.draws(1000, seed=1).argmax(axis=1)`` are the codes of the best item of each draw.
         """
         check_draws(n, "n", least=0)
-        return self._with_own(draws(self.beliefs, n, rng := np.random.default_rng(seed)), rng)
+        rng = np.random.default_rng(seed)
+        return self.validity.draws(self._joint.draws(n, rng), rng)
+
+    @property
+    def _order_error(self) -> FloatArray:
+        """Shape (N,): standard errors, of however few scores."""
+        return self.validity.standard_error(self.beliefs)
+
+    @cached_property
+    def _joint(self) -> Joint:
+        """Joint distribution of the qualities that the reviewers agree on."""
+        return joint(self.beliefs)
 
     @checked
     def sample(
@@ -524,9 +520,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         Any decision rule is a function of a row of ``sample(n)["quality"]``: ranks, cuts by track, ties within a
         margin. Items of one reviewer are correlated, and so are they with the severity of the reviewer. First
         qualities are drawn, as :meth:`draws` does, then each reviewer from the model's exact conditional distribution
-        given these (where scores are modelled as levels: with the normal approximation of each level). Hyperparameters
-        are at their estimates. Values are those of :attr:`reviewers`; of ordinal reviewers, those of their scores as if
-        they used the scale. Without reviewer effects reviewers do not differ between draws.
+        given these. Hyperparameters are at their estimates. Values are those of :attr:`reviewers`. Without reviewer
+        effects reviewers do not differ between draws.
 
         Parameters
         ----------
@@ -567,14 +562,10 @@ class PosteriorEstimate(Estimate, Uncertain):
         rng = np.random.default_rng(seed)
         if wanted == ("quality",):
             return Draws(self.reviews, {"quality": self.reviews.printed(self.draws(n, rng))})
-        quality, people = joint_draws(self.beliefs, self.score, self.weight, n, rng)
-        every = {"quality": self.reviews.printed(self._with_own(quality, rng)), **people._asdict()}
+        quality = self._joint.draws(n, rng)
+        people = reviewer_draws(self.beliefs, quality, rng)
+        every = {"quality": self.reviews.printed(self.validity.draws(quality, rng)), **people._asdict()}
         return Draws(self.reviews, {name: every[name] for name in wanted})
-
-    def _with_own(self, quality: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Add what the criteria do not show of the target, which differs from item to item."""
-        own = 0.0 if self.joined is None else self.joined.own
-        return quality + np.sqrt(own) * rng.standard_normal(quality.shape) if own else quality
 
     @checked
     def difference(self, first: Label, second: Label) -> Difference:
@@ -607,12 +598,16 @@ class PosteriorEstimate(Estimate, Uncertain):
         if a == b:
             message = f"first, second: expected two different items, found {first!r} twice"
             raise InputError(message)
-        result = difference(self.beliefs, a, b)
-        if self.joined is not None and self.joined.own:
-            result = result._replace(
-                standard_error=float(np.hypot(result.standard_error, np.sqrt(2 * self.joined.own)))
-            )
-        return result if self.group[a] == self.group[b] else Difference(result.mean, float("inf"))
+        # References of either item are independent of those of the other.
+        result = self._joint.difference(a, b)
+        by_judges = self.beliefs.standard_error[[a, b]]
+        kept = (1.0 - self.validity.share[[a, b]]) * self.validity.slope
+        covariance = 0.5 * (float((by_judges**2).sum()) - result.standard_error**2)
+        variance = float(((kept * by_judges) ** 2).sum() - 2 * kept.prod() * covariance)
+        variance += float(self.validity.error[[a, b]].sum())
+        mean = float(self.quality[a] - self.quality[b])
+        error = float(np.sqrt(max(variance, 0.0)))
+        return Difference(mean, error if self.group[a] == self.group[b] else float("inf"))
 
     @checked
     def probability_better(self, first: Label, second: Label) -> float:
@@ -728,9 +723,8 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         The uncertainty of quality, of severity, slope and noise of the reviewer, and the noise of one score are
         included. Hyperparameters are at their estimates. For a pair that has been reviewed, this is another score.
-        Where scores are modelled as levels, so is the prediction. The score of an ordinal reviewer has a place among
-        their other scores, with the probability that the item is perceived there. Where criteria are used, the score
-        is the one joined from them and the target's.
+        Where scores have at most seven levels, so has the prediction. Where criteria are used, the score is the one
+        joined from them and the target's.
 
         Parameters
         ----------
@@ -754,20 +748,19 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Examples
         --------
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.2 + p) for p in range(3, 9)]
+        >>> rows = [(r, p, 4.0 * (r % 3) + p + r * p % 2) for r in range(9) for p in range(r, r + 6)]
         >>> estimate = posterior(Reviews.from_pairs(rows))
-        >>> known, new = estimate.predict("ann", 7), estimate.predict(None, 7)
-        >>> bool(known.sd < new.sd), bool(8 < known.mean < 10)
+        >>> known, new = estimate.predict(1, 9), estimate.predict(None, 9)
+        >>> bool(known.sd < new.sd), bool(12 < known.mean < 15)
         (True, True)
         """
-        return predict(self.modelled, self.beliefs, self.weight, reviewer, item)
+        return predict(self.modelled, self.beliefs, reviewer, item)
 
     def residuals(self) -> Residuals:
         """Return each score minus its prediction from all other scores, raw and standardised, shapes (E,).
 
         Leave-one-out without refitting: the paper's and the reviewer's posterior without this score (cavity), at the
-        hyperparameters of all scores. Where criteria are used, of the joined scores; where scores are modelled as
-        levels, of the levels.
+        hyperparameters of all scores. Where criteria are used, of the joined scores.
 
         Returns
         -------
@@ -778,7 +771,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         --------
         ``abs(estimate.residuals().standardised).argmax()`` is the number of the most surprising review.
         """
-        return residuals(self.modelled, self.beliefs, self.weight)
+        return residuals(self.modelled, self.beliefs)
 
     @checked
     def to_arviz(self, draws: int = 1000, seed: int | np.random.Generator = 0) -> Any:
@@ -812,7 +805,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         """
         check_draws(draws)
         rng = np.random.default_rng(seed)
-        return to_arviz(self.modelled, self.beliefs, self.weight, self.sample(draws, tuple(DRAWN), seed=rng), rng)
+        return to_arviz(self.modelled, self.beliefs, self.sample(draws, tuple(DRAWN), seed=rng), rng)
 
     @checked
     def account(self, item: Label) -> Account:
@@ -856,9 +849,9 @@ class PosteriorEstimate(Estimate, Uncertain):
         --------
         ``list(estimate.accounts(range(3)))`` are those of the first three items.
         """
-        criteria = None if self.joined is None else self.joined.moves(self.reviews)
-        pulls = None if self.covariates is None else self.covariates.pulls
-        found = accounts_of(self.beliefs, self.reviews, items, criteria, pulls)
+        criteria = {} if self.joined is None else self.joined.moves(self.reviews)
+        pulls = {} if self.covariates is None else self.covariates.pulls
+        found = accounts_of(self.beliefs, self.reviews, self.validity, items, criteria, pulls)
         if self.covariates is None:
             return found
         explain, code = self.covariates.explain, self.reviews.reviewer_code
@@ -867,25 +860,19 @@ class PosteriorEstimate(Estimate, Uncertain):
     @cached_property
     def gain(self) -> HeldOutGain:
         """The benefit of the correction: predictive gain over averages on held-out reviews, with its error; a table."""
-        return HeldOutGain(*held_out_gain(self.beliefs, self.score, weight=self.weight, seed=self.seed))
+        return HeldOutGain(*held_out_gain(self.beliefs, self.seed))
 
     @cached_property
     def misfit(self) -> Misfit:
         """Whether each reviewer contradicts the others beyond noise: ``misfit.contradicts``, shape (M,)."""
-        return misfit_of(self.beliefs, self.score, self.weight)
-
-    @cached_property
-    def fit(self) -> Fit:
-        """Infit and outfit mean squares of each reviewer, with their standard deviations under the model."""
-        standard = score_unit(self.beliefs, self.score).standardised(self.score)
-        return fit_of(self.beliefs, leave_one_out(self.beliefs, self.score, self.weight), standard)
+        return misfit_of(self.beliefs)
 
     def _reviewers(self) -> list[dict[str, Any]]:
         """Return the misfit of each reviewer, one object each."""
         loads = self.reviews.only_scored().loads.tolist()
-        numbers = (*self.misfit, self.misfit.corrected, *self.fit)
+        numbers = (*self.misfit, self.misfit.corrected)
         columns = [*map(or_none, numbers), self.misfit.contradicts.tolist()]
-        names = (*self.misfit._fields, "corrected", *self.fit._fields, "contradicts")
+        names = (*self.misfit._fields, "corrected", "contradicts")
         return [
             {
                 "reviewer": label,
@@ -894,53 +881,6 @@ class PosteriorEstimate(Estimate, Uncertain):
             }
             for label, load, *values in zip(self.reviews.reviewers, loads, *columns, strict=True)
         ]
-
-    def _mixture(self, *, weighted: bool) -> dict[str, Any]:
-        """Return the state of the leading model, with its weight and those of the others if there are any."""
-        if not self.beliefs.members:
-            return self._model(self.beliefs, weighted=weighted)
-        first, *others = (
-            {"weight": weight, "status": one.status.value}
-            | {"normal_scores": straightened, "offsets_only": one.extent.alike}
-            | self._model(one, weighted=weighted)
-            for weight, one, straightened in self.beliefs.members
-        )
-        return first | {"others": others}
-
-    def _model(self, beliefs: Posterior, *, weighted: bool) -> dict[str, Any]:
-        """Return the final state of an inference, from which a verifier can check that it has converged."""
-        reviews = self.reviews
-        messages, nodes, theta, extent, observed = beliefs.fitted
-        used = np.flatnonzero(beliefs.precision > 0)
-        who, what = beliefs.reviewer[used].tolist(), beliefs.item[used].tolist()
-        # Only nodes and site parameters that the model has: individual noise, ordinal reviewers, similarity of papers.
-        rows = np.arange(8).reshape(2, 2, 2)[: 1 + extent.orders, : 1 + extent.own].ravel()
-        left_out = {GAMMA: not weighted, LOG_OWN: not extent.own}
-        left_out |= dict.fromkeys((LOGIT_W, LOG_S_R), not extent.orders)
-        sites = messages[: 4 if extent.kappa else 2, used].T.tolist()
-        # Where scores are levels, their thresholds, and the pseudo-observation of each review.
-        ordinal = {"likelihood": "ordinal", "thresholds": self._thresholds()} if extent.ordinal else {}
-        rest = [{}] * used.size if observed is None else [{"observed": row} for row in observed[:, used].T.tolist()]
-        return ordinal | {
-            "evidence": beliefs.evidence,
-            "null_evidence": beliefs.null_evidence,
-            "hyperparameters": {NAMES[p]: float(theta[p]) for p in range(theta.size) if not left_out.get(p)},
-            "kappa": extent.kappa,
-            "half_log_determinant": extent.half_log_determinant,
-            "reviewers": [
-                {"reviewer": reviews.reviewers[j], "nodes": nodes[rows, j].tolist()} for j in dict.fromkeys(who)
-            ],
-            "reviews": [
-                {"reviewer": reviews.reviewers[j], "item": reviews.items[i], "messages": values, **more}
-                for j, i, values, more in zip(who, what, sites, rest, strict=True)
-            ],
-        }
-
-    def _thresholds(self) -> list[dict[str, float]]:
-        """Return the threshold of the latent score above which each score but the lowest is given, as passed."""
-        levels, _ = levels_of(self.score[self.beliefs.precision > 0])
-        values, below = self.reviews.printed(levels.value).tolist(), levels.below.tolist()
-        return [{"score": value, "above": bound} for value, bound in zip(values[1:], below[1:], strict=True)]
 
     def _code(self, label: Label, argument: str) -> int:
         code = self.reviews.item_code.of(label, f"{argument}: expected an item with a score")
@@ -973,7 +913,7 @@ def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
     return Learned(
         assumptions=assumed,
         mean=result.quality,
-        error=beliefs.order_error,
+        error=beliefs.standard_error,
         draws=result.draws(n_draws, seed),
         review_error=np.where(np.isfinite(error), error, of_new_reviewer),
     )
@@ -982,9 +922,8 @@ def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
 def _assumptions(beliefs: Posterior) -> Assumptions:
     """Return the hyperparameters in units of the standard deviation of qualities."""
     # A quality of 1 in the model is this number of standardised points: the mean slope over reviews.
-    hyper, slope = beliefs.hyperparameters, float(np.nanmean(beliefs.slope[beliefs.reviewer]))
+    slope = float(np.nanmean(beliefs.slope[beliefs.reviewer]))
     noise = float(np.sqrt(np.nanmean(beliefs.noise_variance))) / slope
-    if "omega" not in hyper:
+    if beliefs.population is None:
         return Assumptions(noise, 0.0, 0.0, beliefs.scale)
-    tau = np.sqrt(0.5 * (hyper["tau_left"].value ** 2 + hyper["tau_right"].value ** 2))
-    return Assumptions(noise, hyper["omega"].value / slope, float(tau), beliefs.scale)
+    return Assumptions(noise, beliefs.population.omega / slope, beliefs.population.tau, beliefs.scale)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsc._inference.averaging import leave_one_out, new_scores, predictive
 from lsc._inference.beliefs import Reviewers
-from lsc._inference.categories import Discrete
-from lsc._inference.predicting import Law, score_unit
+from lsc._inference.predicting import Discrete, Law, leave_one_out, new_scores, predictive
 from reviewgraph._base import (
     FloatArray,
     InputError,
@@ -45,9 +43,9 @@ class Prediction:
     --------
     >>> from lsc import posterior
     >>> from reviewgraph import Reviews
-    >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.2 + p) for p in range(3, 9)]
+    >>> rows = [(r, p, 4.0 * (r % 3) + p + r * p % 2) for r in range(9) for p in range(r, r + 6)]
     >>> estimate = posterior(Reviews.from_pairs(rows))
-    >>> both = estimate.predict(["ann", "bob"], 7)
+    >>> both = estimate.predict([3, 4], 7)
     >>> bool(both.mean[1] > both.mean[0]), both.interval(0.9).shape
     (True, (2, 2))
     """
@@ -58,12 +56,12 @@ class Prediction:
 
     @property
     def levels(self) -> FloatArray | None:
-        """Shape (L,): where scores are modelled as levels, their values, ascending; None where they are numbers."""
+        """Shape (L,): where scores have few levels, their values, ascending; None where they are numbers."""
         return self._law.value if isinstance(self._law, Discrete) else None
 
     @property
     def probability(self) -> FloatArray | None:
-        """Shape (L,) or (n, L): where scores are modelled as levels, the probability of each; otherwise None."""
+        """Shape (L,) or (n, L): where scores have few levels, the probability of each; otherwise None."""
         return self._law.probability if isinstance(self._law, Discrete) else None
 
     @checked
@@ -175,13 +173,13 @@ class ReviewerTable(Result, Reviewers):
     reviews: Reviews
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return reviewer and load, severity, stretch and noise with the ends of their intervals, and ordinal."""
+        """Return reviewer and load, severity, stretch and noise with the ends of their intervals."""
         columns: dict[str, list[Any]] = {"reviewer": list(self.reviews.reviewers), "load": self.reviews.loads.tolist()}
         for name in ("severity", "stretch", "noise"):
             quantity = getattr(self, name)
             for end in ("mean", "low", "high"):
                 columns[name if end == "mean" else f"{name}_{end}"] = or_none(getattr(quantity, end))
-        return {**columns, "ordinal": or_none(self.orders)}
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Return one object per reviewer."""
@@ -365,7 +363,32 @@ class Ranks(NamedTuple):
     sd: FloatArray
 
 
-def predict(reviews: Reviews, beliefs: Posterior, weight: FloatArray | None, reviewer: Any, item: Any) -> Prediction:
+def rank_counts(draws: FloatArray, group: IntArray, n_ranks: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return shares of ranks, shape (N, n_ranks), and mean and standard deviation of the rank of each item, (N,).
+
+    ``draws`` (D, N) are joint draws, NaN for items without a score; 1 is the best rank within a ``group``.
+
+    >>> rank_counts(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 9.0]]), np.array([1, 1, 2]), 2)[0].tolist()
+    [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]
+    """
+    size = draws.shape[1]
+    share, total, square = np.zeros((size, n_ranks)), np.zeros(size), np.zeros(size)
+    for number in np.unique(group).tolist():
+        items = np.flatnonzero((group == number) & np.isfinite(draws[:1]).any(axis=0))
+        order = np.argsort(-draws[:, items], axis=1, kind="stable")
+        places = np.arange(items.size)
+        for row in order:
+            ranked, shown = items[row], min(items.size, n_ranks)
+            share[ranked[:shown], places[:shown]] += 1.0
+            total[ranked] += places + 1.0
+            square[ranked] += (places + 1.0) ** 2
+    known, count = np.isfinite(draws[:1]).any(axis=0), max(len(draws), 1)
+    mean = total / count
+    spread = np.sqrt(np.maximum(square / count - mean**2, 0.0))
+    return share / count, np.where(known, mean, np.nan), np.where(known, spread, np.nan)
+
+
+def predict(reviews: Reviews, beliefs: Posterior, reviewer: Any, item: Any) -> Prediction:
     """Predict the scores of pairs given by labels; see :meth:`lsc.PosteriorEstimate.predict`."""
     (people, one_reviewer), (papers, one_item) = _listed(reviewer), _listed(item)
     if not one_reviewer and not one_item and len(people) != len(papers):
@@ -375,7 +398,7 @@ def predict(reviews: Reviews, beliefs: Posterior, weight: FloatArray | None, rev
     what = _items(reviews, beliefs, papers)
     size = what.size if one_reviewer else who.size
     pairs = np.broadcast_to(who, size), np.broadcast_to(what, size)
-    law = predictive(beliefs, reviews.score[reviews.scored], weight, *pairs)
+    law = predictive(beliefs, *pairs)
     law = law.mapped(0.0, float(reviews.printed([1.0])[0]))
     if one_reviewer and one_item:
         law = law.first
@@ -421,7 +444,6 @@ EXTRA = "'reviewgraph[arviz]'"
 def to_arviz(
     reviews: Reviews,
     beliefs: Posterior,
-    weight: FloatArray | None,
     drawn: Draws,
     rng: np.random.Generator,
 ) -> Any:
@@ -436,7 +458,7 @@ def to_arviz(
         raise InputError(message) from error
     scored = np.flatnonzero(reviews.scored)
     score = reviews.score[scored]
-    new = new_scores(beliefs, score, weight, reviews.printed(drawn.values["quality"]), rng)
+    new = new_scores(beliefs, reviews.printed(drawn.values["quality"]), rng)
     # Draws are independent: one chain. Labels are coordinates, those of reviews on one axis.
     chain = {"chain": [0], "draw": np.arange(len(drawn))}
     items, people = (np.array([str(one) for one in each], np.str_) for each in (reviews.items, reviews.reviewers))
@@ -458,11 +480,11 @@ def to_arviz(
     return xarray.DataTree.from_dict(groups)
 
 
-def residuals(reviews: Reviews, beliefs: Posterior, weight: FloatArray | None) -> Residuals:
+def residuals(reviews: Reviews, beliefs: Posterior) -> Residuals:
     """Compare each score with its prediction from all others; see :meth:`lsc.PosteriorEstimate.residuals`."""
-    score, sign = reviews.score[reviews.scored], float(reviews.printed([1.0])[0])
-    left_out, unit = leave_one_out(beliefs, score, weight), score_unit(beliefs, score)
-    off = unit.standardised(score) - left_out.mean
+    sign, unit = float(reviews.printed([1.0])[0]), beliefs.scores.unit
+    left_out = leave_one_out(beliefs)
+    off = unit.standardised(beliefs.scores.score) - left_out.mean
     upper, lower = left_out.probability, left_out.lower
     if sign < 0:
         upper, lower = 1.0 - lower, 1.0 - upper

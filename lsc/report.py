@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc._inference.inferring import interquartile_range
+from lsc._inference.beliefs import interquartile_range
 from lsc.model_check import model_check
 from lsc.posteriors import PosteriorEstimate
 from lsc.words.calibration_page import best_by_group, paper_name
@@ -324,7 +324,8 @@ def paper_scores(result: Estimate, selection: Selection | None) -> list[Part]:
     folds = dict(zip(papers.tolist(), _folds(result, selection, papers), strict=True))
     introduction = ["Each paper opens to its scores."]
     if isinstance(result, PosteriorEstimate):
-        middle = float(result.reviews.printed(result.beliefs.location))
+        validity = result.validity
+        middle = float(result.reviews.printed(validity.intercept + validity.slope * result.beliefs.location))
         introduction = [
             "Each paper opens to its scores and their contributions to its quality. Every paper starts at "
             f"{middle:.2f}, {MIDDLE}; each line has the contribution of a score, its value after correction with "
@@ -363,9 +364,8 @@ def _folds(result: Estimate, selection: Selection | None, papers: IntArray) -> I
 
 def _account_lines(result: PosteriorEstimate, papers: IntArray) -> Iterator[Sequence[str]]:
     for account in result.accounts(papers.tolist()):
-        lower = account.lower_is_better
         parts = [part for part in account.parts if part.source != "middle"]
-        yield [f"{rounded(part.moves):+.2f}: {source_words(part, lower_is_better=lower)}" for part in parts]
+        yield [f"{rounded(part.moves):+.2f}: {source_words(part, account)}" for part in parts]
 
 
 def _score_lines(result: Estimate, papers: IntArray) -> Iterator[Sequence[str]]:
@@ -461,8 +461,6 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
     columns += [
         Column("agreement", misfit.agreement[codes].tolist(), "number", 2),
         Column("mean square", misfit.mean_square[codes].tolist(), "number", 2),
-        Column("infit", result.fit.infit[codes].tolist(), "number", 2),
-        Column("outfit", result.fit.outfit[codes].tolist(), "number", 2),
         Column("stands out", [words[j] for j in codes.tolist()], "choice"),
     ]
     caption = (
@@ -622,6 +620,8 @@ def _reviewers(result: Estimate) -> Section:
 
 # The sheet of a paper for its authors: scores, corrections with reasons, and no names.
 
+#: What a quality is without references.
+TYPICAL = "the expected score of a typical reviewer, on the scale of the reviewers"
 #: Half of a 90 % interval, in standard errors.
 REACH = 1.645
 
@@ -661,7 +661,7 @@ def sheet(account: Account, title: str, scale: tuple[float, float]) -> Document:
         f"{account.item} {title}".strip(),
         None,
         f"Quality {account.quality:.2f}",
-        f"Quality is the expected score of a typical reviewer, on the scale of the reviewers. It is "
+        f"Quality is {'on the scale of the references' if account.of_references else TYPICAL}. It is "
         f"{account.quality:.2f}{plus_minus(account)}; the plain average of the scores is {account.average:.2f}.",
         [f"Scores were given from {low:g} to {high:g}; {best}."],
         facts=facts,
@@ -683,7 +683,7 @@ def _corrections(account: Account) -> Listed:
         "the other reviewers of these papers; a corrected score is what a typical reviewer would have given."
     )
     reviews = [part for part in account.parts if part.source == "review"]
-    return Listed(opening, [f"{source_words(each, lower_is_better=account.lower_is_better)}." for each in reviews])
+    return Listed(opening, [f"{source_words(each, account)}." for each in reviews])
 
 
 def _picture(account: Account, scale: tuple[float, float]) -> Picture:
@@ -706,7 +706,7 @@ def _picture(account: Account, scale: tuple[float, float]) -> Picture:
 def _sum(account: Account) -> Table:
     rest = [part for part in account.parts if part.source == "middle"]
     others = [part for part in account.parts if part.source != "middle"]
-    names = {"review": "{}", "likeness": "{}, other papers", "reference": "known quality", "covariate": "{}"}
+    names = {"review": "{}", "likeness": "{}, other papers", "reference": "reference", "covariate": "{}"}
     whole = all(float(part.score).is_integer() for part in others if part.score is not None)
     columns = [
         Column(

@@ -275,16 +275,16 @@ class Selection(Result):
         }
 
 
-def chances(quality: FloatArray, order_error: FloatArray, n: int) -> FloatArray:
+def chances(quality: FloatArray, standard_error: FloatArray, n: int) -> FloatArray:
     """Return each item's probability of being among the best ``n``, shape (N,); they sum to n."""
     expect_number(n, quality)
-    return probability_in_top(quality, order_error, n)
+    return probability_in_top(quality, standard_error, n)
 
 
 def select(
     labels: Sequence[Label],
     quality: FloatArray,
-    order_error: FloatArray,
+    standard_error: FloatArray,
     average: FloatArray,
     group: IntArray,
     n: int,
@@ -294,8 +294,7 @@ def select(
 ) -> Selection:
     """Sort items into in, to discuss and out; see :meth:`lsc.PosteriorEstimate.selection`.
 
-    All arrays have shape (N,), NaN without a score; ``order_error`` are the standard errors that matter to the order,
-    without what all items of a group have in common.
+    All arrays have shape (N,), NaN without a score.
     """
     if not 0.0 < error_rate < 0.5:
         message = f"error_rate: expected a probability between 0 and 0.5, found {error_rate}"
@@ -304,7 +303,7 @@ def select(
     inside = comparable(quality, group, n, across_groups=across_groups)
     quality, average = np.where(inside, quality, np.nan), np.where(inside, average, np.nan)
     ranked, aside = best_first(quality), np.flatnonzero(scored & ~inside)
-    chance = chances(quality, order_error, n)
+    chance = chances(quality, standard_error, n)
     main = group[ranked].min(initial=group.max(initial=1))
     return Selection(labels, n, error_rate, ranked[:n], best_first(average)[:n], chance, ranked, group == main, aside)
 
@@ -336,6 +335,11 @@ class Uncertain:
         @property
         def standard_error(self) -> FloatArray:
             """Posterior standard deviation of each quality."""
+
+    @property
+    def _order_error(self) -> FloatArray:
+        """Standard errors, of however few scores."""
+        return self.beliefs.standard_error
 
     @property
     def status(self) -> InferenceStatus:
@@ -408,7 +412,7 @@ class Uncertain:
         >>> posterior(Reviews.from_pairs(rows)).probability_in_top(2).sum().round(6)
         np.float64(2.0)
         """
-        return chances(self.quality, self.beliefs.order_error, n_selected)
+        return chances(self.quality, self._order_error, n_selected)
 
     @checked(renamed={"n": "n_selected"})
     def selection(self, n_selected: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
@@ -449,5 +453,5 @@ class Uncertain:
         >>> selection.named(selection.best)
         [11, 10]
         """
-        arrays = self.quality, self.beliefs.order_error, self.average, self.group
+        arrays = self.quality, self._order_error, self.average, self.group
         return select(self.items, *arrays, n_selected, error_rate=error_rate, across_groups=across_groups)

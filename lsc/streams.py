@@ -455,7 +455,7 @@ def posterior_stream(
 
     Notes
     -----
-    A sweep is a pass; some tens of sweeps are needed for any size. Temporary files take up to 300 bytes per review.
+    A sweep is a pass; some tens of sweeps are needed for any size. Temporary files take some 130 bytes per review.
 
     Examples
     --------

@@ -137,6 +137,9 @@ OWN: dict[str, Callable[[], dict[str, bytes]]] = {
     "--only-target": lambda: {
         "reviews.csv": csv("reviewer,item,score,novelty", [(*row, 1 + k % 5) for k, row in enumerate(SCORED)])
     },
+    "references.csv": lambda: {
+        "references.csv": csv("item,quality", [(what, 50 + 7 * k % 40) for k, what in enumerate(PAPERS[::2])])
+    },
     "judges.csv": lambda: {"judges.csv": csv("reviewer", [[who] for who in PEOPLE])},
     "A>B>C>D>E": lambda: {"scores.csv": csv("reviewer,paper,score", [(w, p, "ABCDE"[s - 1]) for w, p, s in SCORED])},
     "reviews.json groups.json": lambda: OpenReview(scored=True).files(),

@@ -172,6 +172,9 @@ def test_a_selection_shows_its_line_and_its_grey_zone() -> None:
     assert [found.plot(name).name for name in (None, "qualities", "wright", "stretches")] == [
         *("moved", "qualities", "wright", "stretches"),
     ]
+    # Coarser scores leave some papers to discuss.
+    coarse = pandas.DataFrame(noisy()).assign(score=lambda table: (table.score + 5 * table.index % 7).round())
+    found = lsc.posterior(coarse)
     assert [found.plot(name, n_selected=5).name for name in (None, "zone")] == ["line", "zone"]
     assert "best 5" in found.plot("moved", n_selected=5).words
     with pytest.raises(InputError, match=r"n_selected: expected 0 to 16 items"):

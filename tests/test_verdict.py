@@ -70,6 +70,8 @@ COMMANDS = (
     "calibrate harsh.csv",
     "calibrate reversed.csv --select 10%",
     "calibrate constant.csv",
+    "calibrate habits.csv --references said.csv",
+    "calibrate habits.csv --references unsaid.csv",
 )
 
 
@@ -82,6 +84,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> str:
     same = [f"c{who},{paper},5" for who in range(2) for paper in ("lone", "p1", "p2", "p3")]
     tables["constant.csv"] = "\n".join([harsh(), *same])
     tables |= {"reversed.csv": reversed_one(), "harsh.csv": harsh()}
+    # References that the scores predict, and the same in another order.
+    quality = np.random.default_rng(7).normal(size=30)
+    for name, values in (("said.csv", quality), ("unsaid.csv", np.roll(quality, 7))):
+        known = [f"p{paper},{value:.2f}" for paper, value in enumerate(values[:15].tolist())]
+        tables[name] = "\n".join(["paper,quality", *known])
     tables |= {
         "late.csv": LATE,
         "planned.csv": "reviewer,paper\nann,p1\nann,p2\n",

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsc._inference.categories import levels_of
-from lsc._inference.covariates import Effects, Factor, Kind, infer_with
-from lsc._inference.predicting import score_unit
+from lsc._inference.covariates import Factor, Kind
 from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, natural_key
 from reviewgraph.formats import ITEM, REVIEWER
 from reviewgraph.io import columns_by_label, match_labels, rankings_of
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account, Part, Posterior
-    from lsc._inference.states import Unit
+    from lsc._inference.inferring import Gains
     from reviewgraph.formats import Role
     from reviewgraph.table import Reviews
 
@@ -233,7 +231,7 @@ class Covariate(NamedTuple):
     of
         ``"item"`` or ``"reviewer"``.
     used, gain
-        Whether it is used, and by how much the log evidence falls without it.
+        Whether it is used, and by how much the log evidence rises with it alone.
     known
         Number of items, or of reviewers, with a score whose value is known.
     effects
@@ -318,21 +316,16 @@ class Covariates:
         return {"used": self.gain > 0, "gain": self.gain, "opposite_rankings": self.conflicts, "factors": rows}
 
 
-def covariates_of(given: Given, effects: Effects, scale: float, spread: float, sign: float) -> Covariates:
-    """Return effects in points.
-
-    ``scale`` and ``spread`` are points per unit of quality and of standardised scores; ``sign`` is -1 if 1 is the best
-    score.
-    """
-    entries = dict(zip((factor.name for factor in effects.factors), effects.slices(), strict=True))
-    of_items = {factor.name: factor.of_items for factor in effects.factors}
+def covariates_of(given: Given, posterior: Posterior, gains: Gains, sign: float) -> Covariates:
+    """Return effects in points; ``sign`` is -1 if 1 is the best score."""
+    effects, scale, spread = posterior.effects, posterior.scale, posterior.scores.unit.spread
+    in_use = dict(zip(gains.used, effects.slices(), strict=True)) if effects is not None else {}
     rows, pulls, severities = [], {}, {}
-    for factor, gain in zip(given.factors, effects.gains.tolist(), strict=True):
-        used = factor.name in entries and of_items[factor.name] == factor.of_items
+    for place, (factor, gain) in enumerate(zip(given.factors, gains.by_factor.tolist(), strict=True)):
         found: list[Effect] = []
-        if used:
-            part = entries[factor.name]
-            mean, covariance = effects.effects[part], effects.covariance[part, part]
+        if effects is not None and place in in_use:
+            part = in_use[place]
+            mean, covariance = effects.mean[part], effects.covariance[part, part]
             if factor.of_items:
                 pulls[factor.name] = factor.design @ mean
             points = sign * (scale if factor.of_items else spread)
@@ -343,8 +336,9 @@ def covariates_of(given: Given, effects: Effects, scale: float, spread: float, s
                 low, high = sorted(points * (value + side * WIDTH * error) for side in (-1.0, 1.0))
                 found.append(Effect(level, points * value, low, high))
         of = "item" if factor.of_items else "reviewer"
-        rows.append(Covariate(factor.name, factor.kind, of, used, gain, factor.known, tuple(found)))
-    return Covariates(tuple(rows), effects.gain, given.conflicts, pulls, severities)
+        rows.append(Covariate(factor.name, factor.kind, of, bool(found), gain, factor.known, tuple(found)))
+    gain = gains.all_used if in_use else 0.0
+    return Covariates(tuple(rows), gain, given.conflicts, pulls, severities)
 
 
 def _contrasts(factor: Factor) -> FloatArray:
@@ -355,26 +349,3 @@ def _contrasts(factor: Factor) -> FloatArray:
     known = (factor.design != 0).any(axis=1)
     share = np.array([-column[known].min() for column in factor.design.T])
     return np.asarray(np.eye(share.size) - share)
-
-
-def with_covariates(
-    run: Callable[..., Posterior], base: Posterior, score: FloatArray, given: Given, sign: float
-) -> tuple[Posterior, Covariates]:
-    """Infer with covariates.
-
-    ``run(likelihood, expected)`` infers with prior means; ``base`` is the posterior without; ``score`` (E,): the scores
-    of the inference; ``sign`` is -1 if 1 is the best score.
-    """
-    likelihood = "ordinal" if base.extent.ordinal else "normal"
-
-    def unit(posterior: Posterior) -> Unit:
-        used = score[posterior.precision > 0]
-        return levels_of(used)[0].unit if posterior.extent.ordinal else score_unit(posterior, score)
-
-    posterior, effects = infer_with(
-        lambda expected: run(likelihood, expected),
-        base,
-        lambda posterior: unit(posterior).standardised(score),
-        given.factors,
-    )
-    return posterior, covariates_of(given, effects, posterior.scale, unit(posterior).spread, sign)

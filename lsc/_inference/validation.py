@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from lsc._inference.beliefs import Member, Posterior
-from lsc._inference.categories import normal_scores, predict_items
-from lsc._inference.inferring import fit_averages
-from lsc._inference.mixture import straightened
-from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO
-from lsc._inference.scale_users import ranked
-from lsc._inference.states import MIN_NOISE, Rows, equal_scores, initial_state, prepare, unit_of
-from lsc._inference.sweeps import run_sweeps
+from lsc._inference.beliefs import Posterior
+from lsc._inference.choosing import fit_averages
+from lsc._inference.fitting import Population, fit
+from lsc._inference.inferring import pieces_of, problem_of
+from lsc._inference.parts import PartState, state_of
+from lsc._inference.predicting import noise_factors
+from lsc._inference.scores import MIN_NOISE
+from lsc._inference.step import Part
 from reviewgraph._base import BoolArray, FloatArray, IntArray, snapped
 
 #: Number of folds of reviewers, and number of predicted reviews from which no further fold begins.
@@ -44,9 +43,7 @@ class HeldOut(NamedTuple):
     average: FloatArray
 
 
-def held_out_gain(
-    posterior: Posterior, score: FloatArray, *, weight: FloatArray | None = None, seed: int | np.random.Generator = 0
-) -> Gain:
+def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> Gain:
     """Hold out reviewers in folds and compare how qualities and averages from the others predict their scores.
 
     Whole reviewers are held out, because a score also depends on the severity of its reviewer, which one or two other
@@ -55,11 +52,11 @@ def held_out_gain(
     Ranks replace scores and qualities: papers are selected by rank, and a scale that ends at its best score bends the
     rest.
 
-    Averages are shrunk as far as the scores require, as the posterior is. Hyperparameters are those of all reviews; at
-    most about 20,000 reviews are predicted. ``score`` and ``weight`` are those passed to
-    :func:`lsc._inference.inferring.infer`. O(E); eight sweeps per fold.
+    Averages are shrunk as far as the scores require, as the posterior is. Hyperparameters are those of all reviews, and
+    nothing is expected of papers from covariates; at most about 20,000 reviews are predicted. O(E); eight sweeps per
+    fold.
     """
-    predictions = _predict(posterior, score, weight, np.random.default_rng(seed))
+    predictions = _predict(posterior, np.random.default_rng(seed))
     who, code = np.unique(predictions.reviewer, return_inverse=True)
     if who.size < MIN_REVIEWERS:
         return Gain(np.nan, np.nan, np.nan, np.nan, predictions.score.size)
@@ -78,24 +75,25 @@ def held_out_gain(
     return Gain(relative, float(np.sqrt(variance)) / total, error, average_error, ours.size)
 
 
-def _predict(posterior: Posterior, score: FloatArray, weight: FloatArray | None, rng: np.random.Generator) -> HeldOut:
+def _predict(posterior: Posterior, rng: np.random.Generator) -> HeldOut:
     """Hold out the reviewers with at least two used scores in turn; keep what is comparable within a reviewer."""
-    used = posterior.precision > 0
-    load = np.bincount(posterior.reviewer[used], minlength=posterior.slope.size)
+    rows = posterior.used
+    who, what = posterior.reviewer[rows], posterior.item[rows]
+    score = posterior.scores.score[rows]
+    load = np.bincount(who, minlength=posterior.slope.size)
     fold = folds_of(load, rng)
     parts = [HeldOut(np.empty(0, np.int64), *np.empty((3, 0)))]
     for number in range(FOLDS):
-        test = fold[posterior.reviewer] == number
-        scored = np.bincount(posterior.item[~test], minlength=posterior.mean.size) > 0
-        predicted = test & used & scored[posterior.item]
-        predicted &= (np.bincount(posterior.reviewer[predicted], minlength=load.size) > 1)[posterior.reviewer]
+        test = fold[who] == number
+        scored = np.bincount(what[~test], minlength=posterior.mean.size) > 0
+        predicted = test & scored[what]
+        predicted &= (np.bincount(who[predicted], minlength=load.size) > 1)[who]
         if predicted.any():
-            quality = average = _averages(posterior, score, ~test)
-            if posterior.signal:
-                rows = Rows(posterior.reviewer, posterior.item, score, weight)
-                quality = _qualities(posterior, rows.only(used), rows.only(~test & used))
-            item = posterior.item[predicted]
-            parts.append(HeldOut(posterior.reviewer[predicted], score[predicted], quality[item], average[item]))
+            quality = average = _averages(what[~test], score[~test], posterior.mean.size)
+            if posterior.population is not None:
+                quality = _qualities(posterior, posterior.population, ~test)
+            item = what[predicted]
+            parts.append(HeldOut(who[predicted], score[predicted], quality[item], average[item]))
         if sum(part.score.size for part in parts) >= MAX_PREDICTED:
             break
     return HeldOut(*map(np.concatenate, zip(*parts, strict=True)))
@@ -113,39 +111,28 @@ def folds_of(load: IntArray, rng: np.random.Generator, folds: int = FOLDS) -> In
     return fold
 
 
-def _qualities(posterior: Posterior, every: Rows, kept: Rows) -> FloatArray:
-    """Infer qualities from the reviews kept, shape (N,), with the hyperparameters of all reviews."""
-    if posterior.members:
-        return np.asarray(sum(m.weight * _qualities(m.posterior, *_scored(m, every, kept)) for m in posterior.members))
-    sizes = posterior.slope.size, posterior.mean.size
-    if posterior.extent.ordinal:
-        return predict_items(kept, sizes, every.score, posterior.fitted, SWEEPS)
-    # Hyperparameters are relative to the unit of all scores.
-    expected = posterior.expected
-    if expected is not None:
-        # The gain is that of the correction of reviewers: nothing is expected of papers.
-        expected = expected._replace(quality=0 * expected.quality)
-    problem = prepare(kept, *sizes, unit=prepare(every, *sizes).unit, expected=expected).problem
-    return run_sweeps(problem, initial_state(problem, posterior.theta, posterior.extent), SWEEPS).mean[:-1]
+def _qualities(posterior: Posterior, population: Population, kept: BoolArray) -> FloatArray:
+    """Infer qualities from the used reviews that are kept, shape (N,), with the hyperparameters of all reviews."""
+    part = posterior.scores.part
+    who = posterior.reviewer[posterior.used][kept]
+    load = np.bincount(who, minlength=posterior.slope.size)
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(load)])
+    log_weight = part.log_weight[kept] if part.log_weight.size else part.log_weight
+    score = part.score[kept] - posterior.expected_offset[who]
+    state: PartState = state_of(Part(start, part.item[kept], score, log_weight))
+    # Similar papers need the spectrum of their prior: held-out scores are compared without.
+    problem = problem_of(pieces_of(state), posterior.mean.size)
+    found = fit(problem, population._replace(kappa=0.0), max_sweeps=SWEEPS, learn=False)
+    return np.asarray(found.items.shift / found.items.precision)
 
 
-def _scored(member: Member, every: Rows, kept: Rows) -> tuple[Rows, Rows]:
-    """Return the rows with the scores that a member of a mixture models."""
-    if not member.straightened:
-        return every, kept
-    value = straightened(every.score)
-    place = np.searchsorted(np.unique(every.score), kept.score)
-    by_level = np.unique(value)
-    return every._replace(score=value), kept._replace(score=by_level[place])
-
-
-def _averages(posterior: Posterior, score: FloatArray, kept: BoolArray) -> FloatArray:
-    """Average of each item over the reviews kept, shrunk towards the mean, shape (N,)."""
-    items, size = posterior.item[kept], posterior.mean.size
-    null = fit_averages(items, score[kept], MIN_NOISE * max(float(score.var()), MIN_NOISE))
+def _averages(item: IntArray, score: FloatArray, size: int) -> FloatArray:
+    """Average of each item, shrunk towards the mean, shape (N,)."""
+    count = np.bincount(item, minlength=size)
+    total = np.asarray(np.bincount(item, score, size), np.float64)
+    null = fit_averages(count, total, float(score @ score), MIN_NOISE * max(float(score.var()), MIN_NOISE))
     ratio = null.slope**2 / null.noise
-    weight = ratio / (1.0 + ratio * np.bincount(items, minlength=size))
-    return np.asarray(null.mean + weight * np.bincount(items, score[kept] - null.mean, size))
+    return np.asarray(null.mean + ratio * (total - count * null.mean) / (1.0 + ratio * count))
 
 
 def centred_ranks(value: FloatArray, code: IntArray) -> FloatArray:
@@ -196,11 +183,9 @@ def squared_errors(truth: FloatArray, prediction: FloatArray) -> FloatArray:
 #: Quadrature nodes of slope and of own noise, in standard deviations.
 NODES = np.linspace(-4.0, 4.0, 11)
 #: Significance level of the corrected p-values. The population is an estimate: of tables simulated from the model 1 to
-#: 3 in 100 have a significant reviewer (tests/benchmarks/misfit.py).
+#: 3 in 100 have a significant reviewer, but 20 where the logs of noises differ by more than the pooling expects, with a
+#: standard deviation of .4 (tests/benchmarks/misfit.py).
 SIGNIFICANCE = 0.02
-#: Quadrature of a standard normal distribution.
-NORMAL_NODES, NORMAL_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
-NORMAL_WEIGHTS = NORMAL_WEIGHTS / NORMAL_WEIGHTS.sum()
 #: Weighted mean square of differences between papers that is rounding.
 NEGLIGIBLE = 1e-12
 #: Noncentrality from which the noncentral chi^2 is approximated by a normal distribution.
@@ -210,20 +195,15 @@ NORMAL_FROM = 1e4
 class Misfit(NamedTuple):
     """How each reviewer's scores fit those of the others, shapes (M,); NaN below two used scores.
 
-    Of reviewers who are probably ordinal the ranks are compared.
-
     Attributes
     ----------
     mean_square
-        Of the standardised residuals from the predictions of the others: 1 is expected of a typical reviewer. Of an
-        ordinal one, of the ranks: squared differences from the expected ranks, over their expectation.
+        Of the standardised residuals from the predictions of the others: 1 is expected of a typical reviewer.
     agreement
         Slope of the scores on these predictions, relative to a typical reviewer: 1 is expected, 0 is none, negative
-        means reversed. Of an ordinal one, of the ranks on the expected ranks. NaN where the others do not distinguish
-        the papers.
+        means reversed. NaN where the others do not distinguish the papers.
     p_value
-        Twice the smaller of the probabilities of so large a mean square and of so low an agreement under the model. Of
-        an ordinal reviewer, the probability of so low an agreement, at least that of the observed ranking.
+        Twice the smaller of the probabilities of so large a mean square and of so low an agreement under the model.
     """
 
     mean_square: FloatArray
@@ -261,7 +241,7 @@ class Statistics(NamedTuple):
     too_low: FloatArray
 
 
-class Population(NamedTuple):
+class Slopes(NamedTuple):
     """Nodes of slope and noise, shapes (G,), with weights that sum to 1; a typical reviewer; rounding variance."""
 
     weight: FloatArray
@@ -272,137 +252,50 @@ class Population(NamedTuple):
     rounding: float
 
 
-def misfit_of(posterior: Posterior, score: FloatArray, weight: FloatArray | None = None) -> Misfit:
-    """Compare each reviewer with all others; O(E). ``score`` and ``weight`` are those passed to ``infer``.
+def misfit_of(posterior: Posterior) -> Misfit:
+    """Compare each reviewer with all others; O(E).
 
     >>> from lsc._inference.inferring import infer
     >>> rng = np.random.default_rng(0)
     >>> reviewer, item = np.divmod(np.arange(400), 20)
     >>> score = np.sin(item) + 0.3 * rng.standard_normal(400)
     >>> score[reviewer == 7] *= -1
-    >>> misfit = misfit_of(infer(reviewer, item, score, 20, 20), score)
+    >>> misfit = misfit_of(infer(reviewer, item, score, 20, 20)[0])
     >>> np.flatnonzero(misfit.contradicts).tolist(), bool(misfit.agreement[7] < -0.5)
     ([7], True)
     """
-    used = posterior.precision > 0
-    if not used.any():
-        return Misfit(*np.full((3, posterior.slope.size), np.nan))
-    who, what, scores = posterior.reviewer[used], posterior.item[used], score[used]
-    if posterior.extent.ordinal:
-        standard, rounding = normal_scores(scores)
-    else:
-        unit = unit_of(lambda: [scores], equal_scores(scores))
-        standard, rounding = unit.standardised(scores), unit.rounding
-    # Cavity distributions: without the reviewer's sites, those of the assortment prior included.
-    precision = 1.0 / posterior.variance[what] - posterior.precision[used] - posterior.likeness_precision[used]
-    shift = posterior.mean[what] / posterior.variance[what] - posterior.shift[used] - posterior.likeness_shift[used]
-    factor = np.ones(who.size)
-    if weight is not None and np.ptp(weight[used]) > 0 and posterior.signal:
-        logs = np.log(weight[used])
-        factor = np.exp(-posterior.theta[GAMMA] * (logs - logs.mean()) / logs.std())
-    rows = UsedReviews(who, standard, shift / precision, posterior.loops[what] / precision, factor)
-    statistics = compute_statistics(rows, population_of(posterior, rounding), posterior.slope.size)
+    rows = posterior.used
+    who, what = posterior.reviewer[rows], posterior.item[rows]
+    # Cavity distributions: without the reviewer's sites, those of the similarity of papers included.
+    precision = 1.0 / posterior.variance[what] - posterior.precision[rows] - posterior.likeness_precision[rows]
+    shift = posterior.mean[what] / posterior.variance[what] - posterior.shift[rows] - posterior.likeness_shift[rows]
+    standard = posterior.scores.part.score
+    used = UsedReviews(who, standard, shift / precision, 1.0 / precision, noise_factors(posterior))
+    statistics = compute_statistics(used, population_of(posterior), posterior.slope.size)
     p_value = np.minimum(2.0 * np.minimum(statistics.too_large, statistics.too_low), 1.0)
-    misfit = np.array([statistics.mean_square, statistics.agreement, p_value])
-    # Distances between the scores of an ordinal reviewer carry no information.
-    ordinal = np.flatnonzero(np.nan_to_num(posterior.reviewers.orders) > 0.5)
-    if ordinal.size:
-        perception = float(np.exp(2 * posterior.theta[LOG_S_R]))
-        for code, reviews, observed in orders(rows, ordinal[np.isfinite(misfit[0, ordinal])], perception):
-            of_reviewer = rows.score[reviews], rows.mean[reviews], rows.variance[reviews]
-            misfit[:, code] = rank_statistics(*of_reviewer, perception, observed)
-    return Misfit(*misfit)
+    return Misfit(statistics.mean_square, statistics.agreement, p_value)
 
 
-#: Reviews whose order is evaluated at once.
-AT_ONCE = 20_000
-
-
-def orders(rows: UsedReviews, reviewers: IntArray, perception: float) -> Iterator[tuple[int, IntArray, float]]:
-    """Yield reviewers, their reviews by score and then mean, and the probability of that order; many of a load at once.
-
-    ``O(E log E)``.
-    """
-    load = np.bincount(rows.reviewer)
-    by_score, start = np.lexsort((rows.mean, rows.score, rows.reviewer)), np.cumsum(load) - load
-    for size in np.unique(load[reviewers]).tolist():
-        those = reviewers[load[reviewers] == size]
-        for part in np.array_split(those, -(-those.size * size // AT_ONCE)):
-            reviews = by_score[start[part] + np.arange(size)[:, None]]
-            order = ranked(rows.mean[reviews], rows.variance[reviews] + perception, np.ones(reviews.shape))
-            yield from zip(part.tolist(), reviews.T, np.exp(order.log_probability).tolist(), strict=True)
-
-
-class RankStatistics(NamedTuple):
-    """Mean square and agreement of the ranks of one reviewer, and the probability of so low an agreement."""
-
-    mean_square: float
-    agreement: float
-    too_low: float
-
-
-def rank_statistics(
-    score: FloatArray, mean: FloatArray, variance: FloatArray, perception: float, observed: float
-) -> RankStatistics:
-    """Compare the ranks of the scores with those of the perceived qualities z ~ N(mean, variance + perception).
-
-    With e the expected ranks and c those centred, ``S = sum c_i R_i`` is the sum over pairs i < j of (c_i - c_j)
-    1[z_j < z_i], up to a constant: its mean is sum c^2, and its variance that of the parts that z_i and z_j contribute
-    alone, plus that of the rest, which is uncorrelated (Hoeffding). Ties are taken as average ranks of a finer order.
-    """
-    from scipy.special import gammaincc, ndtr
-
-    size, total = score.size, variance + perception
-    # P(z_j < z_i) given z_i at the nodes, shape (node, i, j), with mean and variance over the nodes.
-    z = mean + NORMAL_NODES[:, None] * np.sqrt(total)
-    below = ndtr((z[..., None] - mean) / np.sqrt(total))
-    below[:, np.arange(size), np.arange(size)] = 0.0
-    better = np.tensordot(NORMAL_WEIGHTS, below, 1)
-    alone = np.tensordot(NORMAL_WEIGHTS, (below - better) ** 2, 1)
-    expected = better.sum(axis=1) - 0.5 * (size - 1)
-    difference = expected[:, None] - expected
-    own = ((difference * below).sum(axis=2) - (difference * better).sum(axis=1)) ** 2
-    rest = np.maximum(better * (1 - better) - alone - alone.T, 0.0)
-    spread = float((NORMAL_WEIGHTS @ own).sum() + 0.5 * (difference**2 * rest).sum())
-    # Average ranks of equal scores, whose squares are smaller by the share of ties.
-    ordered = np.sort(score)
-    left, right = np.searchsorted(ordered, score, "left"), np.searchsorted(ordered, score, "right")
-    rank = 0.5 * (left + right - size)
-    untied = 12.0 * float((rank**2).sum()) / (size**3 - size)
-    square = float((expected**2).sum())
-    if untied <= 0 or square <= NEGLIGIBLE * size:
-        return RankStatistics(float("nan") if untied <= 0 else 1.0, float("nan"), 1.0)
-    cross = float(expected @ rank)
-    likely = float((rank**2).sum() - 2 * untied * square + square)
-    # The distance to the largest value of S is about gamma distributed.
-    largest, variance_of = float(np.sort(expected) @ np.sort(rank)), max(untied * spread, NEGLIGIBLE)
-    distance = max(largest - untied * square, NEGLIGIBLE)
-    tail = float(gammaincc(distance**2 / variance_of, max(largest - cross, 0.0) * distance / variance_of))
-    # A few ranks are far from normal: the probability of those observed is a lower bound.
-    return RankStatistics(
-        (likely + 2 * (untied * square - cross)) / likely, cross / (untied * square), max(tail, observed)
-    )
-
-
-def population_of(posterior: Posterior, rounding: float) -> Population:
+def population_of(posterior: Posterior) -> Slopes:
     """Return the fitted population of slopes and noises."""
-    if not posterior.signal:
-        common = float(np.nanmean(posterior.slope)), float(np.nanmean(posterior.noise_variance))
-        return Population(np.ones(1), np.array(common[:1]), np.array(common[1:]), common[0], common[1], 0.0)
-    theta = posterior.theta
-    side = np.exp(np.where(NODES < 0, theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT]))
+    population = posterior.population
+    if population is None:
+        first = int(np.flatnonzero(np.isfinite(posterior.slope))[0])
+        alike, error = float(posterior.slope[first]), float(posterior.noise_variance[first])
+        return Slopes(np.ones(1), np.full(1, alike), np.full(1, error), alike, error, 0.0)
     density = np.exp(-0.5 * NODES**2)
-    deviation, share = side * NODES, density * side / (density * side).sum()
-    slope, noise = np.exp(theta[MU] + deviation), np.exp(2.0 * (theta[NU] + theta[RHO] * deviation))
-    typical_slope, typical_noise = float(share @ slope), float(np.exp(2.0 * theta[NU]))
-    if posterior.extent.own:
-        own = np.exp(np.exp(theta[LOG_OWN]) * NODES)
-        share = np.outer(share, density / density.sum()).ravel()
-        slope, noise = np.repeat(slope, own.size), np.outer(noise, own).ravel()
-    return Population(share, slope, noise, typical_slope, typical_noise, rounding)
+    scale = population.scales(NODES)
+    share = np.outer(scale * density, density).ravel()
+    share /= share.sum()
+    deviation = np.repeat(scale * NODES, NODES.size)
+    # Own noise of a reviewer: log normal with the variance of the log of the scaled inverse chi^2.
+    own = np.tile(np.sqrt(2 / population.freedom) * NODES, NODES.size)
+    slope = np.exp(population.mu + deviation)
+    noise = population.pooled * np.exp(2.0 * population.rho * deviation + own)
+    return Slopes(share, slope, noise, float(share @ slope), population.pooled, population.rounding)
 
 
-def compute_statistics(rows: UsedReviews, population: Population, n_reviewers: int) -> Statistics:
+def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) -> Statistics:
     """Return mean square and agreement of each reviewer, and the probabilities of worse ones, shapes (M,)."""
     from scipy.special import ndtr
 

@@ -200,7 +200,10 @@ class Outcome:
         elif not self.selected:
             again = session.again(NOT_AGAIN)
             commands.append(Next.of("calibrate", table, again, "--select 10% -o calibrated.csv", why="to choose"))
-        if self.selection is not None and self.selection.discuss.size:
+        # More reviews cannot tell what the reviewers leave unexplained of the references.
+        validity = getattr(self.result, "validity", None)
+        of_references = validity is not None and validity.is_learned
+        if self.selection is not None and self.selection.discuss.size and not of_references:
             more = min(self.selection.discuss.size, MORE)
             words = f"where {counted(more, 'more review')} would help this decision most"
             options = f"--for decision --select {session.params['select']} --max-reviews {more}"
@@ -263,7 +266,6 @@ CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_sl
 #: Options of the posterior.
 FOR_POSTERIOR = {
     "weights": "--weights",
-    "likelihood": "--likelihood",
     "only_target": "--only-target",
     "item_covariates": "--item-covariates",
     "reviewer_covariates": "--reviewer-covariates",
@@ -317,9 +319,7 @@ def options_of(session: Session, method: Method, reviews: Reviews, progress: Cal
     if "hypothesis" in method.options:
         default = params["hypothesis"] or next(iter(HYPOTHESES))
         options["hypothesis"] = _hypotheses(reviews, default, session.read("by_reviewer"))
-    options |= {
-        key: params[key] for key in ("max_slope", "ties", "confidence", "likelihood") if params[key] is not None
-    }
+    options |= {key: params[key] for key in ("max_slope", "ties", "confidence") if params[key] is not None}
     options |= {"only_target": True} if params["only_target"] else {}
     if "progress" in method.options:
         options["progress"] = progress
@@ -421,6 +421,10 @@ def calibrate_by_passes(
 
 @click.command(
     cls=Command,
+    gone={
+        "--likelihood": "scores are modelled as numbers, and predictions have the probabilities of their levels; "
+        "leave it out",
+    },
     # ``verify`` asks methods and hypothesis classes how their results are checked.
     context_settings={"obj": {"methods": METHODS, "classes": HYPOTHESES}},
     epilog=examples(
@@ -460,7 +464,7 @@ def calibrate_by_passes(
     "Input",
     "--references FILE",
     everyday=True,
-    help="Papers of known quality (item,quality), as noisy measurements; exact for lsc.",
+    help="Measurements of some papers by a more trusted judge (item,quality); exact for lsc.",
 )
 @option(
     "Input",
@@ -495,13 +499,6 @@ def calibrate_by_passes(
     "Input",
     "--rankings FILE",
     help="posterior: authors' own rankings (author,item,rank), used as far as the data say.",
-)
-@option(
-    "Method",
-    "--likelihood",
-    type=click.Choice(["auto", "normal", "ordinal"]),
-    help="posterior: scores are numbers, or levels of a latent score; auto: levels where there are at most "
-    "seven and the evidence prefers them.  [default: auto]",
 )
 @select_option("Select the best N papers, or P percent.", everyday=True)
 @option(

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsc._inference.averaging import has_levels
-from lsc._inference.covariates import MIN_GAIN
-from lsc._inference.inferring import WIDTH, interquartile_range
+from lsc._inference.beliefs import WIDTH, interquartile_range
+from lsc._inference.inferring import MIN_GAIN
 from lsc.calibration import Calibration, CalibrationStatus
 from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Selection
@@ -34,6 +33,7 @@ from reviewgraph._base import IntArray, Label, counted, listed, noun, order_of
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account, Beliefs, Part
     from lsc._inference.side_information import Covariate
+    from lsc._inference.validity import Validity
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
@@ -76,14 +76,7 @@ def opening(result: PosteriorEstimate) -> list[str]:
     scored = np.isfinite(result.quality)
     lines = [worth(result)] if scored.any() else [f"{result.status.text[0].upper()}{result.status.text[1:]}."]
     lines += [*further_lines(result), *group_line(result.group, scored)]
-    if has_levels(result.beliefs):
-        levels = counted(np.unique(result.reviews.score[result.reviews.scored]).size, "level")
-        lines.append(f"Scores have {levels} and are modelled as ordered categories (--likelihood normal: as numbers).")
-    if references := result.beliefs.reference_item.size:
-        one, many = "paper of known quality is a measurement", "papers of known quality are measurements"
-        lines.append(
-            f"{counted(references, one, many)} with noise, not exact; qualities are on the scale of the scores."
-        )
+    lines += validity_lines(result.validity)
     if missing := int((~scored).sum()):
         lines.append(
             f"{counted(missing, 'paper has', 'papers have')} no score yet and {noun(missing, 'gets', 'get')} none."
@@ -91,29 +84,46 @@ def opening(result: PosteriorEstimate) -> list[str]:
     return lines + prior_lines(result.by_prior)
 
 
+def validity_lines(validity: Validity) -> list[str]:
+    """Return what the reviewers say about the quality that references measure, if there are references."""
+    if not validity.n:
+        return []
+    references = counted(validity.n, "reference")
+    if not validity.is_learned:
+        return [
+            f"{references}, too few to learn how reviewers and references differ: each is a measurement with noise on "
+            "the scale of the scores."
+        ]
+    low, high = validity.slope_interval
+    slope = f"slope {validity.estimate:.2f}, 90 % interval {low:.2f} to {high:.2f}"
+    left = f"{100 * validity.unexplained:.0f} % of the spread of that quality unexplained"
+    if not validity.is_predictive:
+        return [
+            f"The reviewers do not predict the {references} ({slope}): their scores say little or nothing about the "
+            "quality that the references measure."
+        ]
+    return [
+        f"The reviewers predict the {references} ({slope}); that leaves {left}. Qualities, ranges and probabilities "
+        "are of what the references measure."
+    ]
+
+
 def further_lines(result: PosteriorEstimate) -> list[str]:
     """Return what criteria and confidence of the reviews add, a line each where there are any."""
     lines, joined, confidence = [], result.joined, result.confidence
-    if joined is not None and joined.tried:
-        names = listed(joined.tried, NAMED)
+    if joined is not None and joined.used:
         by, error = 100.0 * joined.gain, 100.0 * joined.gain_error
-        if joined.used:
-            lines.append(
-                f"Scores of {names} are used as well: they lower the squared error in predicting held-out scores by "
-                f"{by:.1f} % +- {error:.1f} (standard error)."
-            )
-        elif np.isfinite(by):
-            lowers = "lower" if by >= 0 else "raise"
-            lines.append(
-                f"Scores of {names} are not used: they would {lowers} the squared error in predicting held-out scores "
-                f"by {abs(by):.1f} % +- {error:.1f} (standard error)."
-            )
-        else:
-            lines.append(f"Scores of {names} are not used: there are too few to tell whether they help.")
-    if joined is not None and joined.untried:
         lines.append(
-            f"Scores of {listed(joined.untried, NAMED)} are not used: there are too few, or they are all the same."
+            f"Scores of {listed(joined.names, NAMED)} are used as well: they lower the expected squared error in "
+            f"predicting the scores of other reviewers by {by:.1f} % +- {error:.1f} (standard error)."
         )
+    if joined is not None and joined.rejected:
+        why = "they do not help to predict the scores of other reviewers"
+        if np.isnan(joined.gain):
+            why = "there are too few to tell whether they help"
+        elif joined.used:
+            why = "there are too few, or they are all the same"
+        lines.append(f"Scores of {listed(joined.rejected, NAMED)} are not used: {why}.")
     if confidence is not None:
         state = "is used" if confidence.used else "is not used"
         lines.append(
@@ -245,9 +255,11 @@ def papers(result: PosteriorEstimate, selection: Selection | None = None) -> lis
     if selection is not None:
         chance = selection.chance
         columns.append((f"among best {selection.n}", lambda i: percent(float(chance[i]))))
+    of_references = result.validity.is_learned
+    scale = "on the scale of the references" if of_references else "the expected score of a typical reviewer"
     return [
-        f"Quality of {counted(best.size, 'paper')}: the expected score of a typical reviewer. High and low averages "
-        "are partly chance, so qualities are closer to the mean, most of all those with few scores.",
+        f"Quality of {counted(best.size, 'paper')}: {scale}. High and low averages are partly chance, so qualities are "
+        "closer to the mean, most of all those with few scores.",
         "",
         *table(by_group(result, columns), best[:SHOWN]),
         *truncation(best.size),
@@ -258,7 +270,7 @@ def papers(result: PosteriorEstimate, selection: Selection | None = None) -> lis
 def _outside(result: PosteriorEstimate) -> list[str]:
     """Count the qualities outside the range of the scores, if there are any."""
     score = result.reviews.score[result.reviews.scored]
-    if not score.size:
+    if not score.size or result.validity.is_learned:
         return []
     low, high = np.sort(result.reviews.printed([score.min(), score.max()]))
     outside = int(((result.quality > score.max()) | (result.quality < score.min())).sum())
@@ -309,6 +321,11 @@ def advice(result: PosteriorEstimate, selection: Selection) -> list[str]:
     discuss, sure = selection.discuss, 1.0 - selection.error_rate
     if discuss.size < 2:
         return []
+    if result.validity.is_learned:
+        return [
+            "More reviews by the same reviewers cannot settle what they leave unexplained. Have the papers nearest to "
+            "the line measured, too, and add them to --references."
+        ]
     if _better(result, int(discuss[0]), int(discuss[-1])) < sure:
         return [
             f"Even the first and the last of these are statistically tied (at {percent(sure)}): discuss them, add "
@@ -365,11 +382,13 @@ def criterion_lines(result: PosteriorEstimate) -> list[str]:
     severities = result.criterion_severities
     if severities is None or not severities.notable.any():
         return []
-    who, what = np.nonzero(severities.notable)
-    own = severities.values.own[who, what]
-    order = order_of(-np.abs(own / severities.values.own_sd[who, what])).tolist()
-    named = [f"{severities.reviewers[who[i]]} on {severities.criteria[what[i]]} ({own[i]:+.2f})" for i in order[:NAMED]]
-    more = f", and {len(order) - NAMED} more" if len(order) > NAMED else ""
+    rows = np.flatnonzero(severities.notable)
+    rows = rows[order_of(-np.abs(severities.own[rows] / severities.own_sd[rows]))]
+    named = [
+        f"{severities.reviewer[row]} on {severities.criterion[row]} ({severities.own[row]:+.2f})"
+        for row in rows[:NAMED].tolist()
+    ]
+    more = f", and {rows.size - NAMED} more" if rows.size > NAMED else ""
     return [
         "On one criterion more severe (+) or more lenient (-) than on all of theirs, in points, with probability 99 %: "
         f"{listed(named, NAMED)}{more}."
@@ -398,10 +417,11 @@ def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> 
     if not beliefs.signal:
         return []
     reviewers = beliefs.reviewers
-    kinds = [(reviewers.severity, "harsh", "lenient"), (reviewers.stretch, "scores far apart", "scores close together")]
-    # Without individual noise in the model the noise follows from the stretch.
-    if beliefs.extent.own:
-        kinds.append((reviewers.noise, "erratic", "steady"))
+    kinds = [
+        (reviewers.severity, "harsh", "lenient"),
+        (reviewers.stretch, "scores far apart", "scores close together"),
+        (reviewers.noise, "erratic", "steady"),
+    ]
     lines = []
     for quantity, above, below in kinds:
         low, high = interquartile_range(quantity)
@@ -591,7 +611,7 @@ def account_lines(account: Account, title: str = "", scale: tuple[float, float] 
         f"  {account.middle:8.2f}  starting point of every paper: {MIDDLE}",
     ]
     lines += [
-        f"  {rounded(part.moves):+8.2f}  {source_words(part, lower_is_better=account.lower_is_better)}"
+        f"  {rounded(part.moves):+8.2f}  {source_words(part, account)}"
         for part in account.parts
         if part.source != "middle"
     ]
@@ -615,7 +635,7 @@ def remarks(account: Account, scale: tuple[float, float] | None = None) -> list[
         "less consistent the scores, the closer the quality is to the mean.",
     ]
     corrected = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]
-    if scale and corrected and (min(corrected) < scale[0] or max(corrected) > scale[1]):
+    if scale and corrected and not account.of_references and (min(corrected) < scale[0] or max(corrected) > scale[1]):
         lines.append(
             f"Scores were given from {scale[0]:g} to {scale[1]:g}; a corrected score may be outside this range: the "
             "best score of a harsh reviewer means more than that of a lenient one."
@@ -623,15 +643,15 @@ def remarks(account: Account, scale: tuple[float, float] | None = None) -> list[
     return lines
 
 
-def source_words(part: Part, *, lower_is_better: bool) -> str:
+def source_words(part: Part, account: Account) -> str:
     """Return the name of a source, the value of a score after correction with reasons, and its weight."""
     if part.source == "likeness":
         return f"reviewers have similar papers: the other papers of {part.reviewer} (weight {_share(part.weight)})"
     if part.source == "covariate":
         return f"{part.covariate}: papers like this one are expected at {part.says:.2f}"
     if part.source == "reference":
-        return f"its known quality {part.score:g}, as a score {part.says:.2f}; weight {_share(part.weight)}"
-    counts = f", counts as {part.says:.2f}{_why(part, lower_is_better)}" if _is_corrected(part) else ""
+        return f"its reference {part.score:g}; weight {_share(part.weight)}"
+    counts = f", counts as {part.says:.2f}{_why(part, account)}" if _is_corrected(part) else ""
     return f"{part.reviewer} gave {part.score:g}{counts}; weight {_share(part.weight)}"
 
 
@@ -648,15 +668,16 @@ def _is_corrected(part: Part) -> bool:
     return abs(part.severity + part.stretch + sum(part.criteria.values())) >= SLIGHT
 
 
-def _why(part: Part, lower_is_better: bool) -> str:
+def _why(part: Part, account: Account) -> str:
     own = part.severity - sum(part.by_covariate.values())
-    harsh = "harsh" if (own > 0) != lower_is_better else "lenient"
+    harsh = "harsh" if (own > 0) != account.lower_is_better else "lenient"
     known = any(abs(value) >= SLIGHT for value in part.by_covariate.values())
     # The stretch has the rest: the reviewer's slope, and what their other papers add to both estimates.
+    others = "by the references and by" if account.of_references else "by"
     reasons = [
         *((value, f"by {name} of the reviewer") for name, value in part.by_covariate.items()),
         (own, f"as this reviewer is {harsh}{' beyond that' if known else ''}"),
-        (part.stretch, "by how this reviewer scored other papers"),
+        (part.stretch, f"{others} how this reviewer scored other papers"),
         *((value, f"by {name}") for name, value in part.criteria.items()),
     ]
     corrections = [f"{value:+.2f} {reason}" for value, reason in reasons if abs(value) >= SLIGHT]

@@ -313,13 +313,21 @@ HELP_NAMES: Final = {"help_option_names": ["-h", "--help"]}
 class Command(click.Command):
     """A command with grouped help, ``--help-all``, and ``--conference``.
 
-    ``renamed`` maps old names of options to the new name and the meaning of the old one from the next release on.
+    ``renamed`` maps old names of options to the new name and the meaning of the old one from the next release on;
+    ``gone`` those that went to what to do instead.
     """
 
-    def __init__(self, *args: Any, renamed: Mapping[str, tuple[str, str]] | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        renamed: Mapping[str, tuple[str, str]] | None = None,
+        gone: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
         settings["context_settings"] = {**HELP_NAMES, **settings.get("context_settings", {})}
         super().__init__(*args, **settings)
         self.renamed = renamed or {}
+        self.gone = gone or {}
         self.params.insert(
             0,
             Option(
@@ -413,6 +421,9 @@ class Command(click.Command):
         words = []
         for word in args:
             name, sign, value = word.partition("=")
+            if name in self.gone:
+                message = f"{name} is no longer an option: {self.gone[name]}"
+                raise Refusal(message)
             new, why = self.renamed.get(name, (name, ""))
             if why:
                 say(f"{name} is now called {new}; {why}")

@@ -1,13 +1,16 @@
 from .cluster import ClusterTable as ClusterTable
 from .cluster import Grid as Grid
 from .cluster import Share as Share
+from .cluster import Stored as Stored
 from .cluster import Vector as Vector
+from .cluster import load_part as load_part
 from .cluster import split as split
 from .cluster_check import components_of as components_of
 from .connection import ROWS as ROWS
 from .connection import pieces_of as pieces_of
 from .files import Labels as Labels
 from .files import Spill as Spill
+from .files import no_room as no_room
 from .files import ranges as ranges
 from .table import Chunk as Chunk
 from .table import Stream as Stream

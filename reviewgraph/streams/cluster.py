@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from glob import glob
@@ -51,15 +51,16 @@ ROLES = (REVIEWER, ITEM, SCORE)
 def reporting() -> Iterator[None]:
     """Turn the errors of a cluster that is not there, or no longer, into one message."""
     try:
-        from distributed import CancelledError
+        from distributed import CancelledError, client
         from distributed.comm import CommClosedError
         from distributed.scheduler import KilledWorker
     except ImportError as error:
         message = f"cluster: needs dask and distributed ({error}): pip install 'reviewgraph[cluster]'"
         raise InputError(message) from error
+    closed = getattr(client, "ClosedClientError", CancelledError)  # of newer versions
     try:
         yield
-    except (CancelledError, CommClosedError, TimeoutError, ConnectionError) as error:
+    except (CancelledError, CommClosedError, TimeoutError, ConnectionError, closed) as error:
         message = (
             f"cluster: expected a Dask scheduler that answers, found none ({str(error) or type(error).__name__}); "
             "start it with 'dask scheduler', or check its address"
@@ -291,9 +292,17 @@ def add(values: Sequence[Any]) -> Any:
 
 def store_part(value: Any, path: str) -> str:
     """Write a value to a file, whole or not at all."""
-    with tempfile.NamedTemporaryFile(dir=Path(path).parent, delete=False) as file:
-        pickle.dump(value, file, protocol=5)
-    Path(file.name).replace(path)
+    folder = Path(path).parent
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            pickle.dump(value, file, protocol=5)
+        Path(file.name).replace(path)
+    except OSError as error:
+        message = (
+            f"folder: {folder.parent} cannot be written ({error.strerror or error}); a table needs about 25 bytes per "
+            "review there, and its posterior up to 200 more"
+        )
+        raise InputError(message) from error
     return path
 
 
@@ -303,11 +312,11 @@ def load_part(path: str) -> Any:
         return pickle.load(file)  # noqa: S301 - written by the workers of this table
 
 
-class Stored(list[Future]):
-    """Values read from files, which are removed with the last reference to this list."""
+class Stored(list[Any]):
+    """Values read from files, or the paths of these, which are removed with the last reference to this list."""
 
-    def __init__(self, futures: Sequence[Future], paths: Sequence[str]) -> None:
-        super().__init__(futures)
+    def __init__(self, values: Sequence[Any], paths: Sequence[str]) -> None:
+        super().__init__(values)
         weakref.finalize(self, _remove, list(paths))
 
 
@@ -367,7 +376,8 @@ class Grid:
 
     def each(self, function: Callable[..., Any], *values: Sequence[Any], **same: Any) -> list[Future]:
         """Apply a function to every partition, or shard, of some values; ``same`` goes to all of them."""
-        return list(self.client.map(function, *map(list, values), pure=False, **same))
+        with reporting():
+            return list(self.client.map(function, *map(list, values), pure=False, **same))
 
     def fetch(self, futures: Sequence[Future]) -> list[Any]:
         """Return values from the cluster to the client."""
@@ -418,6 +428,11 @@ class Grid:
         """Number of items of each shard."""
         return [int(size) for size in np.diff(self.first_item)]
 
+    def put(self, values: Iterable[Any]) -> list[str]:
+        """Write values of the client to files, one after another, for :func:`load_part`; returns their paths."""
+        number = next(self._numbers)
+        return [store_part(value, str(self.folder / f"{number}-{place}")) for place, value in enumerate(values)]
+
     def written(self, values: Sequence[Future]) -> list[str]:
         """Write values to files; returns their paths."""
         number = next(self._numbers)
@@ -437,64 +452,28 @@ class Grid:
 
 
 class Vector(np.lib.mixins.NDArrayOperatorsMixin):
-    """Values by item in shards, for functions of NumPy that work entry by entry; see NEP 13 and 18.
+    """Values by item in shards, for functions of NumPy that work entry by entry, and inner products; see NEP 13 and 18.
 
-    Axis 0 is that of the items; arrays beside a vector are the same for all of them. ``kept``: stored values that the
-    parts begin with, whose files must not be removed before.
+    Arrays beside a vector are the same for all shards.
     """
 
-    def __init__(
-        self,
-        table: Grid,
-        parts: Sequence[Future],
-        empty: int = 0,
-        columns: tuple[int, ...] = (),
-        kept: tuple[Sequence[Future], ...] = (),
-    ) -> None:
-        self.table, self.parts, self.empty, self.columns, self.kept = table, list(parts), empty, columns, kept
+    def __init__(self, table: Grid, parts: Sequence[Future]) -> None:
+        self.table = table
+        self.parts = list(parts)
 
     def __len__(self) -> int:
-        return self.size
+        return self.table.n_items
 
-    @property
-    def size(self) -> int:
-        """Number of entries, with ``empty`` that are zero."""
-        return int(self.table.n_items) + self.empty
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of entries and, of several vectors side by side, of these."""
-        return (self.size, *self.columns)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None) -> Vector:
-        result = self._apply(ufunc, *inputs)
-        if out is None:
-            return result
-        out[0].parts, out[0].kept = result.parts, result.kept
-        return out[0]  # type: ignore[no-any-return]
-
-    def copy(self) -> Vector:
-        """Return a vector that changes on its own; its parts never change."""
-        return Vector(self.table, self.parts, self.empty, self.columns, self.kept)
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any) -> Vector:
+        return self._apply(ufunc, *inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        # Sums over the items end at the client, the rest stays in shards.
-        if function in (np.count_nonzero, np.einsum):
-            return self.table.total(self._apply(function, *args).parts)
-        return self._apply(function, *args)
+        # Sums over the items end at the client.
+        return self.table.total(self._apply(function, *args).parts)
 
     def _apply(self, function: Any, *inputs: Any) -> Vector:
-        spread = [each.parts if isinstance(each, Vector) else [each] * len(self.parts) for each in inputs]
-        kept = {id(each): each for vector in inputs if isinstance(vector, Vector) for each in vector.kept}
-        return Vector(self.table, self.table.each(function, *spread), self.empty, self.columns, tuple(kept.values()))
-
-    def any(self) -> bool:
-        """Whether any entry is not 0."""
-        return bool(self.table.total(self._apply(np.count_nonzero, self).parts))
-
-    def max(self) -> float:
-        """Return the largest entry."""
-        return float(max(self.table.fetch(self._apply(np.max, self).parts)))
+        spread = [value.parts if isinstance(value, Vector) else [value] * len(self.parts) for value in inputs]
+        return Vector(self.table, self.table.each(function, *spread))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -562,7 +541,7 @@ def cluster_reviews(
         A ``distributed.Client``, or the address of a scheduler, ``tcp://host:8786``.
     folder
         A folder that the client and all workers see, for the table and for checkpoints: about 25 bytes per review, and
-        80 more for a posterior. What is written there is removed at the end.
+        up to 200 more for a posterior. What is written there is removed at the end.
     partitions
         Number of partitions of the reviewers, and of shards of the items; by default one per thread of the workers.
         Results do not depend on it, up to rounding.

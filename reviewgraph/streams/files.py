@@ -138,7 +138,7 @@ def no_room(error: object) -> InputError:
     said = getattr(error, "strerror", None) or cut(error)
     return InputError(
         f"{tempfile.gettempdir()}: the temporary file cannot be written ({said}); a table larger than memory "
-        "needs about 60 bytes per row on disk, its posterior 300: set TMPDIR to a folder with room"
+        "needs about 60 bytes per row on disk, its posterior 130: set TMPDIR to a folder with room"
     )
 
 

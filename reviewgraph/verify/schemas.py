@@ -246,7 +246,7 @@ CALIBRATE = {
             "reviewer": NAME,
             "scores": WHOLE,
             "misfit?": {
-                **_of(NUMBER, "mean_square~ agreement?~ p_value~ corrected infit?~ outfit?~ infit_sd?~ outfit_sd?~"),
+                **_of(NUMBER, "mean_square~ agreement?~ p_value~ corrected"),
                 "contradicts": FLAG,
             },
         }

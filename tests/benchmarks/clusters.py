@@ -48,7 +48,7 @@ def here(reviews, job):
     if job == "check":
         found = len(connected_components(reviews))
     else:
-        found = (calibrate(reviews) if job == "lines" else posterior(reviews, likelihood="normal")).quality
+        found = (calibrate(reviews) if job == "lines" else posterior(reviews)).quality
     return found, time.perf_counter() - begun
 
 
@@ -70,22 +70,22 @@ def kill_in(client, passes):
     """Kill the worker that holds most when so many exchanges have begun, if any; yields the processes killed."""
     from reviewgraph.streams import Grid
 
-    to_shards, begun, killed = Grid.to_shards, [], []
+    sent, begun, killed = Grid.sent, [], []
 
-    def killing(self, pieces):
+    def killing(self, *values):
         begun.append(1)
         if len(begun) == passes:
             held = client.has_what()
             address = max(held, key=lambda worker: (len(held[worker]), worker))
             killed.append(client.run(os.getpid, workers=[address])[address])
             os.kill(killed[-1], signal.SIGKILL)
-        return to_shards(self, pieces)
+        return sent(self, *values)
 
-    Grid.to_shards = killing
+    Grid.sent = killing
     try:
         yield killed
     finally:
-        Grid.to_shards = to_shards
+        Grid.sent = sent
 
 
 def apart(found, whole):
@@ -128,12 +128,13 @@ def main():
             with (
                 LocalCluster(n_workers=given.workers or partitions, **quiet) as cluster,
                 Client(cluster) as client,
-                kill_in(client, given.kill) as killed,
             ):
                 begun = time.perf_counter()
                 with cluster_reviews(f"{parts}/*.parquet", client, folder, partitions=partitions) as table:
                     reading = time.perf_counter() - begun
-                    words = line(client, table, partitions, job, whole[job])
+                    with kill_in(client, given.kill) as killed:
+                        words = line(client, table, partitions, job, whole[job])
+                words += f"; client {peak():.2f} GB"
                 print(f"{words}; reading {reading:.1f} s; {len(killed)} killed", flush=True)
 
 

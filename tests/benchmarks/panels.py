@@ -254,14 +254,14 @@ def predictions(rows: Rows) -> str:
 
 
 def uses(rows: Rows) -> str:
-    """Return in what share of its draws the posterior used criteria, confidence and levels."""
+    """Return in what share of its draws the posterior used criteria and confidence."""
     found: dict[str, list[list[bool]]] = {}
     for ((name, _), method), draws in rows.items():
         if method == OURS:
             found.setdefault(name, []).extend(row["used"] for row in draws.values() if "used" in row)
-    lines = table(["table", "criteria", "confidence", "levels"])
+    lines = table(["table", "criteria", "confidence"])
     for name, draws in sorted(found.items()):
-        shares = 100.0 * np.mean(draws, axis=0) if draws else np.zeros(3)
+        shares = 100.0 * np.mean(draws, axis=0) if draws else np.zeros(2)
         lines.append(line([name, *(f"{share:.0f} %" for share in shares)]))
     return "\n".join(["What the posterior used, in percent of the draws.", "", *lines])
 

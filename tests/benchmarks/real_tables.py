@@ -34,9 +34,6 @@ from tests.benchmarks.harness.studies import STUDIES, Record, Study, gain, run, 
 VARIABLE = "REVIEWGRAPH_DATA"
 DATA = ROOT.parent / "shared" / "data"
 
-#: Runs beside the methods of the package: the posterior without individual noise of reviewers.
-COMMON_NOISE = "common noise=tests.benchmarks.harness.methods:common_noise"
-
 Found = dict[str, dict[str, list[Record]]]
 
 
@@ -70,7 +67,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (as many as cores)")
     parser.add_argument("--only", nargs="+", metavar="TABLE", help="these tables")
     parser.add_argument("--only-methods", nargs="+", metavar="METHOD", help="run these methods")
-    added = {"action": "append", "default": [COMMON_NOISE], "metavar": "NAME=MODULE:FUNCTION"}
+    added = {"action": "append", "default": [], "metavar": "NAME=MODULE:FUNCTION"}
     parser.add_argument("--method", **added, help="one more method")
     parser.add_argument("--ours", default=OURS, metavar="METHOD", help=f"whose claims are judged ({OURS})")
     parser.add_argument("--forget", nargs="+", metavar="METHOD", help="first drop stored results of these methods")

@@ -106,15 +106,15 @@ def posterior_of(kind: str) -> Measured:
     from tests.benchmarks.test_posterior import conference
 
     tables = [conference(kind, seed) for seed in range(2)]
-    results = [infer(*tables[0])]  # compiles or reads kernels
+    results = [infer(*tables[0])[0]]  # compiles or reads kernels
     seconds = []
     for given in tables:
         begun = time.process_time()
-        results.append(infer(*given))
+        results.append(infer(*given)[0])
         seconds.append(time.process_time() - begun)
     statuses = {result.status.value for result in results}
     words = f"{', '.join(sorted(statuses))}, seconds of CPU, the slower of two tables"
-    return {"cold": max(seconds), "converged": statuses == {"converged"}, "words": words}
+    return {"cold": max(seconds), "converged": "sweeps_exhausted" not in statuses, "words": words}
 
 
 def components() -> Measured:
@@ -294,7 +294,6 @@ ROWS = {
             ("posterior", "integers", "22,000 papers, 18,000 reviewers, 5 integer scores from 1 to 10 each"),
             ("posterior-ranks", "ranks", "22,000 papers, 18,000 reviewers who rank 5 each"),
             ("posterior-noise", "own noise", f"{CONFERENCE}, reviewers with noise of their own"),
-            ("posterior-order", "order only", f"{CONFERENCE}, half of the reviewers only order"),
         )
     },
     "components": Row(f"doubly connected components, {CONFERENCE}", "100 x", components, faster(100)),

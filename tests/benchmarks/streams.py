@@ -92,7 +92,7 @@ def told(found):
     if hasattr(found, "objective"):
         return {"objective": found.objective, "message": found.message}
     known = found.beliefs
-    message = f"{known.status}, {known.sweeps} sweeps at last, evidence {known.evidence:.6f}, {known.extent[:3]}, "
+    message = f"{known.status}, {known.sweeps} sweeps at last, evidence {known.evidence:.6f}, kappa {known.kappa:.3f}, "
     return {"message": message + f"mean quality {np.nanmean(found.quality):.9f}"}
 
 

@@ -1,10 +1,10 @@
 """Speed of the posterior. Run: pytest tests/benchmarks/test_posterior.py --benchmark-columns=min,median,rounds -s
 
-Goals, seconds of one thread: 5,000 reviews .3 once warm, 1 where some reviewers only order, and 3 from a cold start;
-90,000 reviews of 20,000 reviewers and 22,000 papers 5. It should lose time where reviewers have a noise of their own
-(three times the nodes) and where some only order (a pass over a grid for each reviewer). Beside it at 5,000 reviews, in
-the same process: the mixed model of the package mixedlm, where that is installed, and the programme of Least Square
-Calibration by CVXPY with Clarabel. Ten million reviews: ``python tests/benchmarks/posterior_large.py``.
+Goals, seconds of one thread: 5,000 reviews .05 once warm, and 3 from a cold start; 90,000 reviews of 20,000 reviewers
+and 22,000 papers .6. It should lose time where slopes hardly differ, for then the population converges slowly. Beside
+it at 5,000 reviews, in the same process: the mixed model of the package mixedlm, where that is installed, and the
+programme of Least Square Calibration by CVXPY with Clarabel. Ten million reviews:
+``python tests/benchmarks/posterior_large.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lsc._inference.beliefs import InferenceStatus
 from lsc._inference.inferring import infer
 from lsc._model.formulation import formulate, in_units
 from lsc.programs import state
@@ -27,7 +28,7 @@ from reviewgraph.graph import random_assignment
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
-KINDS = ("plain", "own noise", "order only")
+KINDS = ("plain", "own noise")
 COLD = """
 import numpy as np
 from lsc._inference.inferring import infer
@@ -39,7 +40,7 @@ infer(who, what, score, 1000, 1000)
 
 
 def table(n_items: int, n_reviewers: int, load: Any, kind: str, seed: int = 0) -> tuple[Any, ...]:
-    """Offsets, slopes and noise; on demand noise that differs by reviewer, or half of the reviewers only ordering."""
+    """Offsets, slopes and noise; on demand noise that differs by reviewer."""
     rng = np.random.default_rng(seed)
     design = random_assignment(n_items, n_reviewers, load, rng)
     who, what = design.reviewer, design.item
@@ -47,11 +48,6 @@ def table(n_items: int, n_reviewers: int, load: Any, kind: str, seed: int = 0) -
     noise = 0.6 * rng.lognormal(0, 0.5 * (kind == "own noise"), n_reviewers)
     score = rng.normal(0, 0.8, n_reviewers)[who] + slope[who] * truth[what]
     score += noise[who] * rng.standard_normal(who.size)
-    if kind == "order only":
-        # Any numbers, put in the order of what she perceives.
-        drawn, perceived = rng.uniform(-2, 2, who.size), truth[what] + 0.3 * rng.standard_normal(who.size)
-        drawn[np.lexsort((perceived, who))] = drawn[np.lexsort((drawn, who))]
-        score = np.where((rng.random(n_reviewers) < 0.5)[who], drawn, score)
     return who, what, score, n_reviewers, n_items
 
 
@@ -83,12 +79,11 @@ def conference(kind: str, seed: int = 0) -> tuple[Any, ...]:
 
 
 def measured(benchmark: Any, arguments: tuple[Any, ...], rounds: int, name: str) -> None:
-    found = benchmark.pedantic(infer, arguments, rounds=rounds, warmup_rounds=1 if rounds > 1 else 0)
+    found, _ = benchmark.pedantic(infer, arguments, rounds=rounds, warmup_rounds=1 if rounds > 1 else 0)
     least = benchmark.stats.stats.min
-    kept = "own noise" if found.extent.own else "order only" if found.extent.orders else "plain"
-    benchmark.extra_info.update(reviews=found.item.size, status=found.status.value, kept=kept)
-    print(f"\n{name}: {found.item.size:,} reviews {least:.2f} s, {found.status.value}, {kept}")
-    assert found.signal
+    benchmark.extra_info.update(reviews=found.item.size, status=found.status.value, sweeps=found.sweeps)
+    print(f"\n{name}: {found.item.size:,} reviews {least:.2f} s, {found.status.value}, {found.sweeps} sweeps")
+    assert found.status is not InferenceStatus.SWEEPS_EXHAUSTED
 
 
 @pytest.mark.parametrize("times", [1, 2, 4, 8])
@@ -96,9 +91,8 @@ def test_growing_sizes(benchmark: Any, times: int) -> None:
     measured(benchmark, table(1000 * times, 1000 * times, 5, "plain"), 3, f"x {times}")
 
 
-@pytest.mark.parametrize("kind", KINDS[1:])
-def test_a_thousand_papers(benchmark: Any, kind: str) -> None:
-    measured(benchmark, table(1000, 1000, 5, kind), 3, kind)
+def test_a_thousand_papers(benchmark: Any) -> None:
+    measured(benchmark, table(1000, 1000, 5, "own noise"), 3, "own noise")
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "ranks"])
@@ -110,7 +104,6 @@ def test_twenty_thousand_papers(benchmark: Any, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["integers", "ranks"])
 def test_whole_numbers_converge(benchmark: Any, kind: str, seed: int) -> None:
     measured(benchmark, conference(kind, seed), 1, f"{kind}, seed {seed}")
-    assert benchmark.extra_info["status"] == "converged"
 
 
 def test_a_cold_start(benchmark: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lsc._inference.averaging import new_scores
+from lsc._inference.predicting import new_scores
 from lsc.posteriors import PosteriorEstimate, posterior
 from reviewgraph import InputError, Reviews
 
@@ -27,7 +27,7 @@ def found() -> PosteriorEstimate:
 
 def test_new_scores_have_the_moments_of_predictions(found: PosteriorEstimate) -> None:
     reviews = found.reviews.only_scored()
-    new = new_scores(found.beliefs, reviews.score, None, found.draws(6000), np.random.default_rng(1))
+    new = new_scores(found.beliefs, found.draws(6000), np.random.default_rng(1))
     labels = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
     who, what = zip(*((reviews.reviewers[j], reviews.items[i]) for j, i in labels), strict=True)
     predicted = found.predict(list(who), list(what))

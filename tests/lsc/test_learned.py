@@ -72,4 +72,4 @@ def test_qualities_are_those_of_calibrate_where_reviews_have_criteria() -> None:
     assert result.joined.used
     found = learned_from(reviews, 300)
     assert np.array_equal(found.mean, result.quality)
-    assert np.array_equal(found.error, result.beliefs.order_error)
+    assert np.array_equal(found.error, result.beliefs.standard_error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lsc._inference.averaging import new_scores, spread_expected
+from lsc._inference.predicting import new_scores, predicted_spread
 from lsc.model_check import LEVELS, coverage_table, model_check, spreads
 from lsc.posteriors import PosteriorEstimate, posterior
 from reviewgraph import Reviews
@@ -17,7 +17,7 @@ def found() -> PosteriorEstimate:
     who, what, score, _ = table(0, n_items=100, n_reviewers=60, load=8)
     # Reviewer 5 tosses coins between the ends of the scale.
     score[who == 5] = np.where(np.random.default_rng(1).random(8) < 0.5, score.min(), score.max())
-    return posterior(Reviews.from_codes(who, what, score, reviewers=60, items=100), average_models=False)
+    return posterior(Reviews.from_codes(who, what, score, reviewers=60, items=100))
 
 
 def test_the_table_counts_scores_outside_on_either_side(found: PosteriorEstimate) -> None:
@@ -40,21 +40,22 @@ def test_spreads_are_those_of_the_scores_and_of_new_ones(found: PosteriorEstimat
         assert observed[code] == pytest.approx(np.std(reviews.score[rows], ddof=1))
         # New scores, drawn from predictions of the pairs without the common offset, which no spread contains.
         new = found.predict([code] * rows.size, reviews.item[rows].tolist())
-        own = spread_expected(found.beliefs, reviews.score)[0, code]
+        own = predicted_spread(found.beliefs)[0, code]
         most = np.sqrt(np.var(new.mean, ddof=1) + np.mean(new.sd**2))
         offset = (found.reviewers.severity.high - found.reviewers.severity.low)[code] / (2 * 1.6449)
         assert predicted[code] == own
         assert most**2 - 2 * offset**2 < own**2 < most**2 * 1.02
     # The ranges hold the stated share of new scores.
     beliefs = found.beliefs
-    new = new_scores(beliefs, reviews.score, None, found.draws(400), np.random.default_rng(0))
+    new = new_scores(beliefs, found.draws(400), np.random.default_rng(0))
     for code in (0, 5, 17):
         spread = new[:, reviews.reviewer == code].std(axis=1, ddof=1)
         assert np.sqrt((spread**2).mean()) == pytest.approx(predicted[code], rel=0.08)
         assert np.mean((low[code] < spread) & (spread < high[code])) == pytest.approx(0.9, abs=0.07)
     inside = (low < observed) & (observed < high)
     assert inside.mean() == pytest.approx(0.9, abs=0.12)
-    assert observed[5] > high[5] or found.beliefs.extent.own
+    # The spread of a reviewer of random scores is in the noise of that reviewer.
+    assert predicted[5] > 1.5 * np.median(predicted)
 
 
 def test_the_picture_marks_who_is_outside(found: PosteriorEstimate) -> None:

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-import lsc
 from lsc.estimate import Estimate
 from reviewgraph import Reviews
 from reviewgraph.graph import random_assignment
 from tests.benchmarks.harness import measures, page, storing
 from tests.benchmarks.harness.draws import GROUPS, Regime, chain, matched, regimes, skewed, tracks, two_humped
 from tests.benchmarks.harness.gibbs import QUALITY_MEAN, QUALITY_SD, Priors, exact_mean
-from tests.benchmarks.harness.methods import METHODS, common_noise, register
+from tests.benchmarks.harness.methods import METHODS, register
 from tests.benchmarks.harness.running import measured, run
 from tests.benchmarks.harness.studies import Study, gain, item_means, loads, panels, squared_errors, value
 from tests.trials import NIGHTLY, sampled
@@ -295,19 +294,6 @@ def test_a_method_that_is_missing_ends_the_run_with_status_1_and_is_named(place:
     with pytest.raises(SystemExit, match=rf"gone.*{place}") as ended:
         register(f"gone={place}")
     assert isinstance(ended.value.code, str)  # Python prints it, and exits with 1
-
-
-def test_the_posterior_of_common_noise_has_no_individual_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    design, rng = random_assignment(40, 20, 20, np.random.default_rng(0)), np.random.default_rng(1)
-    noise = np.where(np.arange(20) % 2, 0.2, 2.0)[design.reviewer] * rng.normal(size=design.n_reviews)
-    score = rng.normal(size=40)[design.item] + noise
-    reviews = Reviews.from_codes(design.reviewer, design.item, score, reviewers=20, items=40)
-    assert lsc.posterior(reviews).beliefs.extent.own
-    assert not common_noise(reviews).beliefs.extent.own
-    # A patch that no longer has an effect is an error.
-    monkeypatch.setattr("tests.benchmarks.harness.methods.OUT_OF_REACH", 0.0)
-    with pytest.raises(RuntimeError, match="common noise"):
-        common_noise(reviews)
 
 
 def test_runs_that_failed_are_named_until_they_succeed() -> None:

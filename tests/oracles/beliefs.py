@@ -9,11 +9,9 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from lsc._inference.inferring import infer
-from lsc._inference.states import Rows, prepare
 from reviewgraph._base import probability_in_top
-from tests.lsc.inference.naive_gibbs import sample
 from tests.lsc.inference.simulated_tables import table
-from tests.lsc.inference.test_against_gibbs import hyperparameters
+from tests.oracles.gibbs import sample
 from tests.oracles.oracle import Oracle, Untold
 
 #: Means of the posterior may be off by so many standard errors (root mean square), and errors by such a factor.
@@ -40,24 +38,21 @@ def scores(rng: np.random.Generator) -> Scores:
 
 
 def our_posterior(asked: Scores) -> Any:
-    return infer(asked.reviewer, asked.item, asked.score, asked.size, asked.size)
+    return infer(asked.reviewer, asked.item, asked.score, asked.size, asked.size)[0]
 
 
 def sampled(asked: Scores) -> Any:
-    """The chain needs the hyperparameters, which are the posterior's own: what is held to account are the qualities."""
+    """The chain needs hyperparameters and noises, which are the posterior's own: what is compared are the qualities."""
     posterior = our_posterior(asked)
-    # The chain has reviewers who differ, and no extension of the model.
-    if not posterior.theta.size or posterior.kappa > 0.0 or posterior.extent.own or posterior.extent.orders:
+    if posterior.population is None:
         raise Untold
-    given = prepare(Rows(asked.reviewer, asked.item, asked.score, None), asked.size, asked.size)
-    return sample(
-        asked.reviewer, asked.item, given.standard, asked.size, asked.size, hyperparameters(posterior),
-        given.problem.rounding, SWEEPS, SWEEPS // 8, np.random.default_rng(1),
-    )  # fmt: skip
+    standard = posterior.scores.unit.standardised(asked.score)
+    noise, rng = posterior.state.nodes.noise, np.random.default_rng(1)
+    return sample(asked.reviewer, asked.item, standard, noise, posterior.population, SWEEPS, rng).quality
 
 
 def another_posterior(asked: Scores, ours: Any, drawn: Any) -> str:
-    sd = ours.order_error / ours.scale
+    sd = np.sqrt(ours.variance)
     off = float(np.sqrt((((drawn.mean(axis=0) - ours.mean) / sd) ** 2).mean()))
     ratio = float((drawn.std(axis=0) / sd).mean())
     if off <= MEANS and abs(ratio - 1) <= ERRORS:

@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
-from tests.verifying.until_merge import new_answers
 
 LEVELS = ["double", "double", "double", "recoverable", "connected", "survives-reviewer", "survives-review"]
 
@@ -34,8 +33,7 @@ class Case:
 
     def verified(self, answer: dict[str, Any]) -> Result:
         Path("answer.json").write_text(json.dumps(answer), "utf-8")
-        with new_answers():
-            return CliRunner().invoke(verify, ["answer.json", *self.words])
+        return CliRunner().invoke(verify, ["answer.json", *self.words])
 
 
 def read(name: str) -> list[dict[str, str]]:
@@ -52,7 +50,7 @@ def write(name: str, header: str, rows: list[Any]) -> str:
 
 def answered(command: str, words: list[str]) -> Case | None:
     """Ask a command; None where it refuses the question, as a lottery without a selection."""
-    with warnings.catch_warnings(), new_answers():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = CliRunner().invoke(main, [command, *words, "--json"])
     if result.exit_code == 2 or (result.exit_code == 1 and not result.stdout):

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, TypeAlias
-from unittest import mock
+from typing import TypeAlias
 
 import numpy as np
 
 import lsc
-from lsc._inference import sweeps
 from lsc.estimate import Estimate
 from lsc.methods import METHODS as BY_NAME
 from lsc.metrics import spearman
@@ -35,7 +33,6 @@ __all__ = [
     "Setting",
     "Simulation",
     "available",
-    "common_noise",
     "random_assignment",
     "read_reviews",
     "read_truth",
@@ -47,8 +44,6 @@ __all__ = [
 #: Estimates qualities: ``(reviews, n to select, rng) -> Estimate``.
 Method: TypeAlias = Callable[[Reviews, int, np.random.Generator], Estimate]
 
-#: A gain in evidence that no extension of a model has.
-OUT_OF_REACH = float("inf")
 #: The method whose claims are tested.
 OURS = "posterior"
 
@@ -60,19 +55,6 @@ def _named(name: str, **options: object) -> Method:
 def _posterior(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
     """Whatever this version calls so: its name is looked up when it is used."""
     found: Estimate = getattr(lsc, OURS)(reviews)
-    return found
-
-
-def common_noise(reviews: Reviews) -> Estimate:
-    """Return the posterior without individual noise of reviewers: what that extension is worth.
-
-    No gain is enough for it. RuntimeError if the extension is in use all the same: then this patch is stale.
-    """
-    with mock.patch.object(sweeps, "MIN_OWN_GAIN", OUT_OF_REACH):
-        found: Any = getattr(lsc, OURS)(reviews)
-    if found.beliefs.extent.own:
-        message = "common noise: expected a posterior without individual noise, found one with it; mend common_noise"
-        raise RuntimeError(message)
     return found
 
 

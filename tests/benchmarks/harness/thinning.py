@@ -196,10 +196,9 @@ def full(scores: Scores) -> Reviews:
 
 
 def used(estimate: Any) -> Record:
-    """Return what the posterior made use of: criteria, confidence, levels."""
+    """Return what the posterior made use of: criteria, confidence."""
     joined, confidence = getattr(estimate, "joined", None), getattr(estimate, "confidence", None)
-    levels = getattr(getattr(estimate.beliefs, "extent", None), "ordinal", False)
-    return {"used": [bool(getattr(joined, "used", False)), bool(getattr(confidence, "used", False)), bool(levels)]}
+    return {"used": [bool(getattr(joined, "used", False)), bool(getattr(confidence, "used", False))]}
 
 
 def agreement(estimate: Any, sample: Draw) -> Record:

@@ -244,7 +244,7 @@ def test_lower_is_better_is_printed_back(method: str, tmp_path: Path) -> None:
 
 def test_the_posterior_is_the_default_and_its_json_holds_what_is_known(tmp_path: Path) -> None:
     found = answer(table(tmp_path, [*NOISY, ("r0", "new", "")]))
-    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss", "reviewers", "model", "by_prior"}
+    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss", "reviewers", "model", "by_prior", "validity"}
     assert (found["method"], found["status"]) == ("posterior", "converged")
     assert (found["hypothesis"], found["objective"], found["unique"]) == (None, None, None)
     assert (found["selected"], found["certain"], found["discuss"]) == ([], [], [])
@@ -406,7 +406,8 @@ def test_scores_that_say_little_are_averages(rows: list[tuple[str, str, object]]
     assert (found["status"], found["gain"]) == ("no_signal", None)
     averages = {row["average"] for row in found["items"]}
     for row in found["items"]:
-        assert row["quality"] == pytest.approx(row["average"], abs=0.1)
+        # Two levels are rounded scores: averages are shrunk by the variance of rounding.
+        assert row["quality"] == pytest.approx(row["average"], abs=0.2)
     best = max(averages)
     assert all(row["rank"] > 0 for row in found["items"])
     assert all(row["average"] == best for row in found["items"] if row["item"] in found["selected"])
@@ -473,10 +474,10 @@ def test_references_on_no_scale_are_refused_and_measured_ones_named(tmp_path: Pa
     known.write_text("item,quality\np0,1000\n", encoding="utf-8")
     done = run(table(tmp_path, NOISY), "--references", str(known))
     assert done.exit_code == 2
-    assert f"--references {known}: expected 3 or more whose values rise with their scores" in done.stderr
+    assert f"--references {known}: expected 3 or more of different values, or values on the scale" in done.stderr
     known.write_text("item,quality\np0,3\n", encoding="utf-8")
     page = " ".join(run(table(tmp_path, NOISY), "--references", str(known)).stdout.split())
-    assert "1 paper of known quality is a measurement with noise, not exact" in page
+    assert "1 reference, too few to learn how reviewers and references differ: each is a measurement with noise" in page
 
 
 def test_lsc_says_that_it_is_on_the_scale_of_references_and_that_they_fight(tmp_path: Path) -> None:

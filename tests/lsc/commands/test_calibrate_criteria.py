@@ -32,7 +32,7 @@ def run(*words: str) -> Result:
 
 def test_the_page_names_criteria_and_confidence(path: str) -> None:
     page = " ".join(run(path).stdout.split())
-    assert "Scores of novelty are used as well: they lower the squared error in predicting held-out scores by" in page
+    assert "Scores of novelty are used as well: they lower the expected squared error in predicting" in page
     assert "The confidence of reviewers is not used: with it the log evidence changes by" in page
     alone = " ".join(run(path, "--only-target", "--no-confidence").stdout.split())
     assert "novelty" not in alone

@@ -1,253 +1,209 @@
-"""Scores joined from the criteria of a review, against naive computations and known truths."""
+"""Scores joined from the criteria of a review, and severities by criterion, against loops and planted truths."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 
 import numpy as np
 import pytest
 
-from lsc import posterior
-from lsc._inference.criteria import Moments, _weights, join, moments, weights_of
-from lsc.words.posterior_page import further_lines
-from reviewgraph import InputError, Reviews
+from lsc._inference.criteria import LEAST_REVIEWS, WIDTH, join, severities
+from reviewgraph import Reviews
 
-pytestmark = pytest.mark.usefixtures("infer_once")
-
-PAPER = np.array([[1.0, 0.6, 0.3], [0.6, 0.8, 0.2], [0.3, 0.2, 0.5]])
-REVIEW = np.array([[1.0, 0.5, -0.2], [0.5, 1.2, 0.1], [-0.2, 0.1, 0.7]])
+ITEM = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
+HALO = np.full((3, 3), 0.4) + 0.6 * np.eye(3)
+SEVERITY = np.array([[0.5, 0.2, 0.1], [0.2, 0.4, 0.15], [0.1, 0.15, 0.6]])
 
 
-def table(rng, n=150, k=4, paper=PAPER, review=REVIEW):
-    """Draw reviewers, items, columns of scores, and the truth of the target."""
+def table(seed, n=100, k=4, m=50, missing=0.0, severity=SEVERITY):
+    """Draw reviewers, items, columns of scores with gaps, qualities of the target, and effects of reviewers."""
+    rng = np.random.default_rng(seed)
     item = np.repeat(np.arange(n), k)
-    reviewer = np.concatenate([rng.permutation(max(n // 2, k))[:k] for _ in range(n)])
-    quality = rng.multivariate_normal(np.zeros(len(paper)), paper, n)
-    noise = rng.multivariate_normal(np.zeros(len(paper)), review, item.size)
-    severity = 0.5 * rng.standard_normal(reviewer.max() + 1)
-    return reviewer, item, quality[item] + noise + severity[reviewer, None], quality[:, 0]
+    reviewer = np.concatenate([rng.permutation(m)[:k] for _ in range(n)])
+    quality = rng.multivariate_normal(np.zeros(3), ITEM, n)
+    effect = rng.multivariate_normal(np.zeros(3), severity, m)
+    columns = quality[item] + effect[reviewer] + 1.2 * rng.multivariate_normal(np.zeros(3), HALO, item.size)
+    columns[:, 1:][rng.random((item.size, 2)) < missing] = np.nan
+    return reviewer, item, columns, quality[:, 0], effect
 
 
-@pytest.mark.parametrize("k", [1, 2, 5])
-@pytest.mark.parametrize("there", [[True, True, True], [True, False, True], [True, False, False]])
-def test_weights_are_those_of_the_best_linear_predictor(k, there):
-    weights = _weights(Moments(PAPER, REVIEW, float(k)), np.array(there), 1.0)
-    # Naively: all scores of k reviews at once, and the regression of the target's quality on them.
-    kept = np.flatnonzero(there)
-    paper, review = PAPER[np.ix_(kept, kept)], REVIEW[np.ix_(kept, kept)]
-    joint = np.kron(np.ones((k, k)), paper) + np.kron(np.eye(k), review)
-    best = np.linalg.solve(joint, np.tile(paper[0], k))
-    np.testing.assert_allclose(best.reshape(k, -1), np.tile(best[: kept.size], (k, 1)), atol=1e-12)
-    ratio = weights[kept] / best[: kept.size]
-    np.testing.assert_allclose(ratio, ratio[0])
-    # In units of the target: its quality rises by 1 with the combination of the qualities.
-    assert weights @ PAPER @ weights == pytest.approx(weights @ PAPER[0])
-    assert not weights[~np.array(there)].any()
+def joined(reviewer, item, columns):
+    return join(reviewer, item, columns[:, 0], {"a": columns[:, 1], "b": columns[:, 2]})
 
 
-def test_without_a_share_the_target_stays():
-    np.testing.assert_allclose(_weights(Moments(PAPER, REVIEW, 3.0), np.ones(3, bool), 0.0), [1.0, 0.0, 0.0])
+def naive(reviewer, item, columns):
+    """Return the joined scores, weights and gain, by loops over items, reviewers and reviews."""
+    rows, spread = range(len(item)), np.nanstd(columns, axis=0)
+    z = (columns - np.nanmean(columns, axis=0)) / spread
+    offset = np.zeros((reviewer.max() + 1, 3))
+    for _ in range(8):
+        quality = np.zeros((item.max() + 1, 3))
+        for i, c in np.ndindex(quality.shape):
+            values = [z[r, c] - offset[reviewer[r], c] for r in rows if item[r] == i and np.isfinite(z[r, c])]
+            quality[i, c] = sum(values) / (len(values) + 1)
+        for j, c in np.ndindex(offset.shape):
+            values = [z[r, c] - quality[item[r], c] for r in rows if reviewer[r] == j and np.isfinite(z[r, c])]
+            offset[j, c] = sum(values) / (len(values) + 3)
+    deviation = z - offset[reviewer]
+    for c in (1, 2):
+        full = [r for r in rows if np.isfinite(z[r, c])]
+        slope = sum(deviation[r, 0] * deviation[r, c] for r in full) / sum(deviation[r, 0] ** 2 for r in full)
+        for r in set(rows) - set(full):
+            deviation[r, c] = slope * deviation[r, 0]
+    others = np.array([np.mean([deviation[s] for s in rows if item[s] == item[r] and s != r], axis=0) for r in rows])
+    product = sum(np.outer(x, x) for x in others)
+    product = product + 0.01 * np.trace(product) / 3 * np.diag([0, 1, 1])
+    plain = np.array([sum(others[:, 0] * deviation[:, 0]) / product[0, 0], 0.0, 0.0])
+    error = [deviation[r, 0] - plain @ others[r] for r in rows]
+    moment = sum(error[r] * others[r] for r in rows)
+    by_item = [sum(error[r] * others[r] for r in rows if item[r] == i) for i in range(item.max() + 1)]
+    inverse = np.linalg.inv(product)
+    decrease = moment @ inverse @ moment
+    chance = sum(x @ inverse @ x - x[0] ** 2 / product[0, 0] for x in by_item)
+    kept = max(1 - chance / decrease, 0)
+    weights = plain + kept * inverse @ moment
+    shared = sum(weights @ deviation[r] * others[r, 0] for r in rows)
+    weights = spread[0] * weights * shared / sum(weights @ deviation[r] * (weights @ others[r]) for r in rows)
+    score = columns[:, 0].mean() + (offset[reviewer] + deviation) @ weights
+    return score, weights[1:], kept**2 * decrease / sum(e**2 for e in error)
 
 
-def test_moments_find_the_covariances():
-    reviewer, item, columns, _ = table(np.random.default_rng(1), n=4000)
-    found = moments(reviewer, item, columns)
-    np.testing.assert_allclose(found.paper, PAPER, atol=0.1)
-    np.testing.assert_allclose(found.review, REVIEW, atol=0.15)
-    assert found.k == 4.0
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_scores_are_those_of_loops(missing):
+    reviewer, item, columns, _, _ = table(1, n=25, m=12, missing=missing)
+    result = joined(reviewer, item, columns)
+    score, weights, gain = naive(reviewer, item, columns)
+    assert result.names == ("a", "b")
+    np.testing.assert_allclose(result.score, score, rtol=1e-9)
+    np.testing.assert_allclose(result.weights, weights, rtol=1e-9)
+    assert result.gain == pytest.approx(gain)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_criteria_bring_scores_nearer_to_the_truth(missing):
+    gains = []
+    for seed in range(8):
+        reviewer, item, columns, truth, _ = table(seed, missing=missing)
+        result = joined(reviewer, item, columns)
+        alone, with_criteria = (np.bincount(item, score) for score in (columns[:, 0], result.score))
+        gains.append(np.corrcoef(with_criteria, truth)[0, 1] - np.corrcoef(alone, truth)[0, 1])
+        assert result.gain_error > 0
+    assert np.mean(gains) > 2 * np.std(gains) / np.sqrt(8) > 0
+
+
+def test_weights_are_those_of_the_best_linear_predictor():
+    reviewer, item, columns, _, _ = table(2, n=20_000, m=300, severity=np.zeros((3, 3)))
+    result = joined(reviewer, item, columns)
+    best = np.linalg.solve(ITEM + 1.44 * HALO / 3, ITEM[0])
+    best *= best @ ITEM[0] / (best @ ITEM @ best)
+    np.testing.assert_allclose(result.weights, (best * columns.std(axis=0))[1:], atol=0.05)
+
+
+def test_rows_scale_and_sign_do_not_matter():
+    reviewer, item, columns, _, _ = table(3, missing=0.3)
+    result = joined(reviewer, item, columns)
+    order = np.random.default_rng(0).permutation(item.size)
+    np.testing.assert_allclose(joined(reviewer[order], item[order], columns[order]).score, result.score[order])
+    turned = joined(reviewer, item, columns * [1.0, -20.0, 0.1] + [0.0, 5.0, 5.0])
+    np.testing.assert_allclose(turned.score, result.score)
+    np.testing.assert_allclose(turned.weights, result.weights * [-1, 1])
+    np.testing.assert_allclose(joined(reviewer, item, columns * [-2.0, 1.0, 1.0] + 7.0).score, 7.0 - 2.0 * result.score)
+
+
+def test_constant_and_missing_criteria_are_rejected_and_change_nothing():
+    reviewer, item, columns, _, _ = table(4)
+    plain = join(reviewer, item, columns[:, 0], {"a": columns[:, 1]})
+    empty, constant = np.full(item.size, np.nan), np.where(item < 9, 0.1, np.nan)
+    more = join(reviewer, item, columns[:, 0], {"empty": empty, "a": columns[:, 1], "constant": constant})
+    assert (more.names, more.rejected) == (("a",), ("empty", "constant"))
+    assert repr(more) == "<Joined: criteria used: 'a'; criteria not used: 'empty', 'constant'>"
+    np.testing.assert_allclose(more.score, plain.score, rtol=0, atol=0.02)
+
+
+def test_the_same_criterion_twice_counts_once():
+    reviewer, item, columns, _, _ = table(5)
+    once = join(reviewer, item, columns[:, 0], {"a": columns[:, 1]})
+    twice = join(reviewer, item, columns[:, 0], {"a": columns[:, 1], "again": columns[:, 1]})
+    np.testing.assert_allclose(twice.weights, twice.weights[::-1])
+    np.testing.assert_allclose(twice.score, once.score, atol=0.05)
+
+
+def test_noise_is_rejected_or_hardly_counts():
+    used = []
+    for seed in range(30):
+        reviewer, item, columns, _, _ = table(seed, n=200)
+        noise = np.random.default_rng(100 + seed).standard_normal((3, item.size))
+        result = join(reviewer, item, columns[:, 0], dict(zip("abc", noise, strict=True)))
+        used.append(result.used)
+        assert np.corrcoef(result.score, columns[:, 0])[0, 1] > 0.98
+        assert result.used or (result.score is columns[:, 0] or (result.score == columns[:, 0]).all())
+    assert np.mean(used) < 0.6
+
+
+def test_too_few_reviews_and_equal_targets_decide_nothing():
+    reviewer, item, columns, _, _ = table(6)
+    few = slice(LEAST_REVIEWS - 2)
+    alone = np.arange(item.size)
+    equal = columns * [0.0, 1.0, 1.0]
+    for rows in ((reviewer[few], item[few], columns[few]), (reviewer, alone, columns), (reviewer, item, equal)):
+        result = joined(*rows)
+        assert (result.used, result.names, result.rejected) == (False, (), ("a", "b"))
+        assert (result.score == rows[2][:, 0]).all()
+        assert result.to_dict("overall")["gain"] is None
+
+
+def test_moves_sum_to_the_joined_score_and_names_can_change():
+    reviewer, item, columns, _, _ = table(7, missing=0.3)
+    criteria = {"novelty": columns[:, 1], "style": columns[:, 2]}
+    labels = {"reviewers": range(reviewer.max() + 1), "items": range(item.max() + 1)}
+    reviews = Reviews.from_codes(reviewer, item, columns[:, 0], **labels, target="overall", criteria=criteria)
+    result = join(reviews.reviewer, reviews.item, reviews.score, reviews.criteria)
+    moves = result.moves(reviews)
+    assert list(moves) == ["overall", "novelty", "style"]
+    np.testing.assert_allclose(reviews.score + sum(moves.values()), result.score)
+    assert (moves["novelty"][np.isnan(reviews.criteria["novelty"])] == 0).all()
+    record = json.loads(json.dumps(result.with_names({"novelty": "criterion 1", "style": "criterion 2"}).to_dict("x")))
+    assert (record["target"], record["used"], record["rejected"]) == ("x", ["criterion 1", "criterion 2"], [])
+    assert record["weights"]["criterion 2"] == result.weights[1]
+    assert join(reviewer, item, columns[:, 0], {}).moves(reviews) == {}
+
+
+def test_severities_are_those_of_the_truth():
+    inside, own_inside = [], []
+    points = np.array([2.0, 10.0, 0.5])
+    for seed in range(6):
+        reviewer, item, columns, _, effect = table(seed, n=200, m=80, missing=0.2)
+        columns *= points
+        found = severities(reviewer, item, dict(zip("abc", columns.T, strict=True)), range(80))
+        who, what = np.array(found.reviewer), np.array(["abc".index(name) for name in found.criterion])
+        severity = -points * (effect - effect[reviewer].mean(axis=0))
+        standard = severity / np.nanstd(columns, axis=0)
+        own = np.nanstd(columns, axis=0) * (standard - standard.mean(axis=1, keepdims=True))
+        inside.append(np.abs(found.severity - severity[who, what]) < WIDTH * found.severity_sd)
+        own_inside.append(np.abs(found.own - own[who, what]) < WIDTH * found.own_sd)
+    assert 0.84 < np.mean(np.concatenate(inside)) < 0.95
+    assert 0.82 < np.mean(np.concatenate(own_inside)) < 0.95
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_criteria_bring_scores_nearer_to_the_truth(sign):
-    paper = np.array([[1.0, 0.9], [0.9, 1.0]])
-    reviewer, item, columns, truth = table(np.random.default_rng(2), paper=paper, review=np.eye(2))
-    joined = join(reviewer, item, columns[:, 0], {"other": sign * columns[:, 1]})
-    assert joined.used
-    assert joined.gain > 2 * joined.gain_error > 0
-    assert np.sign(joined.weights[0]) == sign
-    alone, together = (np.corrcoef(np.bincount(item, score), truth)[0, 1] for score in (columns[:, 0], joined.score))
-    assert together > alone + 0.01
+def test_who_is_severe_on_one_criterion_only_is_named(sign):
+    reviewer, item, columns, _, _ = table(8, n=120, m=40, severity=0.1 * np.ones((3, 3)))
+    columns[reviewer == 7, 1] -= 3.0
+    columns[reviewer == 9, 2] = np.nan
+    columns[:, 1] *= sign
+    scores = {"overall": columns[:, 0], "novelty": columns[:, 1], "style": columns[:, 2], "same": np.ones(item.size)}
+    found = severities(reviewer, item, scores, [f"r{j}" for j in range(40)])
+    assert "3 criteria, 1 reviewer more severe or lenient on one" in repr(found)
+    rows = found.to_dict()["severities"]
+    assert len(rows) == 3 * 40 - 1
+    [row] = [row for row, notable in zip(rows, found.notable, strict=True) if notable]
+    assert (row["reviewer"], row["criterion"]) == ("r7", "novelty")
+    assert sign * row["own"] > 0.5
+    assert row["own_interval"][0] < row["own"] < row["own_interval"][1]
+    assert row["interval"][0] < row["severity"] < row["interval"][1]
+    assert len(found.to_frame("pandas")) == len(rows)
 
 
-def test_noise_of_its_own_leaves_the_target():
-    rng, used = np.random.default_rng(3), 0
-    for _ in range(10):
-        reviewer, item, columns, _ = table(rng, n=60)
-        joined = join(reviewer, item, columns[:, 0], {"other": rng.standard_normal(item.size)})
-        used += joined.used
-        # Where chance passes the test, it hardly changes a score.
-        assert np.corrcoef(joined.score, columns[:, 0])[0, 1] > 0.97
-        assert joined.used or (joined.score is columns[:, 0] or (joined.score == columns[:, 0]).all())
-    assert used <= 5
-
-
-def test_the_parts_sum_to_the_score_and_order_does_not_matter():
-    rng = np.random.default_rng(4)
-    reviewer, item, columns, _ = table(rng)
-    columns[rng.random(item.size) < 0.4, 1] = np.nan
-    criteria = {"a": columns[:, 1], "b": columns[:, 2]}
-    joined = join(reviewer, item, columns[:, 0], criteria)
-    assert joined.used
-    assert np.isfinite(joined.score).all()
-    np.testing.assert_array_equal(joined.target + joined.parts.sum(axis=1), joined.score)
-    assert (joined.parts[np.isnan(columns[:, 1]), 0] == 0).all()
-    order = rng.permutation(item.size)
-    turned = {"b": columns[order, 2], "a": columns[order, 1]}
-    again = join(reviewer[order], item[order], columns[order, 0], turned)
-    np.testing.assert_allclose(again.score, joined.score[order], rtol=1e-9)
-
-
-@pytest.mark.parametrize("own", [0.0, 1.5])
-def test_offsets_do_not_depend_on_the_criteria_that_a_review_has(own):
-    rng = np.random.default_rng(8)
-    reviewer, item, columns, _ = table(rng, paper=np.full((3, 3), 0.9) + 0.1 * np.eye(3), review=np.eye(3))
-    offset = own * rng.standard_normal((reviewer.max() + 1, 3))
-    columns += offset[reviewer]
-    columns[rng.random(item.size) < 0.5, 1] = np.nan
-    joined = join(reviewer, item, columns[:, 0], {"a": columns[:, 1], "b": columns[:, 2]})
-    assert joined.used
-    # Naively: the shrunken additive fit row by row, and its offsets with the weights of a full review.
-    spread = np.nanstd(columns, axis=0)
-    standard = (columns - np.nanmean(columns, axis=0)) / spread
-    naive = np.zeros((item.size, 3))
-    for _ in range(8):
-        of_item, of_reviewer = np.zeros((150, 3)), np.zeros((reviewer.max() + 1, 3))
-        for i in range(150):
-            rows = item == i
-            of_item[i] = np.nansum(standard[rows] - naive[rows], axis=0) / (np.isfinite(standard[rows]).sum(axis=0) + 1)
-        for j in range(reviewer.max() + 1):
-            rows = reviewer == j
-            count = np.isfinite(standard[rows]).sum(axis=0)
-            of_reviewer[j] = np.nansum(standard[rows] - of_item[item[rows]], axis=0) / (count + 3)
-        naive = of_reviewer[reviewer]
-    found = Moments(*moments(reviewer, item, standard))
-    full = _weights(found, np.ones(3, bool), 1.0)
-    for row in range(0, item.size, 7):
-        there = np.isfinite(standard[row])
-        weights = _weights(found, there, 1.0)
-        expected = weights @ np.where(there, standard[row], 0.0) + (full - weights) @ naive[row]
-        assert joined.score[row] == pytest.approx(columns[:, 0].mean() + spread[0] * expected, abs=1e-8)
-
-
-def test_too_few_scores_decide_nothing():
-    score = np.arange(6.0)
-    joined = join(np.arange(6) % 3, np.arange(6) % 2, score, {"other": score**2})
-    assert not joined.used
-    assert joined.score is score
-    assert np.isnan(joined.gain)
-
-
-def test_weights_of_confidence_rise_with_it():
-    weights = weights_of(np.array([2.0, np.nan, 5.0, 3.0]))
-    assert weights is not None
-    assert weights[1] == 1.0
-    assert weights[0] < weights[3] < weights[2]
-    assert weights_of(np.array([2.0, np.nan, 2.0])) is None
-    assert weights_of(np.array([np.nan])) is None
-
-
-# Within the posterior.
-
-
-def as_table(reviewer, item, score, **further):
-    return Reviews.from_codes(
-        reviewer, item, score, reviewers=range(reviewer.max() + 1), items=range(item.max() + 1), **further
-    )
-
-
-@pytest.fixture(scope="module")
-def reviews():
-    reviewer, item, columns, _ = table(np.random.default_rng(5), n=100)
-    criteria = {"novelty": columns[:, 1], "style": columns[:, 2]}
-    return as_table(reviewer, item, columns[:, 0], target="overall", criteria=criteria)
-
-
-@pytest.fixture(scope="module")
-def result(reviews):
-    return posterior(reviews)
-
-
-def test_the_account_names_the_criteria_and_sums(result):
-    assert result.joined.used
-    for item in result.items[:5]:
-        account = result.account(item)
-        assert account.total == pytest.approx(account.quality, abs=1e-9)
-        for part in account.parts:
-            if part.source == "review":
-                assert list(part.criteria) == ["overall", "novelty", "style"]
-                points = part.score + part.severity + part.stretch + sum(part.criteria.values())
-                assert part.says == pytest.approx(points, abs=1e-9)
-
-
-def test_the_target_alone_is_the_table_without_criteria(reviews, result):
-    alone = posterior(reviews, only_target=True)
-    plain = posterior(as_table(reviews.reviewer, reviews.item, reviews.score))
-    np.testing.assert_array_equal(alone.quality, plain.quality)
-    assert alone.to_dict() == plain.to_dict()
-    assert "criteria" not in plain.to_dict()
-    assert not np.allclose(alone.quality, result.quality)
-    found = result.to_dict()["criteria"]
-    assert found["used"]
-    assert found["target"] == "overall"
-    assert [entry["criterion"] for entry in found["weights"]] == ["novelty", "style"]
-
-
-def test_what_criteria_do_not_show_is_in_every_error(result):
-    own, items = result.joined.own, result.items
-    assert own > 0
-    spread = result.draws(4000).std(axis=0)
-    np.testing.assert_allclose(np.median(spread / result.beliefs.order_error), 1.0, atol=0.06)
-    assert result.difference(items[0], items[1]).standard_error > np.sqrt(2 * own)
-
-
-def confident(seed, effect):
-    rng = np.random.default_rng(seed)
-    reviewer, item, _, truth = table(rng, n=80)
-    sure = rng.integers(1, 6, item.size).astype(float)
-    score = truth[item] + np.exp(effect * (sure - 3)) * rng.standard_normal(item.size)
-    return as_table(reviewer, item, score, confidence=sure)
-
-
-def test_confidence_is_used_where_the_evidence_rises():
-    sharp, dull = posterior(confident(6, -0.5)), posterior(confident(6, 0.0))
-    assert sharp.confidence.used
-    assert sharp.confidence.gain > 2.0
-    assert not dull.confidence.used
-    never = posterior(confident(6, -0.5), confidence=False)
-    assert never.confidence is None
-    assert never.weight is None
-    always = posterior(confident(6, -0.5), confidence=True)
-    np.testing.assert_array_equal(always.quality, sharp.quality)
-    assert always.confidence.gain == pytest.approx(sharp.confidence.gain)
-
-
-def test_confidence_that_cannot_be_used_is_refused(reviews):
-    with pytest.raises(InputError, match="expected reviews with a column of confidence"):
-        posterior(reviews, confidence=True)
-    table = confident(7, 0.0)
-    with pytest.raises(InputError, match="expected either weights or confidence"):
-        posterior(table, np.ones(table.n_reviews), confidence=True)
-
-
-@pytest.mark.parametrize("helpful", [True, False])
-def test_criteria_are_shown_in_a_line_that_says_whether_they_are_used(helpful: bool) -> None:
-    rng = np.random.default_rng(4)
-    who, what = (column.ravel() for column in np.indices((30, 20)))
-    truth = rng.standard_normal(20)
-    score, twin = (truth[what] + 0.8 * rng.standard_normal(what.size) for _ in range(2))
-    kept = rng.random(what.size) < 0.3
-    twin = twin if helpful else rng.standard_normal(what.size)
-    reviews = Reviews.from_codes(
-        who[kept], what[kept], score[kept], reviewers=30, items=20, criteria={"twin": twin[kept]}
-    )
-    estimate = posterior(
-        replace(reviews, criteria={**reviews.criteria, "few": np.where(reviews.item == 0, 1.0, np.nan)})
-    )
-    assert estimate.joined is not None
-    assert (estimate.joined.names, estimate.joined.rejected) == (
-        (("twin",), ("few",)) if helpful else ((), ("twin", "few"))
-    )
-    words = "criteria used: 'twin'; criteria not used: 'few'" if helpful else "criteria not used: 'twin', 'few'"
-    for shown in (repr(estimate), repr(estimate.joined)):
-        assert words in shown
-    assert any("Scores of few are not used" in line for line in further_lines(estimate))
+def test_equal_severities_are_not_called_severe_on_one():
+    reviewer, item, columns, _, _ = table(9, n=300, m=80, severity=0.5 * np.ones((3, 3)))
+    assert severities(reviewer, item, dict(zip("abc", columns.T, strict=True)), range(80)).notable.mean() < 0.02

@@ -1,0 +1,238 @@
+"""Joint distribution of qualities: draws and differences of papers that share reviewers.
+
+Expectation propagation gives marginal means and variances. Correlations come from the model linearised around them:
+reviewer j's scores y = b + a x + e give their papers the precision a^2 V^-1, V = S + U U', S the noise and U with
+columns omega and (x + g1) sd(a). Summed over reviewers, with the prior: Q = D - W W', D diagonal, W sparse. Draws have
+these correlations and the marginal variances of expectation propagation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsc._inference.beliefs import Posterior
+from reviewgraph._base import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+#: Largest number of items for which Q is factorised; above, conjugate gradients.
+DENSE = 2500
+#: Relative tolerance of conjugate gradients for one difference, and for draws (sampling noise dominates); step limit.
+ACCURACY, ROUGH_ACCURACY, MAX_STEPS = 1e-6, 1e-3, 2000
+#: Columns solved together.
+BATCH = 64
+
+
+class Difference(NamedTuple):
+    """Difference of two qualities in points of a typical reviewer."""
+
+    mean: float
+    standard_error: float
+
+
+class LinearModel(NamedTuple):
+    """The linearised model, one row per review in use.
+
+    ``who``, ``what``: reviewer and place of the item; ``precision``: a^2 / s^2; ``noise``: s^2; ``design`` (E, 2): U;
+    ``half`` (E, 2): U C^(1/2), C = (s^2 I + U'U)^-1; ``likeness``: kappa / dbar.
+    """
+
+    who: IntArray
+    what: IntArray
+    precision: FloatArray
+    noise: FloatArray
+    design: FloatArray
+    half: FloatArray
+    likeness: float
+
+
+def linearise(posterior: Posterior, place: IntArray) -> LinearModel:
+    """Linearise the model around a posterior; ``place`` (N,) is that of each item in Q. O(E)."""
+    rows = posterior.used
+    who, what = posterior.reviewer[rows], posterior.item[rows]
+    n_reviewers = posterior.slope.size
+    slope, noise = posterior.slope[who], posterior.noise_variance[who]
+    design = np.zeros((who.size, 2))
+    likeness = 0.0
+    if posterior.population is not None:
+        population = posterior.population
+        design[:, 0] = population.omega
+        design[:, 1] = (posterior.mean[what] + population.g1) * slope * population.tau
+        load = np.bincount(who, minlength=n_reviewers)[who]
+        degree = np.bincount(what, 1 - 1 / load)
+        likeness = posterior.kappa / float(degree.sum() / np.unique(what).size) if posterior.kappa else 0.0
+    # C^(1/2) from the eigenvectors of s^2 I + U'U, 2 by 2 for each reviewer.
+    square = np.empty((n_reviewers, 2, 2))
+    for first in range(2):
+        for second in range(2):
+            square[:, first, second] = np.bincount(who, design[:, first] * design[:, second], n_reviewers)
+    level = np.where(np.isfinite(posterior.noise_variance), posterior.noise_variance, 1.0)
+    value, vector = np.linalg.eigh(square + level[:, None, None] * np.eye(2))
+    root = vector / np.sqrt(value)[:, None, :]
+    half = np.einsum("ep,epq->eq", design, root[who])
+    return LinearModel(who, place[what], slope**2 / noise, noise, design, half, likeness)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Joint distribution of the items with a score; build it once for many draws or differences.
+
+    ``item`` (n,): their codes; ``model``; ``diagonal`` (n,) and ``factor`` (n, columns): D and W of Q = D - W W'.
+    """
+
+    posterior: Posterior
+    item: IntArray
+    model: LinearModel
+    diagonal: FloatArray
+    factor: scipy.sparse.csr_array
+
+    @cached_property
+    def _cholesky(self) -> FloatArray:
+        wide = self.factor @ self.factor.T
+        return np.linalg.cholesky(np.diag(self.diagonal) - wide.toarray())
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """Return Q x, shapes (n, columns)."""
+        return np.asarray(self.diagonal[:, None] * x - self.factor @ (self.factor.T @ x))
+
+    def solve(self, right: FloatArray, accuracy: float = ACCURACY) -> FloatArray:
+        """Return Q^-1 times columns, shapes (n, columns)."""
+        if self.item.size <= DENSE:
+            from scipy.linalg import cho_solve
+
+            return np.asarray(cho_solve((self._cholesky, True), right))
+        return conjugate_gradients(self.product, right, self.diagonal, accuracy)
+
+    def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw qualities jointly, shape (n, N); NaN for items without a score."""
+        quality = np.full((n, self.posterior.mean.size), np.nan)
+        mean, variance = self.posterior.mean[self.item], self.posterior.variance[self.item]
+        deviations = [self._deviations(min(BATCH, n - first), rng) for first in range(0, n, BATCH)]
+        if deviations:
+            deviation = np.concatenate(deviations, axis=1)
+            standard = deviation * np.sqrt(variance / self._variances(deviation))[:, None]
+            quality[:, self.item] = (mean[:, None] + standard).T
+        return self.posterior.location + self.posterior.scale * quality
+
+    def _deviations(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw from N(0, Q^-1), shape (items, n)."""
+        if self.item.size <= DENSE:
+            from scipy.linalg import solve_triangular
+
+            normal = rng.standard_normal((self.item.size, n))
+            return np.asarray(solve_triangular(self._cholesky, normal, lower=True, trans="T"))
+        # Q^-1 times a draw from N(0, Q) is one from N(0, Q^-1).
+        return self.solve(self._perturbation(n, rng), ROUGH_ACCURACY)
+
+    def _variances(self, deviation: FloatArray) -> FloatArray:
+        """Return the diagonal of Q^-1: exact, or from draws.
+
+        Each draw contributes the conditional mean of a paper given all others; ``1 / Q_ii`` is added exactly (Siden,
+        Lindgren, Bolin and Villani 2018).
+        """
+        if self.item.size <= DENSE:
+            from scipy.linalg.lapack import dtrtri
+
+            inverse, _ = dtrtri(self._cholesky, lower=1)
+            return np.asarray((inverse**2).sum(axis=0))
+        own = self.diagonal - np.asarray((self.factor**2).sum(axis=1)).ravel()
+        conditional_mean = deviation - self.product(deviation) / own[:, None]
+        return np.asarray(1 / own + (conditional_mean**2).mean(axis=1))
+
+    def _perturbation(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw from N(0, Q), shape (items, n), as a sum of independent terms, one per part of Q."""
+        import scipy.sparse
+
+        model = self.model
+        E, M = model.who.size, self.posterior.slope.size
+        rows = np.arange(E)
+        to_item = scipy.sparse.csr_array((np.ones(E), (model.what, rows)), (self.item.size, E))
+        to_reviewer = scipy.sparse.csr_array((np.ones(E), (model.who, rows)), (M, E))
+        # a V^-1 z with z ~ N(0, V): precision a^2 V^-1.
+        z = np.sqrt(model.noise)[:, None] * rng.standard_normal((E, n))
+        for column in range(2):
+            z += model.design[:, column, None] * rng.standard_normal((M, n))[model.who]
+        inside = z.copy()
+        for column in range(2):
+            half = model.half[:, column, None]
+            inside -= half * (to_reviewer @ (half * z))[model.who]
+        inside *= np.sqrt(model.precision / model.noise)[:, None]
+        if model.likeness:
+            # The similarity of papers: deviations from the mean of each reviewer.
+            z = rng.standard_normal((E, n))
+            z -= ((to_reviewer @ z) / np.maximum(to_reviewer.sum(axis=1), 1)[:, None])[model.who]
+            inside += np.sqrt(model.likeness) * z
+        prior = np.sqrt(self.posterior.prior) * rng.standard_normal((self.item.size, n))
+        return np.asarray(to_item @ inside + prior)
+
+    def difference(self, first: int, second: int) -> Difference:
+        """Return the first quality minus the second, both with a score, with its standard error."""
+        position = np.searchsorted(self.item, [first, second])
+        unit = np.zeros((self.item.size, 2))
+        unit[position, [0, 1]] = 1.0
+        covariance = self.solve(unit)[position]
+        correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+        mean, sd = self.posterior.mean[[first, second]], np.sqrt(self.posterior.variance[[first, second]])
+        variance = (sd**2).sum() - 2 * correlation * sd.prod()
+        scale = self.posterior.scale
+        return Difference(float(scale * (mean[0] - mean[1])), float(scale * np.sqrt(max(variance, 0.0))))
+
+
+def joint(posterior: Posterior) -> Joint:
+    """Linearise the model around a posterior; O(E).
+
+    >>> from lsc._inference.inferring import infer
+    >>> reviewer, item = np.divmod(np.arange(12), 4)
+    >>> posterior, _ = infer(reviewer, item, np.array([1.0, 2, 3, 4, 2, 3, 4, 4, 1, 1, 3, 5]), 3, 4)
+    >>> joint(posterior).draws(5, np.random.default_rng(0)).shape, joint(posterior).difference(3, 0).mean > 0
+    ((5, 4), True)
+    """
+    import scipy.sparse
+
+    item = np.flatnonzero(np.isfinite(posterior.mean))
+    place = np.full(posterior.mean.size, -1)
+    place[item] = np.arange(item.size)
+    model = linearise(posterior, place)
+    n_reviewers = posterior.slope.size
+    # D: precisions of the reviews, by item.
+    own = np.asarray(np.bincount(model.what, model.precision + model.likeness, item.size), np.float64)
+    # W: for each reviewer two columns a / s U C^(1/2), and one of the prior, sqrt(kappa / (dbar k)).
+    load = np.bincount(model.who, minlength=n_reviewers)[model.who]
+    columns = [np.sqrt(model.precision) * model.half[:, 0], np.sqrt(model.precision) * model.half[:, 1]]
+    columns.append(np.sqrt(model.likeness / load))
+    column = np.concatenate([model.who + kind * n_reviewers for kind in range(3)])
+    factor = scipy.sparse.csr_array(
+        (np.concatenate(columns), (np.tile(model.what, 3), column)), shape=(item.size, 3 * n_reviewers)
+    )
+    factor.eliminate_zeros()
+    return Joint(posterior, item, model, posterior.prior + own, factor)
+
+
+def conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray], right: FloatArray, diagonal: FloatArray, accuracy: float = ACCURACY
+) -> FloatArray:
+    """Solve Q x = right, shapes (n, columns), Q symmetric positive definite, with its diagonal as preconditioner.
+
+    ``product`` maps x to Q x; a column has converged at ``accuracy`` relative to its start.
+    """
+    x, residual = np.zeros_like(right), right.copy()
+    scaled = residual / diagonal[:, None]
+    direction, inner = scaled.copy(), (residual * scaled).sum(axis=0)
+    target = accuracy**2 * inner
+    for _ in range(MAX_STEPS):
+        if (inner <= target).all():
+            break
+        product_of_direction = product(direction)
+        step = inner / np.maximum((direction * product_of_direction).sum(axis=0), 1e-300)
+        x += step * direction
+        residual -= step * product_of_direction
+        scaled = residual / diagonal[:, None]
+        previous, inner = inner, (residual * scaled).sum(axis=0)
+        direction = scaled + inner / np.maximum(previous, 1e-300) * direction
+    return x

@@ -1,0 +1,193 @@
+"""Similarity of papers that share reviewers: the Leroux prior, with one Gaussian factor per reviewer.
+
+::
+
+    x ~ N(m, K^-1),   K = (1 - kappa) I + kappa L / dbar,   L = sum_j (I - 11' / k_j)
+
+L acts on the papers of reviewer j; dbar is its mean diagonal over papers with a score. The factor
+exp(-c/2 sum_i (x_i - xbar)^2), c = kappa / dbar, is that of a latent centre z, of which each paper is a measurement
+with variance 1 / c.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from lsc._inference.step import LEAST_CAVITY, Gauge, Items, Part, Sites
+from reviewgraph._base import BoolArray, FloatArray
+from reviewgraph.graph import kernel
+
+#: Papers up to which eigenvalues are exact; beyond, steps and probes of stochastic Lanczos quadrature, and the number
+#: of probes times papers that is enough.
+EXACT, STEPS, PROBES, ENOUGH = 400, 20, 16, 2_000_000
+#: Values of kappa among which it is chosen.
+KAPPAS = np.concatenate([np.linspace(0.0, 0.9, 19), [0.93, 0.95, 0.965, 0.975, 0.985]])
+
+
+class Likeness(NamedTuple):
+    """Of the factors of a part: log evidence, with potentials, and expected sum of (x_i - xbar)^2 about the means."""
+
+    evidence: float
+    squares: float
+
+
+@kernel(element=1e-5)
+def step_likeness(
+    part: Part,
+    sites: Sites,
+    items: Items,
+    expected: FloatArray,
+    prior: float,
+    strength: float,
+    gauge: Gauge,
+    damping: float,
+    sums: Items,
+    mean: FloatArray,
+    variance: FloatArray,
+) -> Likeness:
+    """Update the likeness sites of a part; ``strength`` is c, ``mean`` and ``variance`` are workspace, shapes (k,).
+
+    ``expected`` (N,) are prior means of papers, or empty. With c = 0 only the expected squares are computed, papers
+    independent.
+    """
+    evidence, squares = 0.0, 0.0
+    for j in range(len(part.start) - 1):
+        first = part.start[j]
+        k = part.start[j + 1] - first
+        if k < 2:
+            continue
+        total, weighted, of_squares = 0.0, 0.0, 0.0
+        for i in range(k):
+            at = first + i
+            paper = part.item[at]
+            precision, pull = items.precision[paper], items.shift[paper]
+            if strength > 0.0:
+                # The prior keeps its precision when qualities are rescaled.
+                own = sites.likeness_precision[at]
+                own_shift = (sites.likeness_shift[at] - own * gauge.centre) / gauge.spread
+                cavity = max(precision - own, LEAST_CAVITY * prior)
+                own_pull = pull - own_shift
+                evidence += 0.5 * (
+                    own_pull * own_pull / cavity - pull * pull / precision + math.log(precision / cavity)
+                )
+                precision, pull = cavity, own_pull
+            variance[i] = 1.0 / precision
+            mean[i] = pull / precision
+            if len(expected) > 0:
+                mean[i] -= expected[paper]
+            weight = 1.0 if strength == 0.0 else 1.0 / (variance[i] + 1.0 / strength)
+            total += weight
+            weighted += weight * mean[i]
+            of_squares += weight * mean[i] * mean[i]
+        if strength == 0.0:
+            squares += of_squares - weighted * weighted / total
+            for i in range(k):
+                squares += (1.0 - 1.0 / k) * variance[i]
+            continue
+        centre = weighted / total
+        evidence += 0.5 * (math.log(strength * k / total) - of_squares + weighted * weighted / total)
+        squares -= 1.0 / strength
+        for i in range(k):
+            at = first + i
+            paper = part.item[at]
+            v = variance[i]
+            evidence -= 0.5 * math.log1p(strength * v)
+            share = 1.0 / (1.0 + strength * v)
+            squares += share * share * ((mean[i] - centre) ** 2 + 1.0 / total) + v * share
+            weight = 1.0 / (v + 1.0 / strength)
+            others = total - weight
+            precision = strength * others / (strength + others)
+            of_others = (weighted - weight * mean[i]) / others
+            if len(expected) > 0:
+                of_others += expected[paper]
+            old_shift = (sites.likeness_shift[at] - sites.likeness_precision[at] * gauge.centre) / gauge.spread
+            precision = sites.likeness_precision[at] + damping * (precision - sites.likeness_precision[at])
+            full = strength * others / (strength + others) * of_others
+            shift = old_shift + damping * (full - old_shift)
+            sites.likeness_precision[at] = precision
+            sites.likeness_shift[at] = shift
+            sums.precision[paper] += precision
+            sums.shift[paper] += shift
+    return Likeness(evidence, squares)
+
+
+@kernel(element=1e-6)
+def add_means(part: Part, vectors: FloatArray, total: FloatArray, mean: FloatArray) -> None:
+    """Add to each paper of ``total`` (N, P) the means of ``vectors`` over the papers of its reviewers."""
+    for j in range(len(part.start) - 1):
+        first, last = part.start[j], part.start[j + 1]
+        for p in range(vectors.shape[1]):
+            mean[p] = 0.0
+        for at in range(first, last):
+            for p in range(vectors.shape[1]):
+                mean[p] += vectors[part.item[at], p] / (last - first)
+        for at in range(first, last):
+            for p in range(vectors.shape[1]):
+                total[part.item[at], p] += mean[p]
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues of L / dbar over papers with a score, their weights, which sum to the number of these, and dbar."""
+
+    value: FloatArray
+    weight: FloatArray
+    diagonal: float
+
+    def log_determinant(self, kappa: FloatArray | float) -> FloatArray:
+        """Return log det K for one or several kappa."""
+        return np.asarray(np.log1p(np.multiply.outer(kappa, self.value - 1.0)) @ self.weight)
+
+    def best(self, squares: float, own: float) -> float:
+        """Return the kappa of largest expected log density; ``squares`` = E x'L x, ``own`` = E x'x about the means."""
+        density = self.log_determinant(KAPPAS) - KAPPAS * (squares / self.diagonal - own)
+        return float(KAPPAS[int(np.argmax(density))])
+
+    def promise(self, squares: float, own: float) -> float:
+        """Return the gain in log evidence that a step from kappa = 0 predicts: score^2 / (2 information)."""
+        score = 0.5 * (own - squares / self.diagonal)
+        information = 0.5 * float(self.weight @ (self.value - 1.0) ** 2)
+        return score**2 / (2 * information) if score > 0 and information > 0 else 0.0
+
+
+def spectrum_of(
+    product: Callable[[FloatArray], FloatArray], degree: FloatArray, known: BoolArray, rng: np.random.Generator
+) -> Spectrum | None:
+    """Return the spectrum of L, exact or by stochastic Lanczos quadrature; None where no two papers share a reviewer.
+
+    ``product`` maps columns, shape (N, P), to L times these; ``degree`` (N,) is the diagonal of L. O(E) per step.
+    """
+    size = int(known.sum())
+    diagonal = float(degree[known].mean()) if size else 0.0
+    if diagonal <= 0:
+        return None
+    if size <= EXACT:
+        columns = np.zeros((known.size, size))
+        columns[known] = np.eye(size)
+        value = np.linalg.eigvalsh(product(columns)[known])
+        return Spectrum(np.maximum(value, 0.0) / diagonal, np.ones(size), diagonal)
+    probes = min(PROBES, max(1, -(-ENOUGH // size)))
+    vector = np.zeros((known.size, probes))
+    vector[known] = rng.choice([-1.0, 1.0], (size, probes)) / math.sqrt(size)
+    previous = np.zeros_like(vector)
+    beta = np.zeros(probes)
+    diagonals, neighbours = [], []
+    for _ in range(STEPS):
+        image = product(vector) - beta * previous
+        alpha = (image * vector).sum(axis=0)
+        image -= alpha * vector
+        beta = np.sqrt((image**2).sum(axis=0))
+        diagonals.append(alpha)
+        neighbours.append(beta)
+        previous = vector
+        vector = image / np.maximum(beta, 1e-12)
+    matrix = np.zeros((probes, STEPS, STEPS))
+    line = np.arange(STEPS)
+    matrix[:, line, line] = np.array(diagonals).T
+    matrix[:, line[1:], line[:-1]] = np.array(neighbours[:-1]).reshape(-1, probes).T
+    value, vectors = np.linalg.eigh(matrix)
+    weight = vectors[:, 0] ** 2 * size / probes
+    return Spectrum(np.maximum(value.ravel(), 0.0) / diagonal, weight.ravel(), diagonal)

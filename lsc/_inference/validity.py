@@ -1,0 +1,203 @@
+"""What judges say about the quality that is wanted: references as measurements of it by a more trusted judge.
+
+::
+
+    w_i = c + d q_i + u_i,   u_i ~ N(0, omega^2)     wanted quality, q the quality that the judges agree on
+    y_i = w_i + v_i                                  a reference
+
+Errors that all judges share are invisible in their scores. References show them: regression of the references on the
+posterior means of q is unbiased for c and d, since E y = c + d E q given the scores, and its residual variance is
+omega^2 + d^2 Var q. Every wanted quality then has the error of c, d and u beside that of q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from reviewgraph._base import FloatArray, InputError, IntArray
+
+
+class _Consensus(Protocol):
+    """What the judges agree on."""
+
+    @property
+    def quality(self) -> FloatArray: ...
+
+    @property
+    def standard_error(self) -> FloatArray: ...
+
+
+#: Least number of references, of different values, from which slope and error are learned.
+MIN_REFERENCES = 3
+#: Prior of omega^2: this many references without any relation to the judges.
+PSEUDO_REFERENCES = 1.0
+#: Share of omega^2 that is the error of the reference itself; a single score cannot tell it from that of the judges.
+OWN_SHARE = 0.5
+#: Standard deviation of the error of references too few for a line, in standard deviations of quality; largest
+#: distance of their values from the mean, in those of scores.
+ASSUMED_ERROR, MAX_DISTANCE = 0.3, 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Validity:
+    """How the quality that references measure follows from that which the judges agree on.
+
+    Attributes
+    ----------
+    intercept, slope
+        c and d >= 0; 0 and 1 without references, or with fewer than three.
+    estimate, slope_error
+        Least-squares estimate of d, which may be negative, and half the width of its central 90 % interval.
+    sd
+        omega, in points of the references: what the judges leave unexplained; 0 without references.
+    spread
+        Standard deviation of the wanted quality of all papers, which that of the references is not if they were chosen.
+    n
+        Number of references whose papers have a quality.
+    value
+        Shape (N,): references, NaN without.
+    share
+        Shape (N,): weight of the reference in the paper's quality, 0 without.
+    error
+        Shape (N,): variance of the wanted quality beside that of q.
+    """
+
+    intercept: float
+    slope: float
+    estimate: float
+    slope_error: float
+    sd: float
+    spread: float
+    n: int
+    value: FloatArray
+    share: FloatArray
+    error: FloatArray
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether there are enough references for a line."""
+        return self.n >= MIN_REFERENCES and self.spread > 0
+
+    @property
+    def slope_interval(self) -> tuple[float, float]:
+        """Central 90 % interval of the slope."""
+        return self.estimate - self.slope_error, self.estimate + self.slope_error
+
+    @property
+    def unexplained(self) -> float:
+        """Share of the spread of the wanted quality that the judges leave unexplained, from 0 to 1."""
+        return min(self.sd / self.spread, 1.0) if self.spread > 0 else 0.0
+
+    @property
+    def is_predictive(self) -> bool:
+        """Whether the 90 % interval of the slope lies above 0."""
+        return self.slope_interval[0] > 0
+
+    def quality(self, beliefs: _Consensus) -> FloatArray:
+        """Return the posterior means of the wanted quality, shape (N,)."""
+        by_judges = self.intercept + self.slope * beliefs.quality
+        own = np.where(self.share > 0, self.value, 0.0)
+        return np.asarray((1 - self.share) * by_judges + self.share * own)
+
+    def standard_error(self, beliefs: _Consensus) -> FloatArray:
+        """Return its posterior standard deviations, shape (N,)."""
+        inherited = (1 - self.share) * self.slope * beliefs.standard_error
+        return np.asarray(np.sqrt(inherited**2 + self.error))
+
+    def draws(self, quality: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the wanted quality given those of q, shapes (D, N)."""
+        if not self.n:
+            return quality
+        own = np.where(self.share > 0, self.value, 0.0)
+        mean = (1 - self.share) * (self.intercept + self.slope * quality) + self.share * own
+        return np.asarray(mean + np.sqrt(self.error) * rng.standard_normal(quality.shape))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries that the command's ``--json`` prints."""
+        low, high = self.slope_interval
+        return {
+            "slope": self.estimate,
+            "slope_interval": [low, high],
+            "sd": self.sd,
+            "n": self.n,
+            "unexplained": self.unexplained,
+        }
+
+
+def without_references(n_items: int) -> Validity:
+    """Return the validity that takes the judges' quality for the wanted one."""
+    zeros = np.zeros(n_items)
+    return Validity(0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0, np.full(n_items, np.nan), zeros, zeros)
+
+
+def validity_of(beliefs: _Consensus, item: IntArray, value: FloatArray, scale: float, score_spread: float) -> Validity:
+    """Learn how references, shapes (R,), follow from the judges' quality.
+
+    ``scale`` and ``score_spread`` are the standard deviations of qualities and of scores. Fewer than three references,
+    or equal ones, are read on the scale of a typical reviewer. Raises InputError if they cannot be on it.
+    """
+    from scipy.special import stdtrit
+
+    quality, variance = beliefs.quality, beliefs.standard_error**2
+    full = np.full(quality.size, np.nan)
+    full[item] = value
+    scored = item[np.isfinite(quality[item])]
+    x, y = quality[scored], full[scored]
+    n = x.size
+    if n < MIN_REFERENCES or np.ptp(y) <= 0 or np.ptp(x) <= 0:
+        return _few(beliefs, full, scale, score_spread)
+
+    # Least squares; a negative slope means that the judges say nothing, not that they are to be turned round.
+    centre = float(x.mean())
+    square = float(((x - centre) ** 2).sum())
+    estimate = float(((x - centre) @ (y - y.mean())) / square)
+    slope = max(estimate, 0.0)
+    square_of_references = float(y.var(ddof=1))
+    residual = y - y.mean() - slope * (x - centre)
+    total = (float(residual @ residual) + PSEUDO_REFERENCES * square_of_references) / (n - 2 + PSEUDO_REFERENCES)
+    omega = max(total - slope**2 * float(variance[scored].mean()), 0.05 * total)
+
+    known = np.isfinite(quality)
+    of_judges = float(quality[known].var() + variance[known].mean())
+    spread = float(np.sqrt(slope**2 * of_judges + omega))
+
+    # Error of the line at each paper, and of u; a reference's own share of omega^2 is its error.
+    error = omega + total * (1 / n + (quality - centre) ** 2 / square)
+    share = np.zeros(quality.size)
+    known &= np.isfinite(full)
+    own = OWN_SHARE * omega
+    by_judges = error + slope**2 * variance - own
+    share[known] = (by_judges / (by_judges + own))[known]
+    left = np.where(known, share * own - ((1 - share) * slope) ** 2 * variance, error)
+    return Validity(
+        float(y.mean() - slope * centre),
+        slope,
+        estimate,
+        float(stdtrit(n - 2 + PSEUDO_REFERENCES, 0.95) * np.sqrt(total / square)),
+        float(np.sqrt(omega)),
+        spread,
+        n,
+        full,
+        share,
+        np.maximum(left, 0.0),
+    )
+
+
+def _few(beliefs: _Consensus, value: FloatArray, scale: float, score_spread: float) -> Validity:
+    """Read references on the scale of a typical reviewer, with an assumed error."""
+    quality, variance = beliefs.quality, beliefs.standard_error**2
+    known = np.isfinite(value)
+    far = np.abs(value[known] - np.nanmean(quality)).max(initial=0.0)
+    if far > MAX_DISTANCE * score_spread:
+        message = (
+            f"references: expected {MIN_REFERENCES} or more of different values, or values on the scale of the scores; "
+            f"found {int(known.sum())} that are neither; pass more, or values as a typical reviewer would score"
+        )
+        raise InputError(message)
+    own = (ASSUMED_ERROR * scale) ** 2
+    share = np.where(known, variance / (variance + own), 0.0)
+    error = np.where(known, share**2 * own, 0.0)
+    return Validity(0.0, 1.0, 1.0, 0.0, 0.0, 0.0, int(known.sum()), value, np.nan_to_num(share), np.nan_to_num(error))

@@ -1,0 +1,126 @@
+"""Predictions, residuals and ranks as users see them: labels, direction of the scores, groups, errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from lsc.posteriors import PosteriorEstimate, posterior
+from lsc.predictions import Residuals, rank_counts
+from reviewgraph import InputError, Reviews
+from tests.lsc.inference.simulated_tables import table
+
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
+def estimate(*, turned: bool = False, levels: bool = False) -> PosteriorEstimate:
+    who, what, score, _ = table(0, n_items=60, n_reviewers=40, load=6, own=0.5)
+    score = np.clip(np.rint(score / 2), 0, 5) if levels else score
+    sizes = {"reviewers": 40, "items": 60}
+    return posterior(Reviews.from_codes(who, what, -score if turned else score, lower_is_better=turned, **sizes))
+
+
+@pytest.mark.parametrize("levels", [False, True])
+def test_predictions_and_residuals_are_in_the_direction_of_the_scores(levels: bool) -> None:
+    one, other = estimate(levels=levels), estimate(turned=True, levels=levels)
+    for name in ("raw", "standardised"):
+        np.testing.assert_allclose(getattr(other.residuals(), name), -getattr(one.residuals(), name), atol=1e-9)
+    np.testing.assert_allclose(other.residuals().probability, 1 - one.residuals().lower, atol=1e-9)
+    first, second = (of.predict([0, 3, None], [5, 5, 7]) for of in (one, other))
+    assert second.mean == pytest.approx(-first.mean)
+    assert second.sd == pytest.approx(first.sd)
+    assert second.interval(0.8) == pytest.approx(-first.interval(0.8)[:, ::-1])
+    if levels:
+        assert first.levels is not None
+        assert first.probability is not None
+        assert second.probability is not None
+        assert first.levels.tolist() == [0, 1, 2, 3, 4, 5]
+        assert second.probability[:, ::-1] == pytest.approx(first.probability)
+        assert first.cdf(2.0) == pytest.approx(first.probability[:, :3].sum(axis=1))
+        return
+    assert first.probability is None
+    assert second.cdf(-5.0) == pytest.approx(1 - first.cdf(5.0))
+    values = first.sample(20_000, seed=1)
+    assert values.mean(axis=0) == pytest.approx(first.mean, abs=5 * first.sd.max() / math.sqrt(20_000))
+    inside = np.abs(one.residuals().probability - 0.5) < 0.45
+    assert one.residuals().within(0.9) == pytest.approx(inside.mean())
+
+
+def test_a_level_counts_by_its_part_in_the_interval() -> None:
+    upper, lower = np.array([0.5, 1.0, 0.97]), np.array([0.0, 0.5, 0.97])
+    found = Residuals(upper, upper, upper, lower)
+    # Half of [0, .5] is in [.25, .75], half of [.5, 1], and of .97 nothing.
+    assert found.within(0.5) == pytest.approx(1 / 3)
+    assert found.share(0.95, 1.0) == pytest.approx((0.1 + 1) / 3)
+
+
+def test_planned_and_ignored_reviews_have_no_residual() -> None:
+    who, what, score, _ = table(1, n_items=60, n_reviewers=40, load=6)
+    rows = [*zip(who.tolist(), what.tolist(), score.tolist(), strict=True), *((99, k, 5.0) for k in range(12))]
+    reviews = Reviews.from_pairs([*rows, (0, 77, None)])
+    found = posterior(reviews)
+    ignored = reviews.reviewer == reviews.reviewer_code[99]
+    assert (np.isnan(found.residuals().raw) == (ignored | ~reviews.scored)).all()
+    # An ignored reviewer is predicted as a new one.
+    assert found.predict(99, 5).mean == pytest.approx(found.predict(None, 5).mean)
+    assert np.isnan(found.misfit.mean_square[reviews.reviewer_code[99]])
+
+
+def test_ranks_are_counted_within_groups() -> None:
+    rng = np.random.default_rng(0)
+    draws, group = rng.standard_normal((50, 5)), np.array([1, 2, 1, 1, 2])
+    draws[:, 3] = np.nan
+    share, mean, sd = rank_counts(draws, group, 2)
+    assert share[3].tolist() == [0, 0]
+    assert np.isnan([mean[3], sd[3]]).all()
+    for item in (0, 1, 2, 4):
+        others = [other for other in range(5) if other not in (item, 3) and group[other] == group[item]]
+        ranks = 1 + (draws[:, others] > draws[:, [item]]).sum(axis=1)
+        assert share[item].tolist() == [(ranks == 1).mean(), (ranks == 2).mean()]
+        assert (mean[item], sd[item]) == pytest.approx((ranks.mean(), ranks.std()))
+
+
+def test_probabilities_of_ranks_agree_with_those_of_pairs_and_of_the_best() -> None:
+    found = estimate()
+    share, ranks = found.rank_probabilities(draws=8000), found.expected_ranks(draws=8000)
+    for axis in (0, 1):
+        assert share.sum(axis=axis) == pytest.approx(1.0)
+    assert share @ np.arange(1, 61) == pytest.approx(ranks.mean)
+    for n in (1, 6, 20):
+        assert share[:, :n].sum(axis=1) == pytest.approx(found.probability_in_top(n), abs=0.06)
+    better = [found.probability_better(other, 10) for other in range(60) if other != 10]
+    assert ranks.mean[10] == pytest.approx(1 + sum(better), abs=0.6)
+    difference = found.difference(0, 10)
+    chance = found.probability_better(0, 10)
+    assert chance == pytest.approx(norm.cdf(difference.mean / difference.standard_error))
+    assert chance == pytest.approx(1 - found.probability_better(10, 0))
+    drawn = found.draws(8000, seed=5)
+    assert chance == pytest.approx((drawn[:, 0] > drawn[:, 10]).mean(), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("zebra", 1), "reviewer: expected a reviewer of these reviews, or None for a new one, found 'zebra'"),
+        ((1, "zebra"), "item: expected an item with a quality, or None for a new one, found 'zebra'"),
+        (([1, 2], [1, 2, 3]), "reviewer, item: expected equal numbers of labels, found 2 and 3"),
+    ],
+)
+def test_predictions_of_unknown_labels_are_refused(arguments: tuple[object, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        estimate().predict(*arguments)  # type: ignore[arg-type]
+
+
+def test_other_arguments_are_refused() -> None:
+    found = estimate()
+    with pytest.raises(InputError, match="level: expected a probability between 0 and 1, found 1"):
+        found.predict(1, 2).interval(1.0)
+    with pytest.raises(InputError, match="score: expected a number, or numbers of shape"):
+        found.predict(1, 2).cdf([1.0, 2.0])
+    with pytest.raises(InputError, match="n_ranks: expected 1 to 60 ranks, found 61"):
+        found.rank_probabilities(61)
+    with pytest.raises(InputError, match="draws: expected a number of draws, 1 or more, found 0"):
+        found.expected_ranks(draws=0)
