@@ -1,90 +1,34 @@
-"""What the table of sizes counts, on a tree of four files whose figures anybody can count."""
+"""What the table of sizes counts, on a file whose figures anybody can count."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.measure import layers, modules, row
 
-from tests.measure import PACKAGES, ROOT, dotted, layers, measured, modules, rooms, table
+TOP = '''"""On top."""
 
-TREE = {
-    "__init__.py": '"""A toy."""\n\nfrom toy.top import rise as rise\n',
-    "top.py": '''"""On top."""
-
-from __future__ import annotations
-
-from reviewgraph._base.text import noun
-
-from .middle.words import say as tell
-from .middle.words import shout
-
-LIMIT = 3
+from toy.middle.words import say
 
 
-def rise(height: int) -> str:
+def rise(height: int, other: int) -> str:
     """Rise.
 
     Further.
     """
     # Why it is done so.
-    if height > LIMIT:
-        return shout(noun(height, "floor"))
-
-    return tell("up") + tell("again")
-''',
-    "middle/__init__.py": "",
-    "middle/words.py": """from toy.base import LIMIT
+    height, other = other, height
+    low, high = 0, height  # two steps in one
+    low, high = divmod(high, 2)
+    return say("up") if high else ""
+'''
 
 
-def say(
-    text: str,
-) -> str:
-    # Three lines of signature, two of body.
-    return text[:LIMIT]
-
-
-def shout(text: str) -> str:
-    return say(text).upper()
-""",
-    "base.py": "LIMIT = 9  # not a body\n",
-    "words.py": "",
-    "tests/test_top.py": "def test(): pass\n",
-}
-
-
-def test_a_toy_tree_is_counted_right(tmp_path: Path) -> None:
+def test_a_toy_is_counted_right(tmp_path: Path) -> None:
     folder = tmp_path / "toy"
-    for name, text in TREE.items():
+    for name, text in {"top.py": TOP, "middle/words.py": "LIMIT = 9\n", "tests/test_top.py": "assert True\n"}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf-8")
-    assert dotted(folder / "middle") == "toy.middle"
-    sources = modules(folder)
-    graph = rooms("toy", sources)
-    assert set(graph) == {"top", "middle", "base", "words"}
-    assert set(graph.edges) == {("top", "middle"), ("middle", "base")}
-    assert layers(graph) == 3
-    figures = measured({"toy": sources})
-    assert figures == {
-        "source files": "6",
-        "lines": "38",
-        "lines of code": "18",
-        "lines of file headers": "12",
-        "entries": "4",
-        "layers": "3",
-        "arrows": "2",
-        "names from reviewgraph, modules": "1 from 1",
-        "file names of several files": "1 of 2",
-        "names defined more than once": "1",
-        "functions referenced once": "1 of 3",
-        "comments per 100 body lines": "28.6",
-    }
-    assert table({"toy": figures}).splitlines()[1].split() == ["source", "files", "6"]
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_the_packages_are_measured() -> None:
-    figures = measured({package: modules(ROOT / package) for package in PACKAGES})
-    assert int(figures["source files"].replace(",", "")) > 100
-    assert figures["names from reviewgraph, modules"] != "0 from 0"
+    assert layers(folder) == 2
+    # Seven lines of code; one tuple assignment, one conditional, two vague names, two comments.
+    assert row("toy", modules(folder), 2) == ["toy", "2", "16", "7", "2", "14.3", "14.3", "28.6", "28.6"]
