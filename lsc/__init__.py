@@ -13,9 +13,7 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 def __getattr__(name: str) -> object:
     """Load a public name, or one under its name of the last release."""
     if name == "Status":
-        name, message = (
-            "CalibrationStatus",
-            "lsc.Status is now called lsc.CalibrationStatus; the old name will be removed",
-        )
+        name = "CalibrationStatus"
+        message = "lsc.Status is now called lsc.CalibrationStatus; the old name will be removed"
         warnings.warn(f"{message} in the next release", DeprecationWarning, stacklevel=2)
     return _load(name)

@@ -27,7 +27,8 @@ MAX_STEPS = 2_000
 #: Number of random probes of a trace; with at most this number of reviewers the trace is exact.
 PROBES = 64
 #: Relative change at which variances have converged, and maximum number of steps.
-SETTLED, MOST_STEPS = 1e-5, 500
+SETTLED = 1e-5
+MOST_STEPS = 500
 #: Lower bound of variances, relative to the variance of all scores, against division by zero.
 LEAST_VARIANCE = 1e-9
 #: Variance of items, relative to that of all scores, that counts as 0: estimates near 0 go on falling slowly.
@@ -186,7 +187,8 @@ def mean_and_deviation(scored: Reviews, score: FloatArray) -> tuple[FloatArray, 
     >>> mean_and_deviation(Reviews.from_pairs([("ann", 1, 1.0), ("ann", 2, 3.0)]), np.array([1.0, 3.0]))[0].tolist()
     [2.0]
     """
-    size, count = scored.n_reviewers, scored.loads
+    size = scored.n_reviewers
+    count = scored.loads
     mean = np.bincount(scored.reviewer, score, size) / np.maximum(count, 1)
     squares = np.bincount(scored.reviewer, (score - mean[scored.reviewer]) ** 2, size)
     deviation = np.sqrt(squares / np.maximum(count - 1, 1))
@@ -275,7 +277,8 @@ class AdditiveModel:
             solution += step * direction
             residual -= step * image
             preconditioned = residual / self.diagonal
-            before, energy = energy, np.einsum("ms,ms->s", residual, preconditioned)
+            before = energy
+            energy = np.einsum("ms,ms->s", residual, preconditioned)
             # Fletcher and Reeves: each new direction is conjugate to the earlier ones.
             direction = (
                 preconditioned + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
@@ -317,7 +320,8 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
     [3.0, 4.0, 5.0, 6.0, 7.0]
     """
     reviews = as_reviews(reviews)
-    scored, average = reviews.only_scored(), plain_averages(reviews)
+    scored = reviews.only_scored()
+    average = plain_averages(reviews)
     if not scored.n_reviews:
         return Estimate(reviews, average, "additive")
     mean = float(scored.score.mean())
@@ -371,7 +375,8 @@ def marginal_variances(scored: Reviews, seed: int | np.random.Generator = 0) -> 
     now = np.full(3, max(float(residual.var()) / 3.0, least))
     for _ in range(MOST_STEPS):
         # Expected effects, and the traces of their posterior covariances, at the present variances.
-        item_ratio, reviewer_ratio = now[2] / now[0], now[2] / now[1]
+        item_ratio = now[2] / now[0]
+        reviewer_ratio = now[2] / now[1]
         model = AdditiveModel(scored, item_ratio, reviewer_ratio)
         reviewer = model.reviewer_effects(residual[:, None], ACCURACY)
         item = model.item_effects(residual[:, None], reviewer)
@@ -465,7 +470,8 @@ def bayesian(
         message = f"samples: expected at least 1, found {samples}"
         raise InputError(message)
     rng = np.random.default_rng(seed)
-    scored, average = reviews.only_scored(), plain_averages(reviews)
+    scored = reviews.only_scored()
+    average = plain_averages(reviews)
     has_score = np.isfinite(average)
     if not scored.n_reviews:
         return BayesianEstimate(reviews, average, "bayesian", average, Variances(0.0, 0.0, 0.0))
@@ -568,7 +574,8 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
     average = plain_averages(reviews)
     if not scored.n_reviews:
         return Estimate(reviews, average, "qp")
-    group, scaled = groups_of(scored), in_units(scored)
+    group = groups_of(scored)
+    scaled = in_units(scored)
     if bounded and (largest := float(np.abs(scored.score).max())) > LARGEST:
         message = (
             f"bounded: expected scores of about 0 to 10, at most {LARGEST:g} away from 0, found {largest:g}; "
@@ -580,7 +587,8 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
         quality = np.clip(quality, *QUALITY_BOUNDS)
     else:
         # Shift the qualities of each group to the mean of its plain averages.
-        place, has_score = group - 1, np.isfinite(average)
+        place = group - 1
+        has_score = np.isfinite(average)
         count = np.maximum(np.bincount(place[has_score], minlength=group.max()), 1)
         quality = quality + (np.bincount(place[has_score], (average - quality)[has_score], group.max()) / count)[place]
     return Estimate(reviews, np.where(np.isfinite(average), quality, np.nan), "qp")
@@ -619,10 +627,14 @@ def _solve(scored: Reviews, scaled: Scaled, group: IntArray, bounded: bool) -> F
     import cvxpy as cp
     from scipy import sparse
 
-    n_reviewers, n_items, n_scores = scored.n_reviewers, scored.n_items, scored.n_reviews
+    n_reviewers = scored.n_reviewers
+    n_items = scored.n_items
+    n_scores = scored.n_reviews
     unknown = cp.Variable(2 * n_reviewers + n_items)
     # With scores less their reviewer's mean m the offset is q - p m, of moderate size for scores of any size.
-    scale, centred, quality = cp.vec(unknown[:n_reviewers], "C"), unknown[n_reviewers:-n_items], unknown[-n_items:]
+    scale = cp.vec(unknown[:n_reviewers], "C")
+    centred = unknown[n_reviewers:-n_items]
+    quality = unknown[-n_items:]
     varied = np.flatnonzero(~scaled.alike)
     constraints = [scale >= 0]
     if varied.size:
@@ -637,7 +649,8 @@ def _solve(scored: Reviews, scaled: Scaled, group: IntArray, bounded: bool) -> F
         offset = centred + cp.multiply(scaled.mean, scale)
         constraints += [quality >= low, quality <= high, offset >= LEAST_OFFSET / scaled.unit]
     # The design takes scales, offsets and qualities to residuals.
-    row, one = np.arange(n_scores), np.ones(n_scores)
+    row = np.arange(n_scores)
+    one = np.ones(n_scores)
     blocks = (
         (scaled.score, scored.reviewer, n_reviewers),
         (-one, scored.reviewer, n_reviewers),

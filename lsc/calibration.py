@@ -41,7 +41,8 @@ from reviewgraph.table import ReviewsLike, as_reviews
 
 #: Below this part of the spread of qualities noise may be zero, and qualities exact: they are solved for to double
 #: precision, since a graph amplifies the remaining gradient by its condition.
-NEARLY, SHARP = 1e-5, 1e-14
+NEARLY = 1e-5
+SHARP = 1e-14
 #: Number of scores up to which the choice among several best fits is exact, in a fifth of a second: it factorises.
 CHOSEN = 1000
 #: Significance level of the test whether references contradict the scores.
@@ -85,11 +86,13 @@ def misfit_of(
 
     free = newton.minimise(replace(programme, is_reference=np.zeros(programme.n_items, np.bool_)))
     # References on lines through their estimates, and their number beyond those of a scale.
-    value, tested = programme.reference.copy(), 0
+    value = programme.reference.copy()
+    tested = 0
     for number in np.unique(group[programme.is_reference]).tolist():
         here = np.flatnonzero(programme.is_reference & (group == number))
         spent = 1 if fixed[number - 1] else 2
-        given, estimate = programme.reference[here], free.quality[here]
+        given = programme.reference[here]
+        estimate = free.quality[here]
         if here.size > spent and estimate.std():
             slope = 1.0 if fixed[number - 1] else given.std() / estimate.std()
             value[here] = given.mean() + slope * (estimate - estimate.mean())
@@ -196,7 +199,8 @@ class Calibration(Estimate):
 
     def headline(self) -> str:
         """Return class, status, objective and sizes."""
-        reviews, groups = self.reviews, int(self.group[np.isfinite(self.quality)].max(initial=0))
+        reviews = self.reviews
+        groups = int(self.group[np.isfinite(self.quality)].max(initial=0))
         return (
             f"{self.hypothesis}, {self.status}, objective {self.objective:.6g}; {counted(reviews.n_items, 'item')}, "
             f"{counted(reviews.n_reviewers, 'reviewer')}, {counted(int(reviews.scored.sum()), 'score')}, "
@@ -205,7 +209,8 @@ class Calibration(Estimate):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of every estimate, and ``hypothesis``, ``objective``, ``unique`` and ``units``."""
-        record, scale = super().to_dict(), self.solution.scale
+        record = super().to_dict()
+        scale = self.solution.scale
         own = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
         # Units allow a verifier to check the optimality conditions.
         return {**record, **own, "unique": self.unique, "units": np.where(scale.flat, 0.0, scale.slope).tolist()}
@@ -299,7 +304,8 @@ class Calibration(Estimate):
     def _relative(self) -> Residuals:
         """Residuals over the spread of qualities, the gap per review; each group in its own units, if they differ."""
         programme, quality, perceived = self.solution.weighed()
-        unit, own = scale(programme, quality), residuals(programme, quality, perceived)
+        unit = scale(programme, quality)
+        own = residuals(programme, quality, perceived)
         return Residuals(own.primal / unit, own.dual / unit, own.gap / (unit**2 * max(programme.item.size, 1)))
 
     @checked
@@ -531,7 +537,8 @@ def calibrate(
         best = choosing.nearest_to_lines(even, near)
     best = best if balance is None else balance.out_of(programme, best)
     # The programme does not determine the shift (and, without noise, the scale) of a group: the reported scale does.
-    average, spread = plain_averages(scored), np.full(1, scored.score.std())
+    average = plain_averages(scored)
+    spread = np.full(1, scored.score.std())
     if (groups := int(group.max())) > 1:
         # The standard deviation of the scores of each group.
         place = group[scored.item] - 1

@@ -70,17 +70,20 @@ def hold_out(
     """
     scored = reviews.only_scored()
     fold = folds_of(scored.loads, np.random.default_rng(seed), folds)[scored.reviewer]
-    parts, seconds = [], []
+    parts = []
+    seconds = []
     for number in range(folds):
         test = fold == number
         if not test.any() or test.all():
             continue
-        training, started = scored.subset(~test), time.process_time()
+        training = scored.subset(~test)
+        started = time.process_time()
         estimate = estimated(training)
         seconds.append(time.process_time() - started)
         average = plain_averages(training)[scored.item]
         rows = np.flatnonzero(test & np.isfinite(average) & np.isfinite(estimate.quality[scored.item]))
-        who, what = scored.reviewer[rows], scored.item[rows]
+        who = scored.reviewer[rows]
+        what = scored.item[rows]
         papers = [scored.items[i] for i in what.tolist()]
         predicted = estimate.quality[what], average[rows], log_probabilities(estimate, scored, rows, None, papers)
         parts.append((who, what, scored.score[rows], *predicted))
@@ -106,23 +109,27 @@ def hold_out_scores(
     >>> bool(abs(held.quality - held.score).max() < 1e-9)
     True
     """
-    scored, rng = reviews.only_scored(), np.random.default_rng(seed)
+    scored = reviews.only_scored()
+    rng = np.random.default_rng(seed)
     size = scored.n_items if by == "item" else scored.n_reviews
     fold = rng.permutation(size) % folds
     fold = fold[scored.item] if by == "item" else fold
-    parts, seconds = [], []
+    parts = []
+    seconds = []
     for number in range(folds):
         test = fold == number
         if not test.any() or test.all():
             continue
-        training, started = scored.subset(~test), time.process_time()
+        training = scored.subset(~test)
+        started = time.process_time()
         fitted = Calibrator(**calibrator.get_params()).fit(training)
         seconds.append(time.process_time() - started)
         known = np.isfinite(fitted.estimate_.quality) if by == "score" else np.ones(scored.n_items, np.bool_)
         rows = np.flatnonzero(test & (training.only_scored().loads > 0)[scored.reviewer] & known[scored.item])
         if not rows.size:
             continue
-        who, what = scored.reviewer[rows], scored.item[rows]
+        who = scored.reviewer[rows]
+        what = scored.item[rows]
         people = [scored.reviewers[j] for j in who.tolist()]
         papers = [scored.items[i] for i in what.tolist()]
         mean = np.asarray(fitted.predict(list(zip(people, papers, strict=True))))
@@ -176,7 +183,8 @@ def line_of(reviews: Reviews, estimate: Estimate, held: HeldOut) -> Line:
     """
     scored = reviews.only_scored()
     who, code = np.unique(held.reviewer, return_inverse=True)
-    x, y = centred(held.quality, code), centred(held.score, code)
+    x = centred(held.quality, code)
+    y = centred(held.score, code)
     slope = best_multiple(y, x)
     known = np.isfinite(estimate.quality)
     quality = np.where(known, estimate.quality, float(estimate.quality[known].mean()) if known.any() else 0.0)
@@ -429,14 +437,17 @@ class Calibrator:
         if isinstance(self.estimate_, PosteriorEstimate):
             prediction = self.estimate_.predict(who, what)
             return (prediction.mean, prediction.sd) if return_std else prediction.mean
-        reviews, estimate = self.reviews_, self.estimate_
+        reviews = self.reviews_
+        estimate = self.estimate_
         if not self._lines:
             held = hold_out(reviews, self.estimated, seed=whole_seed(self.seed))
             self._lines.append(line_of(reviews, estimate, held))
-        line, known = self._lines[0], np.isfinite(estimate.quality)
+        line = self._lines[0]
+        known = np.isfinite(estimate.quality)
         quality = np.append(estimate.quality, estimate.quality[known].mean() if known.any() else 0.0)
         offset = np.append(line.offset, 0.0)
-        people, papers = reviews.reviewer_code, reviews.item_code
+        people = reviews.reviewer_code
+        papers = reviews.item_code
         i = np.array([reviews.n_items if label is None else papers[label] for label in what], np.int64)
         j = np.array([reviews.n_reviewers if label is None else people[label] for label in who], np.int64)
         mean = reviews.printed(line.intercept + line.slope * quality[i] + offset[j])
@@ -510,7 +521,8 @@ class Calibrator:
         if y is None:
             scored = _reviews_of(X, None, self.columns, lower_is_better=self.lower_is_better)
             scored = scored.only_scored()
-            X, truth = scored, scored.printed(scored.score)
+            X = scored
+            truth = scored.printed(scored.score)
         else:
             truth = _scores("y", y)
         predicted = np.asarray(self.predict(X))
@@ -518,7 +530,8 @@ class Calibrator:
             message = f"y: expected one score per row of X, {predicted.size}, found {truth.size}"
             raise InputError(message)
         known = np.isfinite(truth)
-        off, spread = (truth - predicted)[known], truth[known] - truth[known].mean() if known.any() else truth[known]
+        off = (truth - predicted)[known]
+        spread = truth[known] - truth[known].mean() if known.any() else truth[known]
         total = float(spread @ spread)
         return 1.0 - float(off @ off) / total if total > 0 else float("nan")
 
@@ -558,7 +571,8 @@ class Calibrator:
         who = known.respelled(people, "reviewer", "X")
         what = known.respelled(papers, "paper", "X")
         scored = self.reviews_.only_scored()
-        j, i = scored.reviewer_code, scored.item_code
+        j = scored.reviewer_code
+        i = scored.item_code
         reviewer = [label if label in j and scored.loads[j[label]] else None for label in who]
         item = [label if label in i and np.isfinite(estimate.quality[i[label]]) else None for label in what]
         if who and not any(label is not None for label in (*reviewer, *item)):
@@ -589,17 +603,20 @@ def _is_frame(X: Any) -> bool:
 def _pairs_of(X: Any, columns: Mapping[str, str] | None) -> tuple[list[Any], list[Any]]:
     """Return the reviewers and items of the rows of X, in their order."""
     if isinstance(X, Reviews):
-        people, papers = X.reviewers, X.items
+        people = X.reviewers
+        papers = X.items
         return [people[j] for j in X.reviewer.tolist()], [papers[i] for i in X.item.tolist()]
     if _is_frame(X):
         read = pairs_in(X, columns)
-        people, papers = read.reviewers, read.items
+        people = read.reviewers
+        papers = read.items
         return [people[j] for j in read.reviewer.tolist()], [papers[i] for i in read.item.tolist()]
     rows = X.tolist() if isinstance(X, np.ndarray) else X
     try:
         pairs = [tuple(row) for row in rows if not isinstance(row, str)]
     except TypeError:
-        rows, pairs = (), [()]
+        rows = ()
+        pairs = [()]
     if len(pairs) != len(rows if hasattr(rows, "__len__") else pairs) or any(len(pair) != 2 for pair in pairs):
         message = (
             "X: expected Reviews, a data frame with columns of reviewers and items, or rows of a reviewer and an item, "

@@ -349,7 +349,8 @@ def calibrate_cluster(
         message = f"hypothesis: expected {lines} for a table on a cluster, found {given.name!r}"
         raise InputError(message)
     _expect_scores(table)
-    lower, deviation = given.bounds[0], _deviation(table.grid)
+    lower = given.bounds[0]
+    deviation = _deviation(table.grid)
 
     def exact(noise: float, spread: float) -> bool:
         return bool(np.sqrt(noise) <= NEARLY * (max(spread, lower * deviation) or lower))
@@ -376,14 +377,16 @@ def _deviation(table: Grid) -> float:
 
 
 def _totals(share: Share, cut: IntArray) -> list[FloatArray]:
-    share, n = share.scored(), share.items.size
+    n = share.items.size
+    share = share.scored()
     total = np.bincount(share.item, share.score, n)
     return split(np.column_stack([np.bincount(share.item, minlength=n), total]), cut)
 
 
 def _by_reviewer(share: Share, mean: FloatArray | float) -> FloatArray:
     """Return number, sum and sum of squares of the scores of each reviewer less a mean, shape (m, 3)."""
-    share, m = share.scored(), share.start.size - 1
+    m = share.start.size - 1
+    share = share.scored()
     who = share.reviewer
     score = share.score - np.broadcast_to(mean, m)[who]
     return np.column_stack([np.bincount(who, value, m) for value in (np.ones(score.size), score, score**2)])

@@ -199,7 +199,10 @@ def compare(
     if not isinstance(by, str) or by not in get_args(Unit):
         message = f"by: expected one of {', '.join(get_args(Unit))}, found {by!r}"
         raise InputError(message)
-    clock, rows, sizes, start = Clock(None), [], (0, 0), whole_seed(seed)
+    clock = Clock(None)
+    rows = []
+    sizes = (0, 0)
+    start = whole_seed(seed)
     for place, calibrator in enumerate(calibrators):
         # A warning about one fold does not concern the table.
         with warnings.catch_warnings():
@@ -244,10 +247,13 @@ def _measured(name: str, held: HeldOut, by: Unit) -> tuple[Compared, tuple[int, 
     code = 0 * cluster if by == "score" else cluster
     if by == "reviewer":
         score, quality, average = (centred(value[several], code) for value in (held.score, held.quality, held.average))
-        ours, theirs = squared_errors(score, quality), squared_errors(score, average)
+        ours = squared_errors(score, quality)
+        theirs = squared_errors(score, average)
     else:
-        ours, theirs = (held.score - held.quality) ** 2, (held.score - held.average) ** 2
-    error, total = float(np.sqrt(ours.mean())), float(theirs.sum())
+        ours = (held.score - held.quality) ** 2
+        theirs = (held.score - held.average) ** 2
+    error = float(np.sqrt(ours.mean()))
+    total = float(theirs.sum())
     gain = 1.0 - float(ours.sum()) / total if total > 0 else np.nan
     mean_se = _clustered(ours - ours.mean(), cluster) / ours.size
     # Ranks within reviewers or items: a correlation, linearised in its three sums.

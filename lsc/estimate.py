@@ -87,7 +87,8 @@ def line_through(quality: FloatArray, reference: FloatArray) -> ReferenceLine:
     (10.0, [10.0, 20.0, 30.0, 50.0])
     """
     here = np.isfinite(quality) & np.isfinite(reference)
-    x, y = quality[here], reference[here]
+    x = quality[here]
+    y = reference[here]
     if x.size < LEAST_REFERENCES:
         message = (
             f"references: expected {LEAST_REFERENCES} or more that have a score, in the largest group, found {x.size}; "
@@ -380,7 +381,8 @@ def comparable(quality: FloatArray, group: IntArray, n: int, *, across_groups: b
     groups, size = np.unique(group[scored], return_counts=True)
     if groups.size < 2 or across_groups:
         return scored
-    largest, total = int(size.max()), int(size.sum())
+    largest = int(size.max())
+    total = int(size.sum())
     most = largest >= LARGEST_SHARE * total
     if most and largest >= n:
         inside: BoolArray = scored & (group == groups[int(size.argmax())])

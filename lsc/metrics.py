@@ -99,7 +99,8 @@ def average_l1(quality: FloatArray, truth: FloatArray) -> float:
     0.6666666666666666
     """
     quality, truth = _known(quality, truth)
-    (low, high), (true_low, true_high) = _places(quality), _places(truth)
+    (low, high) = _places(quality)
+    (true_low, true_high) = _places(truth)
     return float(_mean_distance(low, high, true_low, true_high).mean())
 
 
@@ -232,7 +233,8 @@ def spearman(quality: FloatArray, truth: FloatArray) -> float:
 def _coefficient(function: object, quality: FloatArray, truth: FloatArray) -> float:
     quality, truth = _known(quality, truth)
     both = np.isfinite(quality)
-    quality, truth = quality[both], truth[both]
+    quality = quality[both]
+    truth = truth[both]
     if quality.size < 2 or np.ptp(quality) == 0 or np.ptp(truth) == 0:
         return float("nan")
     return float(function(quality, truth).statistic)  # type: ignore[operator]
@@ -240,7 +242,8 @@ def _coefficient(function: object, quality: FloatArray, truth: FloatArray) -> fl
 
 def _known(quality: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return both for the items of known truth."""
-    quality, truth = np.asarray(quality, np.float64), np.asarray(truth, np.float64)
+    quality = np.asarray(quality, np.float64)
+    truth = np.asarray(truth, np.float64)
     if quality.shape != truth.shape or truth.ndim != 1:
         message = f"quality, truth: expected one number per item, found shapes {quality.shape} and {truth.shape}"
         raise InputError(message)
@@ -329,7 +332,8 @@ def _mean_distance(low: FloatArray, high: FloatArray, other_low: FloatArray, oth
     """
 
     def below(a: FloatArray, b: FloatArray) -> FloatArray:
-        small, large = np.minimum(a, b), np.maximum(a, b)
+        small = np.minimum(a, b)
+        large = np.maximum(a, b)
         square = small * (small**2 - 1.0) / 3.0  # sum over r, s <= small
         rest = small * (large - small) * large / 2.0  # sum over r <= small < s <= large
         return np.asarray(square + rest)

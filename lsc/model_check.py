@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 #: Levels of the intervals that are checked, in percent, and scores of a reviewer from which a spread is compared.
-LEVELS, LEAST_SPREAD = (50, 80, 90, 95), 3
+LEVELS = (50, 80, 90, 95)
+LEAST_SPREAD = 3
 #: Number of reviewers with a label in the picture.
 LABELLED = 10
 

@@ -145,7 +145,8 @@ def posterior(
     >>> result.ranking()[0]
     11
     """
-    passed, reviews = reviews, as_reviews(reviews)
+    passed = reviews
+    reviews = as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)
     if not rows.size:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
@@ -314,7 +315,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         """Severity of each reviewer on the target and on each criterion; None without criteria."""
         if self.joined is None:
             return None
-        reviews, rows = self.reviews, self.reviews.scored
+        reviews = self.reviews
+        rows = self.reviews.scored
         columns = {reviews.target or "score": reviews.score, **reviews.criteria}
         used = {name: column[rows] for name, column in columns.items()}
         return severities(reviews.reviewer[rows], reviews.item[rows], used, reviews.reviewers)
@@ -594,7 +596,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         >>> posterior(Reviews.from_pairs(rows)).difference(11, 0).mean > 0
         True
         """
-        a, b = self._code(first, "first"), self._code(second, "second")
+        a = self._code(first, "first")
+        b = self._code(second, "second")
         if a == b:
             message = f"first, second: expected two different items, found {first!r} twice"
             raise InputError(message)
@@ -854,7 +857,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         found = accounts_of(self.beliefs, self.reviews, self.validity, items, criteria, pulls)
         if self.covariates is None:
             return found
-        explain, code = self.covariates.explain, self.reviews.reviewer_code
+        explain = self.covariates.explain
+        code = self.reviews.reviewer_code
         return (explain(account, code) for account in found)
 
     @cached_property

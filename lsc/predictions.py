@@ -147,7 +147,8 @@ class Residuals(NamedTuple):
     def share(self, low: float, high: float) -> float:
         """Return the share of scores between two quantiles of their predictions, ``high - low`` under the model."""
         known = np.isfinite(self.probability)
-        lower, upper = self.lower[known], self.probability[known]
+        lower = self.lower[known]
+        upper = self.probability[known]
         if not known.any():
             return float("nan")
         # Of numbers, in or out; of levels, the part of the probability inside.
@@ -372,17 +373,21 @@ def rank_counts(draws: FloatArray, group: IntArray, n_ranks: int) -> tuple[Float
     [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]
     """
     size = draws.shape[1]
-    share, total, square = np.zeros((size, n_ranks)), np.zeros(size), np.zeros(size)
+    share = np.zeros((size, n_ranks))
+    total = np.zeros(size)
+    square = np.zeros(size)
     for number in np.unique(group).tolist():
         items = np.flatnonzero((group == number) & np.isfinite(draws[:1]).any(axis=0))
         order = np.argsort(-draws[:, items], axis=1, kind="stable")
         places = np.arange(items.size)
         for row in order:
-            ranked, shown = items[row], min(items.size, n_ranks)
+            ranked = items[row]
+            shown = min(items.size, n_ranks)
             share[ranked[:shown], places[:shown]] += 1.0
             total[ranked] += places + 1.0
             square[ranked] += (places + 1.0) ** 2
-    known, count = np.isfinite(draws[:1]).any(axis=0), max(len(draws), 1)
+    known = np.isfinite(draws[:1]).any(axis=0)
+    count = max(len(draws), 1)
     mean = total / count
     spread = np.sqrt(np.maximum(square / count - mean**2, 0.0))
     return share / count, np.where(known, mean, np.nan), np.where(known, spread, np.nan)
@@ -390,7 +395,8 @@ def rank_counts(draws: FloatArray, group: IntArray, n_ranks: int) -> tuple[Float
 
 def predict(reviews: Reviews, beliefs: Posterior, reviewer: Any, item: Any) -> Prediction:
     """Predict the scores of pairs given by labels; see :meth:`lsc.PosteriorEstimate.predict`."""
-    (people, one_reviewer), (papers, one_item) = _listed(reviewer), _listed(item)
+    (people, one_reviewer) = _listed(reviewer)
+    (papers, one_item) = _listed(item)
     if not one_reviewer and not one_item and len(people) != len(papers):
         message = f"reviewer, item: expected equal numbers of labels, found {len(people)} and {len(papers)}"
         raise InputError(message)
@@ -417,14 +423,16 @@ def _listed(labels: Any) -> tuple[list[Label], bool]:
 def _reviewers(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
     """Return codes; a new reviewer has the code of a column that no review has."""
     expected = "reviewer: expected a reviewer of these reviews, or None for a new one"
-    known, new = reviews.reviewer_code, beliefs.slope.size
+    known = reviews.reviewer_code
+    new = beliefs.slope.size
     return np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
 
 
 def _items(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
     """Return codes; a new item has the code N."""
     expected = "item: expected an item with a quality, or None for a new one"
-    known, new = reviews.item_code, beliefs.mean.size
+    known = reviews.item_code
+    new = beliefs.mean.size
     codes = np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
     without = [
         label
@@ -482,10 +490,12 @@ def to_arviz(
 
 def residuals(reviews: Reviews, beliefs: Posterior) -> Residuals:
     """Compare each score with its prediction from all others; see :meth:`lsc.PosteriorEstimate.residuals`."""
-    sign, unit = float(reviews.printed([1.0])[0]), beliefs.scores.unit
+    sign = float(reviews.printed([1.0])[0])
+    unit = beliefs.scores.unit
     left_out = leave_one_out(beliefs)
     off = unit.standardised(beliefs.scores.score) - left_out.mean
-    upper, lower = left_out.probability, left_out.lower
+    upper = left_out.probability
+    lower = left_out.lower
     if sign < 0:
         upper, lower = 1.0 - lower, 1.0 - upper
     arrays = []

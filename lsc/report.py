@@ -101,7 +101,8 @@ def _papers(result: Estimate, order: IntArray, kinds: Sequence[str]) -> Ranked:
 
 def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
     """Return the picture of probabilities around the cut."""
-    chance, ranks = selection.chance, selection.ranked
+    chance = selection.chance
+    ranks = selection.ranked
     order = ranks[order_of(-chance[ranks])]
     lists = selection.lists
     kinds = [MARKS[lists[i] or "out"] for i in order.tolist()]
@@ -123,7 +124,8 @@ def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
 
 def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
     """Return the picture of papers by rank around the line, with the random-selection group."""
-    ranks, drawn = selection.ranked, selection.drawn
+    ranks = selection.ranked
+    drawn = selection.drawn
     line = line_of(result, selection)
     place = np.flatnonzero(np.isin(ranks, drawn))
     ends = (int(place[0]), int(place[-1])) if place.size else (selection.n, max(selection.n - 1, 0))
@@ -182,7 +184,8 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         words.append(
             f"{came} among the best {selection.n} only after the correction, which replace the same number of others."
         )
-    line, side = line_of(result, selection), "below" if result.reviews.lower_is_better else "above"
+    line = line_of(result, selection)
+    side = "below" if result.reviews.lower_is_better else "above"
     cut = None if line is None else (line, f"selected {side}")
     points = Compared(before, after, low, high, kinds, [str(result.items[i]) for i in scored.tolist()], labelled)
     return Picture(
@@ -238,7 +241,8 @@ def stands_out(quantity: Quantity) -> BoolArray:
 
 
 def _severities(result: PosteriorEstimate) -> Picture:
-    severity, reviews = result.reviewers.severity, result.reviews
+    severity = result.reviewers.severity
+    reviews = result.reviews
     codes = np.flatnonzero(np.isfinite(severity.mean))
     codes = codes[order_of(severity.mean[codes])]
     out = stands_out(severity)
@@ -247,7 +251,8 @@ def _severities(result: PosteriorEstimate) -> Picture:
     value, low, high = (reviews.printed(middle + part[codes]) for part in severity)
     points = Ranked(value, np.minimum(low, high), np.maximum(low, high), *_marks(result, codes, out))
     papers = reviews.printed(result.quality[np.isfinite(result.quality)])
-    lenient, harsh = -float(np.nanmin(severity.mean)), float(np.nanmax(severity.mean))
+    lenient = -float(np.nanmin(severity.mean))
+    harsh = float(np.nanmax(severity.mean))
     words = (
         f"Papers by calibrated score, and {counted(codes.size, 'reviewer')} on the same scale: a reviewer is at the "
         "quality of a paper that gets from them what an average paper gets from a typical reviewer, with a 90 % "
@@ -371,7 +376,8 @@ def _account_lines(result: PosteriorEstimate, papers: IntArray) -> Iterator[Sequ
 def _score_lines(result: Estimate, papers: IntArray) -> Iterator[Sequence[str]]:
     reviews = result.reviews.only_scored()
     order = np.argsort(reviews.item, kind="stable")
-    item, score = reviews.item[order], reviews.printed(reviews.score)[order]
+    item = reviews.item[order]
+    score = reviews.printed(reviews.score)[order]
     for paper in papers.tolist():
         first, last = np.searchsorted(item, [paper, paper + 1]).tolist()
         codes = reviews.reviewer[order[first:last]].tolist()
@@ -411,7 +417,8 @@ def paper_table(result: Estimate, selection: Selection | None) -> Table:
 
 def discuss_table(result: PosteriorEstimate, selection: Selection) -> Table:
     """Return a row for each paper to discuss, those nearest to the line first."""
-    reviews, order = result.reviews, selection.nearest
+    reviews = result.reviews
+    order = selection.nearest
     columns = [
         *paper_columns(reviews, order.tolist()),
         _chances(selection, order),
@@ -443,7 +450,9 @@ def _chances(selection: Selection, order: IntArray) -> Column:
 
 def reviewer_table(result: PosteriorEstimate) -> Table:
     """Return a row for each reviewer with a score, the harshest first."""
-    reviews, reviewers, misfit = result.reviews, result.reviewers, result.misfit
+    reviews = result.reviews
+    reviewers = result.reviewers
+    misfit = result.misfit
     loads = reviews.only_scored().loads
     codes = np.flatnonzero(loads > 0)
     codes = codes[order_of(-reviewers.severity.mean[codes])]
@@ -536,7 +545,8 @@ def _verdict(
 ) -> tuple[bool | None, str, str, list[str]]:
     """Return whether the news is good, the verdict in a few words and in a sentence, and remarks."""
     if not isinstance(result, PosteriorEstimate):
-        lead, remarks = f"Qualities by the method {result.method}.", page.opening
+        lead = f"Qualities by the method {result.method}."
+        remarks = page.opening
         if lists is None:
             return True, "Scores on one scale", lead, remarks
         inside, out = (sum(where == name for where in lists) for name in ("in", "out"))
@@ -566,7 +576,8 @@ def _scores(result: Estimate, selection: Selection | None) -> Section:
 
 
 def _facts(result: Estimate, selection: Selection | None) -> list[Fact]:
-    reviews, scored = result.reviews.only_scored(), np.isfinite(result.quality)
+    reviews = result.reviews.only_scored()
+    scored = np.isfinite(result.quality)
     active = int((reviews.loads > 0).sum())
     groups = np.unique(result.group[scored]).size
     against = int(result.misfit.contradicts.sum()) if isinstance(result, PosteriorEstimate) else 0
@@ -580,7 +591,8 @@ def _facts(result: Estimate, selection: Selection | None) -> list[Fact]:
         facts.append(Fact("Groups", f"{groups:,}", "that cannot be compared"))
     if selection is None:
         return [*facts, Fact("Method", result.method)]
-    places, line = selection.n - selection.certain.size, line_of(result, selection)
+    places = selection.n - selection.certain.size
+    line = line_of(result, selection)
     lists = [
         Fact("In", f"{selection.certain.size:,}"),
         Fact("To discuss", f"{selection.discuss.size:,}", f"for {counted(places, 'place')}" if places else ""),

@@ -61,7 +61,8 @@ def lottery_probabilities(chance: FloatArray, n: int, error_rate: float) -> Floa
         message = f"n_selected: expected at most {int((open_to_all > 0).sum())} papers to draw (P > 0), found {n}"
         raise InputError(message)
     # Bisection: the sum decreases in gamma, from the number of papers with P > 0 to that of certain papers.
-    low, high = -10.0 * np.log(2.0), 10.0 * np.log(2.0)
+    low = -10.0 * np.log(2.0)
+    high = 10.0 * np.log(2.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if (open_to_all ** np.exp(middle)).sum() > n else (low, middle)
@@ -89,7 +90,8 @@ def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
     if abs(probability.sum() - places) > NEARLY_WHOLE:
         message = f"probability: expected a sum that is a whole number, found {probability.sum():.6f}"
         raise InputError(message)
-    order, luck = rng.permutation(probability.size).tolist(), rng.random(probability.size).tolist()
+    order = rng.permutation(probability.size).tolist()
+    luck = rng.random(probability.size).tolist()
     share = probability.tolist()
     holder = -1
     for turn, challenger in enumerate(order):
@@ -99,7 +101,8 @@ def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
             holder = challenger
             continue
         # Invariant: all papers before this one but the holder have a share of 0 or 1.
-        a, b = share[holder], share[challenger]
+        a = share[holder]
+        b = share[challenger]
         if a + b < 1.0:
             wins = luck[turn] < a / (a + b)
             share[holder], share[challenger] = (a + b, 0.0) if wins else (0.0, a + b)
@@ -301,8 +304,10 @@ def select(
         raise InputError(message)
     scored = np.isfinite(quality)
     inside = comparable(quality, group, n, across_groups=across_groups)
-    quality, average = np.where(inside, quality, np.nan), np.where(inside, average, np.nan)
-    ranked, aside = best_first(quality), np.flatnonzero(scored & ~inside)
+    quality = np.where(inside, quality, np.nan)
+    average = np.where(inside, average, np.nan)
+    ranked = best_first(quality)
+    aside = np.flatnonzero(scored & ~inside)
     chance = chances(quality, standard_error, n)
     main = group[ranked].min(initial=group.max(initial=1))
     return Selection(labels, n, error_rate, ranked[:n], best_first(average)[:n], chance, ranked, group == main, aside)

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 
 #: Bids in ascending order, and the quantiles of willingness between them.
-BIDS, SHARES = ("Very Low", "Low", "Neutral", "High", "Very High"), (0.3, 0.6, 0.8, 0.93)
+BIDS = ("Very Low", "Low", "Neutral", "High", "Very High")
+SHARES = (0.3, 0.6, 0.8, 0.93)
 #: Standard deviation of the noise of willingness, which otherwise is the distance in a plane of topics.
 MOOD_SD = 0.3
 REVIEWERS_PER_INSTITUTION = 3
 #: Mean and standard deviation of true qualities, from the scores of ICLR 2019 (section 5 of [Tan21]_), and their range.
-QUALITY_MEAN, QUALITY_SD = 5.32, 1.2
+QUALITY_MEAN = 5.32
+QUALITY_SD = 1.2
 QUALITY_RANGE = (0.0, 10.0)
 #: Maximum noise: above it, scores have no information about quality.
 LOUDEST = 1e6
@@ -59,7 +61,8 @@ def draw_conference(n_items: int, n_reviewers: int, seed: Seed) -> Conference:
         message = f"expected papers and reviewers, found {n_items} and {n_reviewers}"
         raise InputError(message)
     rng = np.random.default_rng(seed)
-    topic, interest = rng.random((n_items, 1, 2)), rng.random((1, n_reviewers, 2))
+    topic = rng.random((n_items, 1, 2))
+    interest = rng.random((1, n_reviewers, 2))
     willingness = -np.hypot(*np.moveaxis(topic - interest, 2, 0)) + rng.normal(0.0, MOOD_SD, (n_items, n_reviewers))
     bid = np.searchsorted(np.quantile(willingness, SHARES), willingness)
     institution = rng.permutation(n_reviewers) // REVIEWERS_PER_INSTITUTION
@@ -219,9 +222,13 @@ DESIGNS = {"random": random_assignment, "double": doubly_connected_assignment}
 #: The realistic setting: reviews per paper, standard deviations of log slopes, offsets and noise, the shape of
 #: reviewers' willingness (gamma), and the range of scores.
 REVIEWS_PER_ITEM = (3, 6)
-LOG_SLOPE_SD, OFFSET_SD, NOISE_SD, NOISE_FREEDOM = 0.3, 0.8, 1.0, 4
+LOG_SLOPE_SD = 0.3
+OFFSET_SD = 0.8
+NOISE_SD = 1.0
+NOISE_FREEDOM = 4
 WILLINGNESS = 2.0
-LOWEST, HIGHEST = 1, 10
+LOWEST = 1
+HIGHEST = 10
 
 
 @dataclass(frozen=True)

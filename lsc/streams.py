@@ -173,7 +173,8 @@ def scores_given(stream: Stream) -> IntArray:
 
 def totals_of(stream: Stream) -> tuple[FloatArray, FloatArray]:
     """Return number and sum of the scores of each item, shapes (N,)."""
-    count, total = np.zeros(stream.n_items), np.zeros(stream.n_items)
+    count = np.zeros(stream.n_items)
+    total = np.zeros(stream.n_items)
     for chunk in stream.chunks():
         _, _, item, score = chunk.only_scored()
         np.add.at(count, item, 1.0)
@@ -312,10 +313,13 @@ def _reported(
 ) -> tuple[FloatArray, FloatArray]:
     """Return qualities on the reported scale, and plain averages, NaN for items without a score."""
     # Mean and standard deviation of the scores of each group, in two passes.
-    N, groups, place = stream.n_items, int(group.max()), group - 1
+    N = stream.n_items
+    groups = int(group.max())
+    place = group - 1
     count, total = totals_of(stream)
     size = np.maximum(np.bincount(place, count, groups), 1.0)
-    mean, squares = np.bincount(place, total, groups) / size, np.zeros(groups)
+    mean = np.bincount(place, total, groups) / size
+    squares = np.zeros(groups)
     for chunk in stream.chunks():
         _, _, item, score = chunk.only_scored()
         home = place[item]

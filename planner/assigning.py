@@ -232,7 +232,9 @@ def assign(
     """  # noqa: E501
     stated = asked_rules("assign", rules, given, HEEDED)
     # The arguments, and their combinations.
-    aim, floors, way = aim_named(target), Floors(floor, floor_best), None if fair is None else way_named(fair)
+    aim = aim_named(target)
+    floors = Floors(floor, floor_best)
+    way = None if fair is None else way_named(fair)
     chances = Randomisation(max_probability, perturbation, draws)
     check_loss(aim, survive)
     finite = -math.inf, math.inf, "a finite number"
@@ -247,7 +249,8 @@ def assign(
         perturbation=(perturbation, 0, 0.5, "a number from 0 to 0.5"),
         draws=(draws, 1, math.inf, "a whole number, 1 or more"),
     )
-    drawn, fairly = chances.asked, way is not None
+    drawn = chances.asked
+    fairly = way is not None
     alone = {"per_change": per_change is not None and previous is None}
     check_none(alone, "expected previous with it, the assignment to change; found none")
     check_none(
@@ -266,7 +269,8 @@ def assign(
     )
 
     # The data.
-    clock, scored = Clock(time_limit), scored_pairs(affinity, reviewers, items, merge)
+    clock = Clock(time_limit)
+    scored = scored_pairs(affinity, reviewers, items, merge)
     stated = stated.in_order(scored.order)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"

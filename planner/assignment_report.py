@@ -39,7 +39,8 @@ NAMED = 5
 
 def document(assignment: Assignment, subject: str, closing: Sequence[str] = ()) -> Document:
     """Return the report of an assignment of ``subject``, the files; ``closing`` are the next commands."""
-    empty, proof = not assignment.reviews.n_reviews, f"{assignment.status.text[0].upper()}{assignment.status.text[1:]}."
+    empty = not assignment.reviews.n_reviews
+    proof = f"{assignment.status.text[0].upper()}{assignment.status.text[1:]}."
     loads, level, *affinity = opening(assignment) if not empty else ["", ""]
     caveats = assignment.reviews.origin.caveats(assignment.reviews.n_items)
     return Document(
@@ -69,7 +70,8 @@ def _facts(assignment: Assignment, table: Reviews) -> list[Fact]:
         Fact("Level", assignment.target),
     ]
     if table.n_reviews:
-        most, busiest = int(assignment.loads.max()), int((assignment.loads == assignment.loads.max()).sum())
+        most = int(assignment.loads.max())
+        busiest = int((assignment.loads == assignment.loads.max()).sum())
         facts += [
             Fact("Largest load", f"{most:,}", f"by {counted(busiest, 'reviewer')}"),
             Fact(
@@ -91,7 +93,8 @@ def _sections(assignment: Assignment, table: Reviews) -> list[Section]:
 
 
 def _pictured(assignment: Assignment, table: Reviews) -> Section:
-    loads, per_item = assignment.loads, table.reviews_per_item
+    loads = assignment.loads
+    per_item = table.reviews_per_item
     parts = [
         chart(
             "loads",
@@ -116,7 +119,8 @@ def _pictured(assignment: Assignment, table: Reviews) -> Section:
 def _affinities(assignment: Assignment) -> Picture:
     names, count = affinity_bins(assignment)
     shown = [Bar(name, number) for name, number in zip(names, count.tolist(), strict=True)]
-    mean, least = assignment.mean_affinity, assignment.minimum_affinity
+    mean = assignment.mean_affinity
+    least = assignment.minimum_affinity
     words = f"Distribution of the affinities of reviews: mean {mean:.4g}, minimum {least:.4g}."
     return chart("affinities", "Affinity of the reviews", words, shown, "affinity")
 
@@ -142,7 +146,9 @@ def _served(assignment: Assignment, table: Reviews) -> Picture:
 
 def _tables(assignment: Assignment, table: Reviews) -> list[Table]:
     """Return a row per paper, the worst served first; per reviewer, by load; and per review, by affinity."""
-    affinities, paper_place, reviewer_place = assignment.affinities, places(table.items), places(table.reviewers)
+    affinities = assignment.affinities
+    paper_place = places(table.items)
+    reviewer_place = places(table.reviewers)
     # Papers, with the affinities of their reviewers added up.
     served = np.bincount(table.item, weights=affinities, minlength=table.n_items).astype(np.float64)
     order = np.lexsort((paper_place, snapped(served)))

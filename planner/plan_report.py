@@ -59,7 +59,8 @@ def growth(plan: Plan) -> tuple[list[int], list[int]]:
 def document(plan: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
     """Return the report of a plan on ``subject``, the files; ``closing`` are the next commands."""
     asked = Asked(plan) if plan.reviews else None
-    proof, reviews = " ".join(verdict(plan)), plan.constraints.reviews
+    proof = " ".join(verdict(plan))
+    reviews = plan.constraints.reviews
     caveats = reviews.origin.caveats(reviews.n_items)
     # Gains depend on which scores are the best.
     caveats += [] if plan.purchase is None else [reviews.direction]
@@ -100,7 +101,8 @@ def _headline(plan: Plan, asked: Asked | None) -> str:
 
 
 def _facts(plan: Plan, asked: Asked | None) -> list[Fact]:
-    rules, deal = plan.constraints, plan.purchase
+    rules = plan.constraints
+    deal = plan.purchase
     # A plan without a level has nothing to prove.
     for_level = plan.status != PlanStatus.CHOSEN
     proved = f"proved: at least {plan.lower_bound:,}" if for_level else ""
@@ -234,7 +236,8 @@ def _map(plan: Plan) -> list[Part]:
 
 def _steps(plan: Plan) -> list[Part]:
     """Return pictures of the growth of the largest group, and of the number of groups."""
-    table, (largest, left) = plan.constraints.reviews, growth(plan)
+    table = plan.constraints.reviews
+    (largest, left) = growth(plan)
     names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in plan.pairs.tolist()]
     papers = table.n_items
     first = (

@@ -135,7 +135,9 @@ def check_rounds(
             f"{named[0]}: expected objective {selecting} without a target; plan for the level first, then in rounds"
         )
         raise InputError(message)
-    rounds, worth, discussion = given["rounds"], given["worth"], given["discussion"]
+    rounds = given["rounds"]
+    worth = given["worth"]
+    discussion = given["discussion"]
     if rounds is not None and max_reviews is None and given["after"] is None:
         message = f"rounds: expected max_reviews with it, the number of reviews of all {rounds} rounds; found none"
         raise InputError(message)
@@ -211,13 +213,15 @@ def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int,
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
 WORK = 60.0
 #: Shares of time and work: for a complete plan if there is a budget, and at least for the best part of one.
-BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.3
+BEFORE_BUDGET = 0.5
+LEAST_FOR_BUDGET = 0.3
 #: Maximum share of the time that is reserved for the description of the plan.
 RESERVE = 0.25
 #: Minimum seconds, and work, for finding the losses that a plan survives and that its reviews repair.
 CLOSING = 0.3
 #: With ``missing``: share of time and work for a plan without losses, and the default probability of the level.
-BEFORE_KEEPING, KEEP = 0.1, 0.95
+BEFORE_KEEPING = 0.1
+KEEP = 0.95
 #: With affinities: share of time and work for the largest load of a plan without them.
 FAIR = 0.3
 
@@ -368,7 +372,8 @@ def plan_extra_reviews(
     >>> plan.status, plan.count, plan.lower_bound
     ('optimal', 1, 1)
     """
-    given_reviews, reviews = reviews, as_reviews(reviews)
+    given_reviews = reviews
+    reviews = as_reviews(reviews)
     order = Order.of(given_reviews, reviews)
     if after is not None and target is None and objective == OnlyLevel.name:
         objective = "decision"
@@ -469,7 +474,8 @@ class _Search:
             ledger = Ledger(clock if part == 1.0 else clock.share(part), self.progress, budget)
             if too_many := words.fixed_too_many(task, budget):
                 return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-            rng, keeping = np.random.default_rng(self.seed), None
+            rng = np.random.default_rng(self.seed)
+            keeping = None
             try:
                 if self.target is not None:
                     with suppress(Clock.Over):
@@ -505,13 +511,16 @@ def _round(
     clock: Clock,
 ) -> Plan:
     """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
-    same_for, after, budgeted = process["same_for"], process["after"], terms.budget is not None
+    same_for = process["same_for"]
+    after = process["after"]
+    budgeted = terms.budget is not None
     if same_for is not None:
         values = by_label(same_for, "same_for", ITEM, Role("group"), reviews.spellings())
         terms = replace(terms, alike=alike_by(values, reviews.items))
     if after is not None:
         last = after.to_dict() if isinstance(after, Plan) else after
-        terms, stated = continued(terms, last), inherited(stated, last)
+        terms = continued(terms, last)
+        stated = inherited(stated, last)
         if terms.alike:
             check_alike(terms.discussion, stated.min_reviews, "the last round has one of the two, so drop the other")
         terms, reviews = received(terms, reviews, stated, stated=budgeted)
@@ -530,7 +539,8 @@ def _round(
 
     def search(rules: Constraints, clock: Clock) -> Plan:
         with POLICY.within(clock.left):
-            task, target = _task(rules, clock, 0.0, use_scores=False), target_named("double")
+            task = _task(rules, clock, 0.0, use_scores=False)
+            target = target_named("double")
             ledger = Ledger(clock, None, budget - len(fixed))
             if too_many := words.fixed_too_many(task, ledger.budget):
                 return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
@@ -552,7 +562,8 @@ def _ended(plan: Plan, clock: Clock) -> Plan:
 
 def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
     """Spend the remaining budget on an objective, and compute the gains of all reviews."""
-    target, own = target_named(plan.target), plan.pairs[len(task.constraints.fixed) :]
+    target = target_named(plan.target)
+    own = plan.pairs[len(task.constraints.fixed) :]
     try:
         connection = own if plan.status.reaches else connecting(target, task, clock, rng)
         own, more = pursue(aim, target, task, own, ledger.budget, clock)
@@ -635,7 +646,8 @@ def _plan(
     more: IntArray | None = None,
 ) -> Plan:
     """Order the reviews, with ``more`` at the end, describe what each joins, and add bounds and certificate."""
-    rules, scores = task.constraints, task.use_scores
+    rules = task.constraints
+    scores = task.use_scores
     fixed = rules.fixed if status != PlanStatus.INFEASIBLE else rules.fixed[:0]
     beyond = no_pairs() if more is None else more
     closing = ledger.clock.no_less_than(CLOSING)
@@ -643,7 +655,8 @@ def _plan(
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is computed from the reviews without it.
     joined, covers, left = words.joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
-    table, shift = rules.reviews, len(rules.fixed)
+    table = rules.reviews
+    shift = len(rules.fixed)
     said = Mentions.labelled(table.reviewers, table.items)
     chosen = tuple(
         PlannedReview(

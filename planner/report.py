@@ -37,7 +37,8 @@ class Asked:
     """The invited reviewers of a plan, by decreasing number of reviews, then in the natural order of labels."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.table = plan, plan.constraints.reviews
+        self.plan = plan
+        self.table = plan.constraints.reviews
         extra = np.bincount(plan.pairs[:, 0], minlength=self.table.n_reviewers)
         order = np.lexsort((places(self.table.reviewers), -(self.table.loads + extra), -extra))
         self.codes: IntArray = order[: int((extra > 0).sum())]
@@ -50,7 +51,8 @@ class Asked:
 
     def most(self) -> str:
         """Return the sentence on the largest extra load."""
-        largest, who = int(self.extra[0]), self._names(self.codes[self.extra == self.extra[0]])
+        largest = int(self.extra[0])
+        who = self._names(self.codes[self.extra == self.extra[0]])
         if self.codes.size == 1:
             return f"{who[0]} gets {'it' if largest == 1 else f'all {largest:,} of them'}."
         if len(who) == self.codes.size:
@@ -64,7 +66,8 @@ class Asked:
 
     def outcome(self) -> str:
         """Return the sentence on the state once the reviews have arrived; empty for a partial plan."""
-        plan, deal = self.plan, self.plan.purchase
+        plan = self.plan
+        deal = self.plan.purchase
         if not plan.attained:
             return ""
         if plan.rounds is not None:
@@ -81,7 +84,8 @@ class Asked:
 
     def per_paper(self) -> tuple[str, str]:
         """Return reviews per paper with the plan, and before it."""
-        after, before = self.plan.reviews_with_plan.reviews_per_item, self.table.reviews_per_item
+        after = self.plan.reviews_with_plan.reviews_per_item
+        before = self.table.reviews_per_item
         return ranging(int(after.min()), int(after.max())), ranging(int(before.min()), int(before.max()))
 
     def loads(self) -> Picture:
@@ -134,7 +138,9 @@ class Asked:
 
 def coded_plan(plan: Plan) -> Plan:
     """Return a plan, whose tables have codes already, with codes in all sentences."""
-    rules, table, pairs = plan.constraints, plan.constraints.reviews, plan.pairs
+    rules = plan.constraints
+    table = plan.constraints.reviews
+    pairs = plan.pairs
     task = new_task(rules.without_fixed(), plan.count + 1, use_scores=plan.use_scores)
     joined, *_ = joins(task, target_named(plan.target), pairs, Clock(None))
     reviews = tuple(
@@ -179,7 +185,8 @@ def _by_code(one: Violated) -> tuple[object, ...]:
 
 def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
     """Return an assignment, whose table has codes already, with codes in all sentences."""
-    reviewer, item = codes.reviewer, codes.item
+    reviewer = codes.reviewer
+    item = codes.item
     labelled = Mentions.labelled(assignment.reviews.reviewers, assignment.reviews.items)
 
     def in_order(labels: Iterable[Label], code: Mapping[Label, str]) -> tuple[str, ...]:
@@ -191,13 +198,15 @@ def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
         return tuple(sorted(renamed, key=lambda pair: (natural_key(pair.item), natural_key(pair.reviewer))))
 
     # The page recognises the explanation of fairness by its text, which must have the same codes.
-    fairness, reasons = assignment.fairness, labelled(assignment.explanation)
+    fairness = assignment.fairness
+    reasons = labelled(assignment.explanation)
     if fairness is not None:
         fairness = replace(fairness, below=in_order(fairness.below, item))
         if assignment.fairness is not None and assignment.explanation == why_below(assignment.fairness):
             reasons = why_below(fairness)
     # Reviewers who are gone have no code, and are not listed.
-    changes, below = assignment.concerned.changes, assignment.concerned.below
+    changes = assignment.concerned.changes
+    below = assignment.concerned.below
     if changes is not None:
         dropped = tuple(pair._replace(reviewer="", item="") for pair in changes.dropped)
         changes = replace(changes, kept=coded(changes.kept), dropped=dropped, new=coded(changes.new))
@@ -208,7 +217,8 @@ def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
         papers = sorted((one._replace(label=item[one.label]) for one in facts.above_demand), key=_by_code)
         people = sorted((one._replace(label=reviewer[one.label]) for one in facts.above_load), key=_by_code)
         facts = facts._replace(conflicts=coded(facts.conflicts), above_demand=tuple(papers), above_load=tuple(people))
-    alternates, shortage = assignment.alternates, assignment.shortage
+    alternates = assignment.alternates
+    shortage = assignment.shortage
     if alternates is not None:
         lacking = [one._replace(item=item[one.item]) for one in alternates.missing]
         lacking.sort(key=lambda one: natural_key(one.item))

@@ -57,7 +57,8 @@ LOOSE = "too few reviews first to put all papers"
 
 
 def _assumed(design: RoundsDesign) -> str:
-    of, lost = design.assumptions, f", {percent(design.missing)} of reviews lost" if design.missing else ""
+    of = design.assumptions
+    lost = f", {percent(design.missing)} of reviews lost" if design.missing else ""
     return (
         f"Assumed: noise {of.noise:.2g}, severity {of.severity:.2g}, stretch {of.stretch:.2g} of the spread of "
         f"qualities, {design.load:.3g} reviews per reviewer{lost}; {design.draws} simulated conferences. +-: standard "
@@ -127,7 +128,8 @@ def _designed(design: RoundsDesign) -> Section:
         # The curve ends with nothing held back.
         splits = [*design.of(rounds), design.flat]
         share = [100 * split.held_back / design.n_reviews for split in splits]
-        values, errors = [split.wrong for split in splits], [split.error for split in splits]
+        values = [split.wrong for split in splits]
+        errors = [split.error for split in splits]
         loose = [place for place, split in enumerate(splits) if not split.connects]
         rows.append(Curve(counted(rounds, "round"), kind, share, values, errors, loose))
     best = design.best(design.rounds[-1])
@@ -156,7 +158,8 @@ def design_document(
     """Return the report of a design, of a first phase, or of both."""
     page = [*(design_page(design).splitlines() if design else []), *([""] if design and phase else [])]
     page += phase_page(phase).splitlines() if phase else []
-    facts, sections = [], []
+    facts = []
+    sections = []
     if design:
         best = design.best(design.rounds[-1]) if design.rounds else design.flat
         facts = [
@@ -179,7 +182,8 @@ def design_document(
 
 def _lead(design: RoundsDesign) -> str:
     """Return what to do, and what it saves, in two sentences."""
-    flat, of = design.flat, f"of the {design.n_selected:,} selected papers"
+    flat = design.flat
+    of = f"of the {design.n_selected:,} selected papers"
     if not design.rounds:
         return f"All reviews are needed at once: {flat.wrong:.2f} {of} are expected to be wrong."
     best = design.best(design.rounds[-1])
@@ -313,7 +317,8 @@ def _replayed(replay: RoundsReplay) -> Section:
 
 def replay_document(replay: RoundsReplay, subject: str, closing: Sequence[str] = ()) -> Document:
     """Return the report of a replay."""
-    last, ways = replay.in_rounds[-1], replay.ways
+    last = replay.in_rounds[-1]
+    ways = replay.ways
     columns = [
         Column("scores shown", [way.name for way in ways]),
         Column("differ", [way.wrong for way in ways], "number", 2),
@@ -331,7 +336,8 @@ def replay_document(replay: RoundsReplay, subject: str, closing: Sequence[str] =
         Fact(f"Differ, in {counted(last.rounds, 'round')}", f"{last.wrong:.2f}", f"+- {last.error:.2f}"),
     ]
     sections = [_replayed(replay), Section("ways", "All ways", [Table("ways", "At equal numbers of scores", columns)])]
-    page, best = replay_page(replay).splitlines(), min(replay.in_rounds, key=lambda way: way.wrong)
+    page = replay_page(replay).splitlines()
+    best = min(replay.in_rounds, key=lambda way: way.wrong)
     lead = (
         f"With {replay.total:,} of the {replay.n_scores:,} scores, shown where plan --for decision would ask in "
         f"{counted(best.rounds, 'round')}, {best.wrong:.2f} of the {replay.n_selected:,} selected papers differ from "

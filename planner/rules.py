@@ -376,7 +376,8 @@ class Panels(NamedTuple):
 
     def of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
         """Return all memberships of a list of reviewers: positions in the list, and groups."""
-        first, count = self.start[reviewers], self.start[reviewers + 1] - self.start[reviewers]
+        first = self.start[reviewers]
+        count = self.start[reviewers + 1] - self.start[reviewers]
         return np.repeat(np.arange(reviewers.size), count), self.group[spread(first, count)]
 
 
@@ -408,11 +409,14 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int) -> Ruled
         by_name.setdefault(attribute.name, (attribute, []))[1].append(rule.terms(attribute))
     none = np.empty(0, np.int64)
     parts = [(none, none, none, none, none)]
-    different, reward, groups = [], [], list[tuple[Attribute, int]]()
+    different = []
+    reward = []
+    groups = list[tuple[Attribute, int]]()
     for number, (attribute, terms) in enumerate(by_name.values()):
         different.append(max(t.different for t in terms))
         reward.append(sum(t.reward for t in terms))
-        low, high = np.max([t.least for t in terms], axis=0), np.min([t.most for t in terms], axis=0)
+        low = np.max([t.least for t in terms], axis=0)
+        high = np.min([t.most for t in terms], axis=0)
         kept = (low > 0) | (high < attribute.holders) | bool(different[-1] or reward[-1])
         place = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
         counts = place >= 0
@@ -562,9 +566,11 @@ class Shortage:
 
     def sentences(self) -> list[str]:
         """Return sentences on missing reviews and recruits."""
-        said, papers = [], "these papers"
+        said = []
+        papers = "these papers"
         if self.missing:
-            count, total = len(self.missing), sum(number for _, number in self.missing)
+            count = len(self.missing)
+            total = sum(number for _, number in self.missing)
             said.append(
                 f"{counted(count, 'paper is', 'papers are')} short of {counted(total, 'review')} in all: "
                 f"{_named(dict(self.missing))}."

@@ -48,7 +48,9 @@ ROUNDS = (1, 2, 4)
 LOAD = 5.0
 #: Papers drawn in all draws of a design, and the bounds of the number of draws: few large conferences tell as much as
 #: many small ones.
-DRAWN, FEWEST_DRAWS, MOST_DRAWS = 10_000, 8, 100
+DRAWN = 10_000
+FEWEST_DRAWS = 8
+MOST_DRAWS = 100
 #: Draws of a replay.
 REPLAYS = 10
 #: The largest ratio of expected errors, with severities and stretches to be learned over known ones, after a first
@@ -234,7 +236,8 @@ class RoundsDesign(Pictured):
         >>> len(design_rounds(100, 300, 10, rounds=[2], draws=2).neighbours(2)) in (1, 2)
         True
         """
-        splits, best = self.of(rounds), self.best(rounds)
+        splits = self.of(rounds)
+        best = self.best(rounds)
         place = splits.index(best)
         return [*splits[max(place - 1, 0) : place], *splits[place + 1 : place + 2]]
 
@@ -358,7 +361,8 @@ def design_rounds(
     check_draws(draws, least=2, most=10**6)
     precision = review_precision(stated, n_reviews / n_items, load)
 
-    clock, start = Clock(None), whole_seed(seed)
+    clock = Clock(None)
+    start = whole_seed(seed)
     phases = first_phases(n_items, n_reviews)
     tried = [(0, n_reviews), *((number, first) for number in numbers for first in phases[:-1])]
     wrong: list[FloatArray] = []
@@ -673,13 +677,15 @@ def replay_rounds(
     reviews = as_reviews(reviews).only_scored()
     room = reviews.reviews_per_item
     known = room > 0
-    n_known, numbers = int(known.sum()), check_rounds(rounds)
+    n_known = int(known.sum())
+    numbers = check_rounds(rounds)
     check_range(
         "n_selected", n_selected, 1, max(n_known - 1, 1), f"1 to {n_known - 1} papers, those with a score less one"
     )
     check_range("first", first, 1, 10**6, "1 score per paper or more")
     check_draws(draws, least=2, most=10**6)
-    start, all_ = np.minimum(room, first), int(room.sum())
+    start = np.minimum(room, first)
+    all_ = int(room.sum())
     least = int(start.sum())
     if n_known < 2 or least == all_:
         message = (
@@ -692,7 +698,8 @@ def replay_rounds(
     check_range("total", total, least + 1, all_, f"{least + 1:,} to {all_:,} scores, beyond the first phase")
     was = None if accepted is None else _accepted(reviews, accepted)
 
-    clock, steps = Clock(None), draws * (3 + len(numbers))
+    clock = Clock(None)
+    steps = draws * (3 + len(numbers))
 
     def said(draw: int, name: str, done: int) -> None:
         if progress is not None:
@@ -703,7 +710,8 @@ def replay_rounds(
     for draw, sequence in enumerate(np.random.SeedSequence(whole_seed(seed)).spawn(draws)):
         rng = np.random.default_rng(sequence)
         hidden = hide(reviews, rng)
-        ways, done = {}, draw * (3 + len(numbers))
+        ways = {}
+        done = draw * (3 + len(numbers))
         for name, count in others(reviews, hidden, start, total, n_selected, rng).items():
             ways[name] = at_once(reviews, hidden, count, n_selected)
             said(draw, name, done + len(ways))
@@ -749,7 +757,8 @@ def _ways(
     found: dict[str, list[tuple[IntArray, int]]], rounds_of: dict[str, int], panel: BoolArray, was: BoolArray | None
 ) -> tuple[Way, ...]:
     """Compare the selections of each way, by draw, with the full table's and with the decisions then."""
-    ways, flat = [], np.zeros(0)
+    ways = []
+    flat = np.zeros(0)
     for name, draws in found.items():
         wrong = np.array([(~panel[chosen]).sum() for chosen, _ in draws], float)
         flat = flat if flat.size else wrong
@@ -757,6 +766,7 @@ def _ways(
         if was is not None:
             refused = paired(np.array([(~was[chosen]).sum() for chosen, _ in draws], float), np.zeros(len(draws)))
         most = float(np.mean([count for _, count in draws]))
-        level, saved = paired(wrong, np.zeros(len(draws))), paired(flat, wrong)
+        level = paired(wrong, np.zeros(len(draws)))
+        saved = paired(flat, wrong)
         ways.append(Way(name, rounds_of.get(name, 0), *level, *saved, most, *refused))
     return tuple(ways)

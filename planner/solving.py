@@ -25,13 +25,17 @@ LEAST = 0.1
 
 #: Work of HiGHS for one entry of a matrix: at the root of an integer programme and at each node; to read a linear one,
 #: and in each iteration.
-ROOT, NODE, READ, STEP = 1e-4, 1e-6, 1e-6, 1.5e-9
+ROOT = 1e-4
+NODE = 1e-6
+READ = 1e-6
+STEP = 1.5e-9
 
 #: Work of a unit of CP-SAT's own count.
 UNIT = 10.0
 
 #: Minimum iterations of a linear programme, and maximum nodes and iterations: solvers count in 32 bits.
-FEWEST, MOST = 1_000, 2**31 - 2
+FEWEST = 1_000
+MOST = 2**31 - 2
 
 
 def never() -> bool:

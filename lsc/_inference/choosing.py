@@ -19,7 +19,8 @@ MIN_GAIN = 2.0
 #: Gain in log evidence over the model in which reviewers are alike, from which they differ.
 SIGNAL = 3.0
 #: Grid of ratios of the variance of qualities to that of noise, and refinements around the best.
-RATIOS, REFINEMENTS = np.geomspace(1e-4, 1e4, 81), 6
+RATIOS = np.geomspace(1e-4, 1e4, 81)
+REFINEMENTS = 6
 #: Standard deviation of the prior of the log ratio, relevant only if no paper has two scores.
 VAGUE = 2.0
 

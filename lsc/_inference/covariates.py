@@ -23,7 +23,9 @@ import numpy as np
 from reviewgraph._base import FloatArray
 
 #: Bounds and start of the variances t^2, in squared units of unexplained quality, or of standardised scores.
-LEAST, START, MOST = 1e-8, 0.05, 25.0
+LEAST = 1e-8
+START = 0.05
+MOST = 25.0
 
 Kind: TypeAlias = Literal["number", "category", "ranking"]
 
@@ -100,7 +102,9 @@ class Effects:
         known = weight > 0
         complete = design[known].T @ design[known] / unit + np.diag(shrinkage)
         informed = (design * weight[:, None]).T @ design / unit + np.diag(shrinkage)
-        mean, covariance, variance = self.mean.copy(), self.covariance.copy(), self.variance.copy()
+        mean = self.mean.copy()
+        covariance = self.covariance.copy()
+        variance = self.variance.copy()
         mean[entries] = np.linalg.solve(complete, design[known].T @ target[known] / unit)
         covariance[np.ix_(entries, entries)] = np.linalg.inv(informed)
         for place in places:

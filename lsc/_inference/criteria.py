@@ -17,11 +17,17 @@ from reviewgraph._base import TIE, BoolArray, FloatArray, IntArray, Label, Resul
 from reviewgraph.table import Reviews
 
 #: Smallest number of reviews whose items have others, ridge of the regression, and smallest share of a variance.
-LEAST_REVIEWS, RIDGE, LEAST = 50, 0.01, 0.02
+LEAST_REVIEWS = 50
+RIDGE = 0.01
+LEAST = 0.02
 #: Passes of the additive fit, and its pseudo-scores of 0 per item and per reviewer.
-PASSES, OF_ITEM, OF_REVIEWER = 8, 1.0, 3.0
+PASSES = 8
+OF_ITEM = 1.0
+OF_REVIEWER = 3.0
 #: Correlation with the target below which a criterion falls with it; normal quantiles .95, of intervals, and .995.
-FALLING, WIDTH, NOTABLE = -0.1, 1.6448536269514722, 2.5758293035489004
+FALLING = -0.1
+WIDTH = 1.6448536269514722
+NOTABLE = 2.5758293035489004
 
 
 class Joined(NamedTuple):

@@ -22,24 +22,39 @@ from lsc._inference.step import Gauge, Hyper, Items, Moments, no_moments, step_r
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Priors. Scales of log slopes: 20 reviewers' worth of .2. Exponent of the noise: N(.5, .2^2).
-TAU, TAU_REVIEWERS, RHO, RHO_SD = 0.2, 20.0, 0.5, 0.2
+TAU = 0.2
+TAU_REVIEWERS = 20.0
+RHO = 0.5
+RHO_SD = 0.2
 #: Quality at which reviewers agree: N(0, .3^2). Exponent of weights: N(0, 1).
-G1_SD, GAMMA_SD = 0.3, 1.0
+G1_SD = 0.3
+GAMMA_SD = 1.0
 #: Pseudo-scores that pool the noise of each reviewer: log normal about 25.
-FREEDOM, FREEDOM_SD, FREEDOM_RANGE = 25.0, 0.3, (2.0, 300.0)
+FREEDOM = 25.0
+FREEDOM_SD = 0.3
+FREEDOM_RANGE = (2.0, 300.0)
 #: Where they start: from more, noises that differ much are not found.
 FIRST_FREEDOM = 6.0
 #: Least noise variance and variance of offsets, of standardised scores, and least variance of log slopes.
-LEAST_NOISE, LEAST_OMEGA, LEAST_TAU = 1e-4, 1e-3, 1e-4
+LEAST_NOISE = 1e-4
+LEAST_OMEGA = 1e-3
+LEAST_TAU = 1e-4
 #: Most that the logarithm of the noise moves in a sweep.
 MOST_STEP = 1.0
 #: Share of the way that sites move in a sweep; factor by which it is lowered where they overshoot, and its minimum.
-DAMPING, LESS, LEAST_DAMPING = 0.7, 0.8, 0.1
+DAMPING = 0.7
+LESS = 0.8
+LEAST_DAMPING = 0.1
 #: Largest number of sweeps; largest changes of a mean, in its standard deviation, and of the log evidence, in all and
 #: per review, that count as converged.
-MAX_SWEEPS, TOLERANCE, GAIN, RELATIVE_GAIN = 500, 0.01, 0.05, 1e-6
+MAX_SWEEPS = 500
+TOLERANCE = 0.01
+GAIN = 0.05
+RELATIVE_GAIN = 1e-6
 #: Sweeps from one extrapolation of the population to the next, largest rate of its steps, and largest change.
-AITKEN, FASTEST, FARTHEST = 6, 0.95, 0.5
+AITKEN = 6
+FASTEST = 0.95
+FARTHEST = 0.5
 _PLACES = ("mu", "g0", "g1", "rho", "gamma")
 _SCALES = ("tau_left", "tau_right", "omega", "pooled", "freedom")
 #: An estimate of the distance from the limit, in changes of the last sweep.
@@ -151,8 +166,10 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
     """
     items = Items(*vectors[:2])
     expected = vectors[2]
-    population, hyper = shared.population, shared.population.hyper
-    nodes, load = state.nodes, state.load
+    population = shared.population
+    hyper = shared.population.hyper
+    nodes = state.nodes
+    load = state.load
     size = items.precision.size
 
     # The noise of each reviewer has a scaled inverse chi^2 prior; a step of Fisher scoring towards its mode.
@@ -230,7 +247,8 @@ def _summed(moments: Moments, load: IntArray, noise: FloatArray, population: Pop
 
 def maximised(population: Population, sums: Sums) -> Population:
     """Return the population of largest expected log density given the sums of a sweep."""
-    n, total = sums.reviewers, sums.moments
+    n = sums.reviewers
+    total = sums.moments
     mode, left, right = _slopes(population, n, total)
 
     # Regression of offsets on slopes, that of the slope shrunk.
@@ -267,7 +285,8 @@ def _slopes(population: Population, n: float, total: Moments) -> tuple[float, fl
     """
     mode = population.mu
     square = float(total.log_slope_square - 2 * mode * total.log_slope + n * mode**2)
-    below, below_sum = float(total.below), float(total.below_sum)
+    below = float(total.below)
+    below_sum = float(total.below_sum)
     prior = 0.5 * TAU_REVIEWERS * TAU**2
     lower = float(total.below_square) + prior
     upper = square - float(total.below_square) + prior
@@ -391,7 +410,8 @@ def fit(
         mean = items.shift / items.precision
         off = float((np.abs(mean - last) * np.sqrt(items.precision)).max())
         gain = evidence - last_evidence
-        last, last_evidence = mean, evidence
+        last = mean
+        last_evidence = evidence
         # Sites that overshoot lower the evidence.
         if gain < -GAIN:
             damping = max(LESS * damping, LEAST_DAMPING)
@@ -491,7 +511,8 @@ def _evidence(
     effects: Effects | None,
 ) -> float:
     """Return the log evidence at the state before a sweep."""
-    precision, shift = items.precision[known], items.shift[known]
+    precision = items.precision[known]
+    shift = items.shift[known]
     value = sums.evidence + 0.5 * float((shift**2 / precision - np.log(precision)).sum())
     if spectrum is not None and population.kappa:
         value += 0.5 * float(spectrum.log_determinant(population.kappa))
@@ -507,7 +528,8 @@ def _extrapolated(path: list[Population]) -> Population:
         np.array([*(getattr(one, name) for name in _PLACES), *(math.log(getattr(one, name)) for name in scaled)])
         for one in path
     )
-    before, step = middle - old, new - middle
+    before = middle - old
+    step = new - middle
     rate = np.divide(step, before, out=np.zeros_like(step), where=np.abs(before) > 1e-12)
     # Only steps that shrink, and slowly, have a limit worth guessing.
     rate = np.where((rate > 0) & (rate < 1), np.minimum(rate, FASTEST), 0.0)

@@ -122,7 +122,8 @@ def problem_of(parts: Parts, n_items: int) -> Problem:
 def _degrees(state: PartState, vectors: Vectors) -> tuple[Vectors, IntArray]:
     """Return of each paper the reviews and their degree, see :class:`Problem`; and the load of each reviewer."""
     size = vectors[0].size
-    item, load = state.part.item, state.load
+    item = state.part.item
+    load = state.load
     count = np.asarray(np.bincount(item, minlength=size), np.float64)
     return (count, np.bincount(item, np.repeat(1 - 1 / np.maximum(load, 1), load), size)), load
 
@@ -275,8 +276,10 @@ def with_sites(
         sites[0, scores.order] = ratio * beliefs.slope[reviewer[scores.order]]
         sites[1, scores.order] = ratio * (scores.part.score - beliefs.offset[reviewer[scores.order]])
     effects = best.effects if beliefs.signal else None
-    n_reviewers, n_items = beliefs.slope.size, beliefs.mean.size
-    expected, offset = np.zeros(n_items), np.zeros(n_reviewers + 1)
+    n_reviewers = beliefs.slope.size
+    n_items = beliefs.mean.size
+    expected = np.zeros(n_items)
+    offset = np.zeros(n_reviewers + 1)
     if effects is not None:
         expected = effects.expected(n_items, of_items=True)
         offset[:-1] = effects.expected(n_reviewers, of_items=False)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 #: Largest number of items for which Q is factorised; above, conjugate gradients.
 DENSE = 2500
 #: Relative tolerance of conjugate gradients for one difference, and for draws (sampling noise dominates); step limit.
-ACCURACY, ROUGH_ACCURACY, MAX_STEPS = 1e-6, 1e-3, 2000
+ACCURACY = 1e-6
+ROUGH_ACCURACY = 1e-3
+MAX_STEPS = 2000
 #: Columns solved together.
 BATCH = 64
 
@@ -55,9 +57,11 @@ class LinearModel(NamedTuple):
 def linearise(posterior: Posterior, place: IntArray) -> LinearModel:
     """Linearise the model around a posterior; ``place`` (N,) is that of each item in Q. O(E)."""
     rows = posterior.used
-    who, what = posterior.reviewer[rows], posterior.item[rows]
+    who = posterior.reviewer[rows]
+    what = posterior.item[rows]
     n_reviewers = posterior.slope.size
-    slope, noise = posterior.slope[who], posterior.noise_variance[who]
+    slope = posterior.slope[who]
+    noise = posterior.noise_variance[who]
     design = np.zeros((who.size, 2))
     likeness = 0.0
     if posterior.population is not None:
@@ -112,7 +116,8 @@ class Joint:
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw qualities jointly, shape (n, N); NaN for items without a score."""
         quality = np.full((n, self.posterior.mean.size), np.nan)
-        mean, variance = self.posterior.mean[self.item], self.posterior.variance[self.item]
+        mean = self.posterior.mean[self.item]
+        variance = self.posterior.variance[self.item]
         deviations = [self._deviations(min(BATCH, n - first), rng) for first in range(0, n, BATCH)]
         if deviations:
             deviation = np.concatenate(deviations, axis=1)
@@ -150,7 +155,8 @@ class Joint:
         import scipy.sparse
 
         model = self.model
-        E, M = model.who.size, self.posterior.slope.size
+        E = model.who.size
+        M = self.posterior.slope.size
         rows = np.arange(E)
         to_item = scipy.sparse.csr_array((np.ones(E), (model.what, rows)), (self.item.size, E))
         to_reviewer = scipy.sparse.csr_array((np.ones(E), (model.who, rows)), (M, E))
@@ -178,7 +184,8 @@ class Joint:
         unit[position, [0, 1]] = 1.0
         covariance = self.solve(unit)[position]
         correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
-        mean, sd = self.posterior.mean[[first, second]], np.sqrt(self.posterior.variance[[first, second]])
+        mean = self.posterior.mean[[first, second]]
+        sd = np.sqrt(self.posterior.variance[[first, second]])
         variance = (sd**2).sum() - 2 * correlation * sd.prod()
         scale = self.posterior.scale
         return Difference(float(scale * (mean[0] - mean[1])), float(scale * np.sqrt(max(variance, 0.0))))
@@ -221,9 +228,11 @@ def conjugate_gradients(
 
     ``product`` maps x to Q x; a column has converged at ``accuracy`` relative to its start.
     """
-    x, residual = np.zeros_like(right), right.copy()
+    x = np.zeros_like(right)
+    residual = right.copy()
     scaled = residual / diagonal[:, None]
-    direction, inner = scaled.copy(), (residual * scaled).sum(axis=0)
+    direction = scaled.copy()
+    inner = (residual * scaled).sum(axis=0)
     target = accuracy**2 * inner
     for _ in range(MAX_STEPS):
         if (inner <= target).all():
@@ -233,6 +242,7 @@ def conjugate_gradients(
         x += step * direction
         residual -= step * product_of_direction
         scaled = residual / diagonal[:, None]
-        previous, inner = inner, (residual * scaled).sum(axis=0)
+        previous = inner
+        inner = (residual * scaled).sum(axis=0)
         direction = scaled + inner / np.maximum(previous, 1e-300) * direction
     return x

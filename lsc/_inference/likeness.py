@@ -23,7 +23,10 @@ from reviewgraph.graph import kernel
 
 #: Papers up to which eigenvalues are exact; beyond, steps and probes of stochastic Lanczos quadrature, and the number
 #: of probes times papers that is enough.
-EXACT, STEPS, PROBES, ENOUGH = 400, 20, 16, 2_000_000
+EXACT = 400
+STEPS = 20
+PROBES = 16
+ENOUGH = 2_000_000
 #: Values of kappa among which it is chosen.
 KAPPAS = np.concatenate([np.linspace(0.0, 0.9, 19), [0.93, 0.95, 0.965, 0.975, 0.985]])
 
@@ -54,17 +57,21 @@ def step_likeness(
     ``expected`` (N,) are prior means of papers, or empty. With c = 0 only the expected squares are computed, papers
     independent.
     """
-    evidence, squares = 0.0, 0.0
+    evidence = 0.0
+    squares = 0.0
     for j in range(len(part.start) - 1):
         first = part.start[j]
         k = part.start[j + 1] - first
         if k < 2:
             continue
-        total, weighted, of_squares = 0.0, 0.0, 0.0
+        total = 0.0
+        weighted = 0.0
+        of_squares = 0.0
         for i in range(k):
             at = first + i
             paper = part.item[at]
-            precision, pull = items.precision[paper], items.shift[paper]
+            precision = items.precision[paper]
+            pull = items.shift[paper]
             if strength > 0.0:
                 # The prior keeps its precision when qualities are rescaled.
                 own = sites.likeness_precision[at]
@@ -74,7 +81,8 @@ def step_likeness(
                 evidence += 0.5 * (
                     own_pull * own_pull / cavity - pull * pull / precision + math.log(precision / cavity)
                 )
-                precision, pull = cavity, own_pull
+                precision = cavity
+                pull = own_pull
             variance[i] = 1.0 / precision
             mean[i] = pull / precision
             if len(expected) > 0:
@@ -119,7 +127,8 @@ def step_likeness(
 def add_means(part: Part, vectors: FloatArray, total: FloatArray, mean: FloatArray) -> None:
     """Add to each paper of ``total`` (N, P) the means of ``vectors`` over the papers of its reviewers."""
     for j in range(len(part.start) - 1):
-        first, last = part.start[j], part.start[j + 1]
+        first = part.start[j]
+        last = part.start[j + 1]
         for p in range(vectors.shape[1]):
             mean[p] = 0.0
         for at in range(first, last):
@@ -174,7 +183,8 @@ def spectrum_of(
     vector[known] = rng.choice([-1.0, 1.0], (size, probes)) / math.sqrt(size)
     previous = np.zeros_like(vector)
     beta = np.zeros(probes)
-    diagonals, neighbours = [], []
+    diagonals = []
+    neighbours = []
     for _ in range(STEPS):
         image = product(vector) - beta * previous
         alpha = (image * vector).sum(axis=0)

@@ -29,10 +29,12 @@ from lsc._inference.step import NODES, REACH, SPACING, Gauge, PartNodes, describ
 from reviewgraph._base import FloatArray, IntArray
 
 #: Most levels of scores whose probabilities are predicted one by one, and reviews from which their bounds are found.
-MAX_LEVELS, MOST_REVIEWS = 7, 2000
+MAX_LEVELS = 7
+MOST_REVIEWS = 2000
 #: Bisections of a quantile, and half the width of the interval in which it is searched, in standard deviations of the
 #: widest component.
-HALVINGS, FAR = 60, 12.0
+HALVINGS = 60
+FAR = 12.0
 #: Probabilities at the ends of the ranges of spreads.
 RANGE = (0.05, 0.95)
 #: Nodes of a new reviewer, in standard deviations of the population.
@@ -255,15 +257,18 @@ class LeftOut(NamedTuple):
 def leave_one_out(posterior: Posterior) -> LeftOut:
     """Predict each score from all others."""
     rows = posterior.used
-    who, what = posterior.reviewer[rows], posterior.item[rows]
+    who = posterior.reviewer[rows]
+    what = posterior.item[rows]
     standard = posterior.scores.part.score
     at = quadrature(posterior)
 
     # The paper without this review: without its message, and without that of the similarity of papers.
     precision = 1 / posterior.variance[what] - posterior.precision[rows] - posterior.likeness_precision[rows]
     shift = posterior.mean[what] / posterior.variance[what] - posterior.shift[rows] - posterior.likeness_shift[rows]
-    mean, variance = (shift / precision)[:, None], (1 / precision)[:, None]
-    slope, noise = at.slope[who], at.noise[who]
+    mean = (shift / precision)[:, None]
+    variance = (1 / precision)[:, None]
+    slope = at.slope[who]
+    noise = at.noise[who]
     if posterior.population is not None:
         rounding = posterior.population.rounding
         noise = (noise - rounding) * noise_factors(posterior)[:, None] + rounding
@@ -289,7 +294,8 @@ def leave_one_out(posterior: Posterior) -> LeftOut:
     if levels is not None:
         place = np.searchsorted(levels.value, posterior.scores.score[rows])
         ends = np.concatenate([[-np.inf], levels.bound, [np.inf]])
-        upper, lower = law.cdf(ends[place + 1]), law.cdf(ends[place])
+        upper = law.cdf(ends[place + 1])
+        lower = law.cdf(ends[place])
     result = LeftOut(*np.full((4, posterior.reviewer.size), np.nan))
     for target, values in zip(result, (law.mean, law.sd, upper, lower), strict=True):
         target[rows] = values
@@ -300,7 +306,8 @@ def new_scores(posterior: Posterior, quality: FloatArray, rng: np.random.Generat
     """Draw new scores of all reviews given joint draws of the qualities, shapes (D, E), in points."""
     at = quadrature(posterior)
     unit = posterior.scores.unit
-    who, what = posterior.reviewer, posterior.item
+    who = posterior.reviewer
+    what = posterior.item
     standard = (quality - posterior.location) / posterior.scale
     factor = np.ones(who.size)
     factor[posterior.used] = noise_factors(posterior)
@@ -328,7 +335,8 @@ def predicted_spread(posterior: Posterior) -> FloatArray:
     """
     from scipy.special import chdtri
 
-    who, what = posterior.reviewer[posterior.used], posterior.item[posterior.used]
+    who = posterior.reviewer[posterior.used]
+    what = posterior.item[posterior.used]
     size = posterior.slope.size
     count = np.bincount(who, minlength=size)
     freedom = np.maximum(count - 1.0, 1.0)[:, None]
@@ -345,7 +353,8 @@ def predicted_spread(posterior: Posterior) -> FloatArray:
     square = at.slope[:-1] ** 2
     rounding = 0.0 if posterior.population is None else posterior.population.rounding
     noise = (at.noise[:-1] - rounding) * factor + rounding
-    fixed, random = square * between, square * within + noise
+    fixed = square * between
+    random = square * within + noise
     share = at.share[:-1]
     given = fixed + random
     expected = (share * given).sum(axis=1)
@@ -370,13 +379,17 @@ def reviewer_draws(posterior: Posterior, quality: FloatArray, rng: np.random.Gen
     From the exact conditional distribution of slope and offset given the qualities, the slope in the cell of a node,
     and of the noise given its posterior. Without signal they are what is reported.
     """
-    of, draws = posterior.reviewers, len(quality)
+    of = posterior.reviewers
+    draws = len(quality)
     if posterior.population is None:
         return Drawn(*(np.repeat(value.mean[None], draws, axis=0) for value in (of.severity, of.stretch, of.noise)))
-    population, state, unit = posterior.population, posterior.state, posterior.scores.unit
+    population = posterior.population
+    state = posterior.state
+    unit = posterior.scores.unit
     part = state.part
     rows = posterior.used
-    who, y = posterior.reviewer[rows], part.score - posterior.expected_offset[posterior.reviewer[rows]]
+    who = posterior.reviewer[rows]
+    y = part.score - posterior.expected_offset[posterior.reviewer[rows]]
     load = np.maximum(state.load, 1)
     log_slope = state.nodes.centre[:, None] + state.nodes.spread[:, None] * GRID
     slope = np.exp(log_slope)

@@ -14,12 +14,17 @@ from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
 MIN_NOISE = 1e-4
 #: A reviewer with constant scores is ignored if such scores have a lower probability than this by chance, unless more
 #: than this share of the reviewers is of that kind.
-CHANCE, MAX_SHARE = 0.01, 0.1
+CHANCE = 0.01
+MAX_SHARE = 0.1
 #: Outlier: a score ``RATIO * (1 + SMALL_TABLE / E)`` times farther from the median than all but the farthest hundredth;
 #: looked for from ``MIN_SCORES`` scores on.
-OUTLIER_RATIO, SMALL_TABLE, EXTREME_SHARE, MIN_SCORES = 30.0, 10.0, 0.01, 3
+OUTLIER_RATIO = 30.0
+SMALL_TABLE = 10.0
+EXTREME_SHARE = 0.01
+MIN_SCORES = 3
 #: Maximum ratio of the 95 % and 5 % quantiles of the ranges of reviewers for which scores have one unit.
-MAX_RANGE_RATIO, TAIL = 1e5, 0.05
+MAX_RANGE_RATIO = 1e5
+TAIL = 0.05
 #: Scores that are compared at once.
 BLOCK = 1 << 22
 #: Fewest reviewers of a load, on average, who can be alike by design only.
@@ -149,7 +154,8 @@ def normal_scores(reviewer: IntArray, score: FloatArray, mean: float, spread: fl
     from scipy.special import ndtri
 
     order = np.lexsort((score, reviewer))
-    who, value = reviewer[order], score[order]
+    who = reviewer[order]
+    value = score[order]
     load = np.bincount(who)
     place = np.arange(who.size) - (np.cumsum(load) - load)[who]
     # Equal scores share their mean rank.

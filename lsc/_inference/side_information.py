@@ -70,7 +70,8 @@ def _by_code(
     reviews: Reviews, given: Any, name: str, role: Role, labels: Sequence[Label], others: Sequence[Label]
 ) -> dict[str, dict[int, Any]]:
     """Return the values of each column by code; rows of other labels are left out with a warning."""
-    columns, found = columns_by_label(given, name, role, reviews.spellings()), {}
+    columns = columns_by_label(given, name, role, reviews.spellings())
+    found = {}
     listed = list(dict.fromkeys(label for values in columns.values() for label in values))
     word = "paper" if role is ITEM else "reviewer"
     codes = match_labels(listed, labels, name, word, other=others).tolist()
@@ -184,7 +185,8 @@ def normal_scores_of(lists: Sequence[Sequence[tuple[int, float]]], has_score: Bo
     from scipy.special import ndtri
     from scipy.stats import rankdata
 
-    total, count = np.zeros(has_score.size), np.zeros(has_score.size)
+    total = np.zeros(has_score.size)
+    count = np.zeros(has_score.size)
     order: dict[tuple[int, int], set[bool]] = {}
     for rows in lists:
         known = [(item, rank) for item, rank in rows if has_score[item]]
@@ -318,21 +320,27 @@ class Covariates:
 
 def covariates_of(given: Given, posterior: Posterior, gains: Gains, sign: float) -> Covariates:
     """Return effects in points; ``sign`` is -1 if 1 is the best score."""
-    effects, scale, spread = posterior.effects, posterior.scale, posterior.scores.unit.spread
+    effects = posterior.effects
+    scale = posterior.scale
+    spread = posterior.scores.unit.spread
     in_use = dict(zip(gains.used, effects.slices(), strict=True)) if effects is not None else {}
-    rows, pulls, severities = [], {}, {}
+    rows = []
+    pulls = {}
+    severities = {}
     for place, (factor, gain) in enumerate(zip(given.factors, gains.by_factor.tolist(), strict=True)):
         found: list[Effect] = []
         if effects is not None and place in in_use:
             part = in_use[place]
-            mean, covariance = effects.mean[part], effects.covariance[part, part]
+            mean = effects.mean[part]
+            covariance = effects.covariance[part, part]
             if factor.of_items:
                 pulls[factor.name] = factor.design @ mean
             points = sign * (scale if factor.of_items else spread)
             if not factor.of_items:
                 severities[factor.name] = -points * (factor.design @ mean)
             for level, contrast in zip(factor.levels, _contrasts(factor), strict=True):
-                value, error = float(contrast @ mean), float(np.sqrt(contrast @ covariance @ contrast))
+                value = float(contrast @ mean)
+                error = float(np.sqrt(contrast @ covariance @ contrast))
                 low, high = sorted(points * (value + side * WIDTH * error) for side in (-1.0, 1.0))
                 found.append(Effect(level, points * value, low, high))
         of = "item" if factor.of_items else "reviewer"

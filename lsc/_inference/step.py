@@ -23,14 +23,18 @@ from reviewgraph._base import CodeArray, FloatArray, IntArray
 from reviewgraph.graph import kernel
 
 #: Nodes of the log slope: number, distance of the outer ones from the centre and spacing, in spreads.
-NODES, REACH = 11, 4.0
+NODES = 11
+REACH = 4.0
 SPACING = 2 * REACH / (NODES - 1)
 #: Factors of a product before its logarithm is taken: the product stays within the range of numbers.
 PRODUCT = 8
 #: Bounds of site precisions; least share of the prior precision that a cavity keeps.
-LEAST_PRECISION, MOST_PRECISION, LEAST_CAVITY = 1e-8, 1e6, 0.05
+LEAST_PRECISION = 1e-8
+MOST_PRECISION = 1e6
+LEAST_CAVITY = 0.05
 #: Bounds of the spread of the nodes.
-LEAST_SPREAD, MOST_SPREAD = 0.02, 1.2
+LEAST_SPREAD = 0.02
+MOST_SPREAD = 1.2
 #: Seconds per review in plain Python.
 ELEMENT = 50e-6
 
@@ -233,7 +237,8 @@ def place_nodes(work: Work, hyper: Hyper, centre: float, spread: float, noise: f
 def weigh_nodes(work: Work, hyper: Hyper, k: int) -> float:
     """Integrate papers and offset at each node; log densities become probabilities. Return the log evidence."""
     prior = 1.0 / hyper.omega_square
-    precision, mean = work.variance, work.mean
+    precision = work.variance
+    mean = work.mean
     for g in range(NODES):
         precision[g] = prior
         mean[g] = prior * (hyper.g0 + hyper.g1 * work.slope[g])
@@ -242,7 +247,8 @@ def weigh_nodes(work: Work, hyper: Hyper, k: int) -> float:
 
     # Precision and mean of the offset, and the product of all variances, whose root normalises.
     for i in range(k):
-        weight, residual = work.weight[i], work.residual[i]
+        weight = work.weight[i]
+        residual = work.residual[i]
         for g in range(NODES):
             total = work.slope[g] * work.slope[g] * work.cavity_variance[i]
             total += work.noise[g] * work.factor[i] + hyper.rounding
@@ -265,7 +271,8 @@ def weigh_nodes(work: Work, hyper: Hyper, k: int) -> float:
         deviation = mean[g] - hyper.g0 - hyper.g1 * work.slope[g]
         work.exponent[g] += work.product[g] + prior * deviation * deviation
     for i in range(k):
-        weight, residual = work.weight[i], work.residual[i]
+        weight = work.weight[i]
+        residual = work.residual[i]
         for g in range(NODES):
             deviation = residual[g] - mean[g]
             residual[g] = weight[g] * deviation
@@ -312,8 +319,10 @@ def tilt_papers(
         work.exponent[g] = work.share[g] * work.slope[g]
         work.product[g] = work.share[g] * work.slope[g] * work.slope[g]
     for i in range(k):
-        weight, residual = work.weight[i], work.residual[i]
-        v, factor = work.cavity_variance[i], work.factor[i]
+        weight = work.weight[i]
+        residual = work.residual[i]
+        v = work.cavity_variance[i]
+        factor = work.factor[i]
         mean = 0.0
         by_noise = 0.0
         by_slope = 0.0
@@ -356,15 +365,26 @@ def tilt_papers(
 @kernel(element=ELEMENT, vectorised=True)
 def write_moments(work: Work, hyper: Hyper, noise: float, moments: Moments, k: int, j: int) -> None:
     """Write the posterior moments of a reviewer."""
-    log_slope, log_slope_square, slope, slope_square = 0.0, 0.0, 0.0, 0.0
-    offset, offset_square, product = 0.0, 0.0, 0.0
-    below, below_sum, below_square = 0.0, 0.0, 0.0
-    squares, information, rho, curvature = 0.0, 0.0, 0.0, 0.0
+    log_slope = 0.0
+    log_slope_square = 0.0
+    slope = 0.0
+    slope_square = 0.0
+    offset = 0.0
+    offset_square = 0.0
+    product = 0.0
+    below = 0.0
+    below_sum = 0.0
+    below_square = 0.0
+    squares = 0.0
+    information = 0.0
+    rho = 0.0
+    curvature = 0.0
     # A node stands for the slopes around it: where the mode is among them it is below the mode in part.
     width = work.log_slope[1] - work.log_slope[0]
     for g in range(NODES):
         share = work.share[g]
-        a, b = work.slope[g], work.mean[g]
+        a = work.slope[g]
+        b = work.mean[g]
         deviation = work.log_slope[g] - hyper.mu
         log_slope += share * work.log_slope[g]
         log_slope_square += share * work.log_slope[g] * work.log_slope[g]

@@ -76,8 +76,10 @@ class _Table:
             first, start, item, score = chunk.only_scored()
             if kept is not None:
                 rows = np.repeat(kept[first : first + start.size - 1], np.diff(start))
-                item, score = item[rows], score[rows]
-            self.item[at : at + item.size], self.score[at : at + item.size] = item, score
+                item = item[rows]
+                score = score[rows]
+            self.item[at : at + item.size] = item
+            self.score[at : at + item.size] = score
             at += item.size
 
     def by_reviewer(
@@ -103,7 +105,8 @@ def infer_by_passes(stream: Stream, *, seed: int = 0, progress: Callable[[str], 
     disk is full.
     """
     tell = progress or (lambda _: None)
-    doing, passes = ["reading the scores"], [0]
+    doing = ["reading the scores"]
+    passes = [0]
 
     def step(words: str) -> None:
         doing[0] = words
@@ -117,7 +120,8 @@ def infer_by_passes(stream: Stream, *, seed: int = 0, progress: Callable[[str], 
     table, unit = _used_scores(stream)
     table.score -= unit.location
     table.score /= unit.spread
-    E, M = table.score.size, table.load.size
+    E = table.score.size
+    M = table.load.size
     part = Part(table.start, table.item, table.score, np.empty(0))
     sites = Sites(*(mapped(E, np.float64) for _ in Sites._fields))
     state = PartState(part, sites, Nodes(*np.zeros((4, M))), 0, table.load, *np.zeros((2, M)))
@@ -132,7 +136,8 @@ def _used_scores(stream: Stream) -> tuple[_Table, Unit]:
     table = _Table(stream)
     ordered = _sorted(table.score)
     check_no_outlier(ordered, lambda worst: int(np.argmax(table.score == worst)))
-    low, high = table.by_reviewer(np.minimum), table.by_reviewer(np.maximum)
+    low = table.by_reviewer(np.minimum)
+    high = table.by_reviewer(np.maximum)
     require_one_unit(low, high)
     ignored = uninformative(table.load, low == high, equal_scores(ordered))
     if ignored.any():
@@ -141,7 +146,8 @@ def _used_scores(stream: Stream) -> tuple[_Table, Unit]:
     sums = np.nan_to_num(table.by_reviewer(np.add, ranking_sums))
     ranked = are_rankings(table.load, sums, equal_scores(ordered))
     if ranked:
-        mean, spread = float(table.score.mean()), float(table.score.std())
+        mean = float(table.score.mean())
+        spread = float(table.score.std())
         who = np.repeat(np.arange(table.load.size), table.load)
         table.score[:] = normal_scores(who, table.score, mean, spread)
         ordered = _sorted(table.score)

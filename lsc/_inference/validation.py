@@ -17,7 +17,8 @@ from lsc._inference.step import Part
 from reviewgraph._base import BoolArray, FloatArray, IntArray, snapped
 
 #: Number of folds of reviewers, and number of predicted reviews from which no further fold begins.
-FOLDS, MAX_PREDICTED = 5, 20_000
+FOLDS = 5
+MAX_PREDICTED = 20_000
 #: Minimum number of reviewers with two predicted scores for a standard error.
 MIN_REVIEWERS = 5
 #: Sweeps with fixed hyperparameters: messages then have converged to a tenth of the standard error of the gain.
@@ -63,7 +64,8 @@ def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> 
     truth = centred_ranks(predictions.score, code)
     ours = squared_errors(truth, centred_ranks(predictions.quality, code))
     theirs = squared_errors(truth, centred_ranks(predictions.average, code))
-    error, average_error = float(np.sqrt(ours.mean())), float(np.sqrt(theirs.mean()))
+    error = float(np.sqrt(ours.mean()))
+    average_error = float(np.sqrt(theirs.mean()))
     total = float(theirs.sum())
     if total <= 0:
         return Gain(np.nan, np.nan, error, average_error, ours.size)
@@ -78,7 +80,8 @@ def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> 
 def _predict(posterior: Posterior, rng: np.random.Generator) -> HeldOut:
     """Hold out the reviewers with at least two used scores in turn; keep what is comparable within a reviewer."""
     rows = posterior.used
-    who, what = posterior.reviewer[rows], posterior.item[rows]
+    who = posterior.reviewer[rows]
+    what = posterior.item[rows]
     score = posterior.scores.score[rows]
     load = np.bincount(who, minlength=posterior.slope.size)
     fold = folds_of(load, rng)
@@ -265,7 +268,8 @@ def misfit_of(posterior: Posterior) -> Misfit:
     ([7], True)
     """
     rows = posterior.used
-    who, what = posterior.reviewer[rows], posterior.item[rows]
+    who = posterior.reviewer[rows]
+    what = posterior.item[rows]
     # Cavity distributions: without the reviewer's sites, those of the similarity of papers included.
     precision = 1.0 / posterior.variance[what] - posterior.precision[rows] - posterior.likeness_precision[rows]
     shift = posterior.mean[what] / posterior.variance[what] - posterior.shift[rows] - posterior.likeness_shift[rows]
@@ -281,7 +285,8 @@ def population_of(posterior: Posterior) -> Slopes:
     population = posterior.population
     if population is None:
         first = int(np.flatnonzero(np.isfinite(posterior.slope))[0])
-        alike, error = float(posterior.slope[first]), float(posterior.noise_variance[first])
+        alike = float(posterior.slope[first])
+        error = float(posterior.noise_variance[first])
         return Slopes(np.ones(1), np.full(1, alike), np.full(1, error), alike, error, 0.0)
     density = np.exp(-0.5 * NODES**2)
     scale = population.scales(NODES)
@@ -299,7 +304,8 @@ def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) 
     """Return mean square and agreement of each reviewer, and the probabilities of worse ones, shapes (M,)."""
     from scipy.special import ndtr
 
-    who, count = rows.reviewer, np.bincount(rows.reviewer, minlength=n_reviewers)
+    who = rows.reviewer
+    count = np.bincount(rows.reviewer, minlength=n_reviewers)
     weight = 1.0 / (
         population.typical_slope**2 * rows.variance + population.typical_noise * rows.factor + population.rounding
     )
@@ -312,9 +318,11 @@ def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) 
         return np.asarray(value - (summed(weight * value) / np.where(count, total, 1.0))[who])
 
     # Both statistics, of deviations from the weighted means of each reviewer.
-    score, mean = within(rows.score), within(rows.mean)
+    score = within(rows.score)
+    mean = within(rows.mean)
     square = summed(weight * (score - population.typical_slope * mean) ** 2)
-    spread, cross = summed(weight * mean**2), summed(weight * mean * score)
+    spread = summed(weight * mean**2)
+    cross = summed(weight * mean * score)
     distinguished = spread > NEGLIGIBLE * count
     # Variances of cross and square given slope and noise: sums of those of papers, of noise, and of rounding.
     parts = (rows.variance, rows.factor, np.ones(who.size))

@@ -38,7 +38,8 @@ PSEUDO_REFERENCES = 1.0
 OWN_SHARE = 0.5
 #: Standard deviation of the error of references too few for a line, in standard deviations of quality; largest
 #: distance of their values from the mean, in those of scores.
-ASSUMED_ERROR, MAX_DISTANCE = 0.3, 10.0
+ASSUMED_ERROR = 0.3
+MAX_DISTANCE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +142,13 @@ def validity_of(beliefs: _Consensus, item: IntArray, value: FloatArray, scale: f
     """
     from scipy.special import stdtrit
 
-    quality, variance = beliefs.quality, beliefs.standard_error**2
+    quality = beliefs.quality
+    variance = beliefs.standard_error**2
     full = np.full(quality.size, np.nan)
     full[item] = value
     scored = item[np.isfinite(quality[item])]
-    x, y = quality[scored], full[scored]
+    x = quality[scored]
+    y = full[scored]
     n = x.size
     if n < MIN_REFERENCES or np.ptp(y) <= 0 or np.ptp(x) <= 0:
         return _few(beliefs, full, scale, score_spread)
@@ -188,7 +191,8 @@ def validity_of(beliefs: _Consensus, item: IntArray, value: FloatArray, scale: f
 
 def _few(beliefs: _Consensus, value: FloatArray, scale: float, score_spread: float) -> Validity:
     """Read references on the scale of a typical reviewer, with an assumed error."""
-    quality, variance = beliefs.quality, beliefs.standard_error**2
+    quality = beliefs.quality
+    variance = beliefs.standard_error**2
     known = np.isfinite(value)
     far = np.abs(value[known] - np.nanmean(quality)).max(initial=0.0)
     if far > MAX_DISTANCE * score_spread:

@@ -217,7 +217,8 @@ def _classes(
         one = hypothesis_of(hypothesis, max_slope=max_slope)
         lower, upper = one.bounds
         return np.full(size, classes().index(type(one)), np.int64), np.full(size, lower), np.full(size, upper)
-    code, names = reviews.reviewer_code, any(isinstance(given, str) for given in hypothesis.values())
+    code = reviews.reviewer_code
+    names = any(isinstance(given, str) for given in hypothesis.values())
     unknown = [label for label in hypothesis if label not in code]
     missing = [
         reviews.reviewers[j] for j in np.flatnonzero(has_scores).tolist() if reviews.reviewers[j] not in hypothesis
@@ -227,7 +228,9 @@ def _classes(
         message = f"hypothesis: expected one for every reviewer with a score and for nobody else, found {where}"
         raise InputError(message)
     lower, upper = hypothesis_of("linear").bounds  # for reviewers without scores, who are unconstrained
-    kind, low, high = np.zeros(size, np.int64), np.full(size, lower), np.full(size, upper)
+    kind = np.zeros(size, np.int64)
+    low = np.full(size, lower)
+    high = np.full(size, upper)
     # Many reviewers share few hypotheses: each is constructed once.
     made: dict[str | int, tuple[int, float, float]] = {}
     for label, given in hypothesis.items():
@@ -292,7 +295,8 @@ class ClassSteps(NamedTuple):
         return Rows(name, sign * matrix, np.zeros(matrix.shape[0]))
 
     def rises(self, name: str) -> Rows:
-        links, programme = self.links, self.programme
+        links = self.links
+        programme = self.programme
         chosen = ~links.tied & ~links.free & (programme.kind[links.reviewer] == self.code)
         step = programme.lower[links.reviewer[chosen]] * links.rise[chosen]
         return Rows(name, differences(links, chosen, programme.item.size), step)
@@ -304,12 +308,14 @@ def free_ties(programme: Programme) -> list[LevelRows]:
     steps = np.flatnonzero(links.free & ~links.tied)
     if not steps.size:
         return []
-    size, level_of = programme.item.size, links.level
+    size = programme.item.size
+    level_of = links.level
     upper = level_of[links.later[steps]]
     step_under, step_over = np.full((2, level_of[-1] + 1), -1)
     step_over[upper] = step_under[upper - 1] = np.arange(steps.size)
     under, over = (np.flatnonzero(step[level_of] >= 0) for step in (step_under, step_over))
-    below, above = step_under[level_of[under]], step_over[level_of[over]]
+    below = step_under[level_of[under]]
+    above = step_over[level_of[over]]
     rise = programme.lower[links.reviewer[steps]] * links.rise[steps]
     return [
         LevelRows("free_ties_below", -pick(under, size), pick(below, steps.size), np.zeros(under.size)),
@@ -347,7 +353,8 @@ class Links:
         reviewers = programme.shape.size
         owner = np.repeat(np.arange(reviewers), np.diff(programme.start))
         later = np.flatnonzero(owner[1:] == owner[:-1]) + 1
-        earlier, reviewer = later - 1, owner[later]
+        earlier = later - 1
+        reviewer = owner[later]
         tied = programme.score[later] == programme.score[earlier]
         new_level = np.ones(owner.size, np.bool_)
         new_level[later] = ~tied
@@ -359,7 +366,8 @@ class Links:
             loose = np.array([kind.loose_ties for kind in classes()])[programme.kind]
             free = (constant | (loose == "all"))[reviewer]
             first = np.flatnonzero(new_level)  # the first review of each level
-            own_first, own_last = level[programme.start[reviewer]], level[programme.start[reviewer + 1] - 1]
+            own_first = level[programme.start[reviewer]]
+            own_last = level[programme.start[reviewer + 1] - 1]
             flat = tied & ~free & (loose[reviewer] == "lowest") & (level[later] == own_first)
             later = np.where(flat, first[np.minimum(level[later] + 1, first.size - 1)], later)
             steep = tied & ~free & (loose[reviewer] == "highest") & (level[later] == own_last)
@@ -376,9 +384,11 @@ class Links:
         """
         # All pairs of chosen rises of which the second begins at the level where the first ends.
         rising = np.flatnonzero(~self.tied & reviewers[self.reviewer])
-        begin, end = self.level[self.earlier[rising]], self.level[self.later[rising]]
+        begin = self.level[self.earlier[rising]]
+        end = self.level[self.later[rising]]
         into, out_of = np.full((2, int(self.level[-1]) + 1), -1)
-        into[end], out_of[begin] = rising, rising
+        into[end] = rising
+        out_of[begin] = rising
         pairs = [np.stack([rising, out_of[end]]), np.stack([into[begin], rising])]
         both = np.unique(np.concatenate(pairs, axis=1), axis=1)
         before, after = both[:, both.min(axis=0) >= 0]
@@ -487,7 +497,9 @@ def balance_of(programme: Programme, group: IntArray) -> Balance | None:
     if groups < 2:
         return None
     group_of_review = group[programme.item] - 1
-    low, high, origin = np.full(groups, np.inf), np.full(groups, -np.inf), np.full(groups, np.inf)
+    low = np.full(groups, np.inf)
+    high = np.full(groups, -np.inf)
+    origin = np.full(groups, np.inf)
     np.minimum.at(low, group_of_review, programme.score)
     np.maximum.at(high, group_of_review, programme.score)
     spread = np.where(high > low, high - low, 0.0)

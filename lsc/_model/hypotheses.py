@@ -238,7 +238,8 @@ class Linear(Sloped):
         True
         """
         size = 1 + int(reviewer.max(initial=-1))
-        slope, offset = rng.uniform(0.0, 2.0, size), rng.normal(0.0, 2.0, size)
+        slope = rng.uniform(0.0, 2.0, size)
+        offset = rng.normal(0.0, 2.0, size)
         return slope[reviewer] * perceived + offset[reviewer]
 
 

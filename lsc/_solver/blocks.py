@@ -52,7 +52,8 @@ def pattern_of(table: Table, n_items: int) -> Pattern:
 @kernel(element=ELEMENT)
 def lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray, slot: ItemArray) -> int:
     """Write the pattern; returns the number of entries. O(sum of squares of the small reviewers' loads)."""
-    starts, item = table.start, table.item
+    starts = table.start
+    item = table.item
     n = len(first) - 1
     # Reviews by item (counting sort): stop[i] becomes the first review of the next item.
     stop = np.zeros(n + 1, np.int64)
@@ -60,22 +61,27 @@ def lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray, 
         stop[item[r] + 1] += 1
     for i in range(n):
         stop[i + 1] += stop[i]
-    review, owner = np.empty(len(item), np.int64), np.empty(len(item), np.int64)
+    review = np.empty(len(item), np.int64)
+    owner = np.empty(len(item), np.int64)
     for j in range(len(starts) - 1):
         for r in range(starts[j], starts[j + 1]):
             i = item[r]
-            review[stop[i]], owner[stop[i]] = r, j
+            review[stop[i]] = r
+            owner[stop[i]] = j
             stop[i] += 1
     # Row by row: one entry for every item that shares a small reviewer with item i.
     where = np.full(n, -1, np.int64)  # the entry of this column, valid if it is in the present row
-    entries, left = 0, 0
+    entries = 0
+    left = 0
     for i in range(n):
         first[i] = entries
         column[entries], where[i] = i, entries
         entries += 1
         for k in range(left, stop[i]):
-            j, r = owner[k], review[k]
-            start, size = starts[j], starts[j + 1] - starts[j]
+            j = owner[k]
+            r = review[k]
+            start = starts[j]
+            size = starts[j + 1] - starts[j]
             if begin[j + 1] == begin[j]:
                 continue
             at = begin[j] + (r - start) * size
@@ -101,7 +107,8 @@ def _multiply_reviewer(
     ``v`` and ``out`` have the reviewer's reviews only, in the order of the face.
     """
     # Weighted distance from lines.
-    mean, slope = 0.0, 0.0
+    mean = 0.0
+    slope = 0.0
     for r in range(size):
         mean += v[r]
         slope += unit[start + r] * v[r]
@@ -125,7 +132,8 @@ def _multiply_reviewer(
     for k in range(nodes + 1):
         value[k] = 0.0
     for r in range(size):
-        k, s = node[start + r], share[start + r]
+        k = node[start + r]
+        s = share[start + r]
         if k >= 0:
             value[k] += (1.0 - s) * v[r]
             value[k + 1] += s * v[r]
@@ -136,7 +144,8 @@ def _multiply_reviewer(
         value[k] = value[k] / pivot[start + k] - link[start + k] * value[k + 1]
     value[nodes] = 0.0
     for r in range(size):
-        k, s = node[start + r], share[start + r]
+        k = node[start + r]
+        s = share[start + r]
         if k >= 0:
             out[r] += v[r] - (1.0 - s) * value[k] - s * value[k + 1]
 
@@ -171,12 +180,15 @@ def _add_chain(start: int, size: int, end: IntArray, place: IntArray, block: Flo
 @kernel
 def _add_heavy_diagonal(j: int, table: Table, face: Face, line_weight: float, extra: FloatArray) -> None:
     """Add an approximate diagonal of the matrix of a reviewer with many reviews to ``extra``."""
-    start, size = table.start[j], table.start[j + 1] - table.start[j]
+    start = table.start[j]
+    size = table.start[j + 1] - table.start[j]
     dimension = float(face.nodes[j])
     if table.kind[j] == MONOTONE:
-        left, dimension = start, 0.0
+        left = start
+        dimension = 0.0
         while left < start + size:
-            left, dimension = face.end[left], dimension + 1.0
+            left = face.end[left]
+            dimension = dimension + 1.0
     for r in range(start, start + size):
         if table.kind[j] == LINEAR:
             slope = table.unit[r] if face.slope_free[j] else 0.0
@@ -196,11 +208,16 @@ def assemble(
     """
     starts, _, _, unit, _, kinds, _, _, _ = table
     first, _, slot, begin, _, _, _ = pattern
-    value, written, memory = system.value, system.written, system.memory
-    extra, inverse = system.vectors[3], system.vectors[4]
-    block, line_weight = np.empty(SMALL * SMALL), weights.line
+    value = system.value
+    written = system.written
+    memory = system.memory
+    extra = system.vectors[3]
+    inverse = system.vectors[4]
+    block = np.empty(SMALL * SMALL)
+    line_weight = weights.line
     rebuild = memory[0] != line_weight or memory[1] != weights.common
-    memory[0], memory[1] = line_weight, weights.common
+    memory[1] = weights.common
+    memory[0] = line_weight
     if rebuild:
         for k in range(len(value)):
             value[k] = 0.0
@@ -211,7 +228,10 @@ def assemble(
     for i in range(len(extra)):
         extra[i] = 0.0
     for j in range(len(kinds)):
-        kind, start, size, at = kinds[j], starts[j], starts[j + 1] - starts[j], begin[j]
+        kind = kinds[j]
+        start = starts[j]
+        size = starts[j + 1] - starts[j]
+        at = begin[j]
         if kind == IDLE:
             continue
         if begin[j + 1] == at:
@@ -252,9 +272,13 @@ def multiply_heavy(
     """
     starts, _, _, unit, _, kinds, _, _, _ = table
     order, _, slope_free, ends, _, node, share, count, pivot, link, _, _, _, _, _ = face
-    local, image, value = work[0], work[1], work[2]
+    local = work[0]
+    image = work[1]
+    value = work[2]
     for j in range(len(kinds)):
-        kind, start, size = kinds[j], starts[j], starts[j + 1] - starts[j]
+        kind = kinds[j]
+        start = starts[j]
+        size = starts[j + 1] - starts[j]
         # Reviewers with few reviews are in the matrix already.
         if kind == IDLE or pattern.begin[j + 1] > pattern.begin[j] or size == 0:
             continue
@@ -262,7 +286,8 @@ def multiply_heavy(
             local[r] = v[order[start + r]]
         if kind == LINEAR:
             # Identity minus the projector on the span of ones and unit scores.
-            mean, slope = 0.0, 0.0
+            mean = 0.0
+            slope = 0.0
             for r in range(size):
                 mean += local[r]
                 slope += unit[start + r] * local[r]
@@ -280,7 +305,8 @@ def multiply_heavy(
 
 
 #: Minimum strength of a tie relative to the diagonal, and maximum number of items of a cluster.
-WEAK_TIE, MAX_CLUSTER = 0.1, 16
+WEAK_TIE = 0.1
+MAX_CLUSTER = 16
 #: Number of conjugate gradient steps with the diagonal after which clusters are used, from then on.
 DIAGONAL_STEPS = 20
 #: Number of classes of strength that ties are sorted into.
@@ -333,18 +359,27 @@ def _cluster_items(pattern: Pattern, system: System) -> None:
     Items whose inverse diagonal is 0 are excluded. The strength of a tie is the square of its entry over the product of
     both diagonals, in classes; within a class ties keep the order of items.
     """
-    value, parent, inverse, work = system.value, system.parent, system.vectors[4], system.sorting
-    n, ties = len(parent), 0
+    value = system.value
+    parent = system.parent
+    inverse = system.vectors[4]
+    work = system.sorting
+    n = len(parent)
+    ties = 0
     count = np.zeros(CLASSES + 1, np.int64)
-    left, right, tie = pattern.left, pattern.right, pattern.tie
-    grade, chosen, ordered = work[0], work[1], work[2]
+    left = pattern.left
+    right = pattern.right
+    tie = pattern.tie
+    grade = work[0]
+    chosen = work[1]
+    ordered = work[2]
     # Strength of each tie, weak ones left out; count how many fall into each class.
     for e in range(len(tie)):
         entry = value[tie[e]]
         part = entry * entry * inverse[left[e]] * inverse[right[e]]
         if part >= WEAK_TIE * WEAK_TIE:
             c = max(0, CLASSES - 1 - int(CLASSES * part))
-            grade[ties], chosen[ties] = c, e
+            grade[ties] = c
+            chosen[ties] = e
             count[c + 1] += 1
             ties += 1
     # Counting sort: the strongest class first.
@@ -360,7 +395,8 @@ def _cluster_items(pattern: Pattern, system: System) -> None:
         parent[i] = i
     for k in range(ties):
         e = ordered[k]
-        a, b = find(parent, left[e]), find(parent, right[e])
+        a = find(parent, left[e])
+        b = find(parent, right[e])
         if a != b and size[a] + size[b] <= MAX_CLUSTER:
             parent[b] = a
             size[a] += size[b]
@@ -369,7 +405,10 @@ def _cluster_items(pattern: Pattern, system: System) -> None:
 @kernel
 def _number_clusters(system: System) -> int:
     """Order items by cluster; write the ends of clusters and return their number."""
-    parent, order, place, stop = system.parent, system.order, system.position, system.stop
+    parent = system.parent
+    order = system.order
+    place = system.position
+    stop = system.stop
     n = len(parent)
     # Number the roots; count the items of each cluster, and lay the clusters out one after the other.
     number = np.empty(n, np.int64)
@@ -395,17 +434,22 @@ def _number_clusters(system: System) -> int:
 def _invert_blocks(clusters: int, pattern: Pattern, system: System) -> None:
     """Write the inverses of the diagonal blocks by in-place Gauss-Jordan elimination."""
     value, _, inverse, order, position, _, stop, vectors, _, _ = system
-    diagonal, inverse_diagonal = vectors[3], vectors[4]
-    first, column = pattern.first, pattern.column
-    block, row_of_pivot = np.empty((MAX_CLUSTER, MAX_CLUSTER)), np.empty(MAX_CLUSTER)
-    at, left = 0, 0
+    diagonal = vectors[3]
+    inverse_diagonal = vectors[4]
+    first = pattern.first
+    column = pattern.column
+    block = np.empty((MAX_CLUSTER, MAX_CLUSTER))
+    row_of_pivot = np.empty(MAX_CLUSTER)
+    at = 0
+    left = 0
     for c in range(clusters):
         right = stop[c]
         # Most clusters have a single item.
         size = right - left
         if size == 1:
             inverse[at] = inverse_diagonal[order[left]]
-            at, left = at + 1, right
+            at = at + 1
+            left = right
             continue
         # Copy the block out of the sparse matrix.
         for row in range(size):
@@ -419,7 +463,8 @@ def _invert_blocks(clusters: int, pattern: Pattern, system: System) -> None:
             block[row, row] = diagonal[i]
         # Gauss and Jordan without exchanges: the matrix is positive semidefinite, and tiny pivots are replaced.
         for p in range(size):
-            pivot, entry = block[p, p], diagonal[order[left + p]]
+            pivot = block[p, p]
+            entry = diagonal[order[left + p]]
             if pivot < ROUNDING * entry:
                 pivot = entry
             block[p, p] = 1.0
@@ -443,8 +488,12 @@ def _invert_blocks(clusters: int, pattern: Pattern, system: System) -> None:
 @kernel
 def _precondition(clusters: int, system: System, residual: FloatArray, out: FloatArray, work: FloatArray) -> float:
     """Multiply the residual by the inverted blocks; returns the inner product of both."""
-    stop, order, inverse = system.stop, system.order, system.inverse
-    at, left, rho = 0, 0, 0.0
+    stop = system.stop
+    order = system.order
+    inverse = system.inverse
+    at = 0
+    left = 0
+    rho = 0.0
     for c in range(clusters):
         right = stop[c]
         size = right - left
@@ -489,7 +538,9 @@ def _conjugate_gradients(
 
     It inverts the blocks of clusters of items, or the diagonal: ``singletons``.
     """
-    search, image, residual = system.vectors[0], system.vectors[1], system.vectors[2]
+    search = system.vectors[0]
+    image = system.vectors[1]
+    residual = system.vectors[2]
     inverse_diagonal = system.vectors[4]
     if singletons:
         for i in range(len(system.parent)):
@@ -498,10 +549,15 @@ def _conjugate_gradients(
         _cluster_items(pattern, system)
     clusters = _number_clusters(system)
     _invert_blocks(clusters, pattern, system)
-    degree, tilt, n = common.degree, common.tilt, len(direction)
-    work, block_work = np.empty((3, longest + 2)), np.empty(MAX_CLUSTER)
+    degree = common.degree
+    tilt = common.tilt
+    n = len(direction)
+    work = np.empty((3, longest + 2))
+    block_work = np.empty(MAX_CLUSTER)
     rho = _precondition(clusters, system, residual, search, block_work)
-    squares, mean, slope = 0.0, 0.0, 0.0
+    squares = 0.0
+    mean = 0.0
+    slope = 0.0
     for i in range(n):
         squares += residual[i] * residual[i] * inverse_diagonal[i]
         mean += degree[i] * search[i]
@@ -509,7 +565,8 @@ def _conjugate_gradients(
     step = 0
     while step < max_steps and squares > tolerance * tolerance and rho > 0.0:
         # The common line is a term of rank two; reviewers with many reviews are multiplied by their faces.
-        a, b = weights.common * mean / common.reviews, slope_weight * slope
+        a = weights.common * mean / common.reviews
+        b = slope_weight * slope
         for i in range(n):
             image[i] = -a * degree[i] - b * tilt[i]
         if longest > 0:
@@ -525,7 +582,9 @@ def _conjugate_gradients(
             residual[i] -= alpha * image[i]
             squares += residual[i] * residual[i] * inverse_diagonal[i]
         new_rho = _precondition(clusters, system, residual, image, block_work)
-        beta, mean, slope = new_rho / rho, 0.0, 0.0
+        beta = new_rho / rho
+        mean = 0.0
+        slope = 0.0
         rho = new_rho
         for i in range(n):
             search[i] = image[i] + beta * search[i]
@@ -551,15 +610,19 @@ def clustered_direction(
     """
     assemble(table, face, common, weights, pattern, system, fixed)
     slope_weight = weights.common / common.spread if common_free else 0.0
-    residual, memory, longest = system.vectors[2], system.memory, 0
+    residual = system.vectors[2]
+    memory = system.memory
+    longest = 0
     for j in range(len(table.kind)):
         # The largest load among the reviewers who are not in the sparse matrix.
         if table.kind[j] != IDLE and pattern.begin[j + 1] == pattern.begin[j]:
             longest = max(longest, table.start[j + 1] - table.start[j])
     for i in range(len(gradient)):
-        residual[i], direction[i] = -gradient[i], 0.0
+        residual[i] = -gradient[i]
+        direction[i] = 0.0
     # The diagonal is enough while the matrix is well-conditioned, as in the first stages; clusters continue from there.
-    step, size = 0, np.inf
+    step = 0
+    size = np.inf
     if memory[2] == 0.0:
         step, size = _conjugate_gradients(
             table, face, common, weights, slope_weight, pattern, system, True, longest, tolerance,

@@ -93,7 +93,9 @@ def _nearest(programme: Programme, quality: FloatArray, perceived: FloatArray) -
     """Return the qualities, in units in which scores are of order one."""
     import scipy.sparse as sp
 
-    size, face, start = programme.n_items, _face(programme, quality, perceived), quality
+    size = programme.n_items
+    face = _face(programme, quality, perceived)
+    start = quality
     item = pick(programme.item, size)
     lines = _own_lines(programme, item)
     if lines is not None:
@@ -101,11 +103,14 @@ def _nearest(programme: Programme, quality: FloatArray, perceived: FloatArray) -
         straight = _minimise_over(lines, face, start)
         if straight is None:
             return None
-        start, face = straight, face.with_equal(lines, lines @ straight)
+        start = straight
+        face = face.with_equal(lines, lines @ straight)
     line = sp.csr_array(np.column_stack([-programme.score, -np.ones(programme.item.size)]))
     common, face = _extend(sp.hstack([item, line], format="csr"), face, size)
     # The slope of the common line, the last variable but one, lies within the bounds of all reviewers.
-    least, high, width = float(programme.lower.min()), float(programme.upper.max()), face.equal.shape[1]
+    least = float(programme.lower.min())
+    high = float(programme.upper.max())
+    width = face.equal.shape[1]
     slope = pick(np.array([width - 2]), width)
     if least == high:
         face = face.with_equal(slope, np.array([least]))
@@ -120,7 +125,8 @@ def _extend(distance: sp.csr_array, face: Face, size: int) -> tuple[sp.csr_array
     """Return distances over qualities and variables of their own, and a face, over the variables of both."""
     import scipy.sparse as sp
 
-    padding, more = sp.csr_array((distance.shape[0], face.equal.shape[1] - size)), distance.shape[1] - size
+    padding = sp.csr_array((distance.shape[0], face.equal.shape[1] - size))
+    more = distance.shape[1] - size
     wide = sp.hstack([distance[:, :size], padding, distance[:, size:]], format="csr")
     equal, inequality = (
         sp.hstack([rows, sp.csr_array((rows.shape[0], more))], format="csr") for rows in (face.equal, face.inequality)
@@ -142,7 +148,10 @@ def _face(programme: Programme, quality: FloatArray, perceived: FloatArray) -> F
         level_part = sp.csr_array((matrix.shape[0], levels)) if on_level is None else on_level
         return sp.hstack([matrix @ item, level_part], format="csr")
 
-    equal, right, inequality, least = [empty], [np.empty(0)], [empty], [np.empty(0)]
+    equal = [empty]
+    right = [np.empty(0)]
+    inequality = [empty]
+    least = [np.empty(0)]
     for rows in equalities(programme):
         equal.append(over_all(rows.matrix))
         right.append(rows.matrix @ quality[programme.item])
@@ -195,7 +204,8 @@ def _minimise_over(distance: sp.csr_array, face: Face, start: FloatArray) -> Flo
     origin = np.zeros(distance.shape[1])
     origin[: start.size] = start
     sparse = sp.csc_array(distance)
-    square, linear = sp.csc_matrix(sp.triu(sparse.T @ sparse)), sparse.T @ (sparse @ origin)
+    square = sp.csc_matrix(sp.triu(sparse.T @ sparse))
+    linear = sparse.T @ (sparse @ origin)
     matrix = sp.csc_matrix(sp.vstack([face.equal, -face.inequality]))
     values = np.concatenate([face.right - face.equal @ origin, face.inequality @ origin - face.least])
     cones = [clarabel.ZeroConeT(face.right.size), clarabel.NonnegativeConeT(face.least.size)]

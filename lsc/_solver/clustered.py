@@ -91,8 +91,11 @@ def overview(share: Share, cut: IntArray) -> tuple[FloatArray, list[IntArray]]:
 def ordered(share: Share, degree: Sequence[IntArray] | None, largest: float) -> Ordered:
     """Sort the scored reviews of a partition; ``degree`` decides which items are single, None keeps all."""
     share = share.scored()
-    start, who, order = share.start, share.reviewer, order_by_score(share.start, share.score)
-    item, score = share.item[order], tied_up_to_rounding(share.score[order], who, largest)
+    start = share.start
+    who = share.reviewer
+    order = order_by_score(share.start, share.score)
+    item = share.item[order]
+    score = tied_up_to_rounding(share.score[order], who, largest)
     if degree is None:
         return Ordered(start, item, score, np.ones(item.size, np.bool_), start)
     return Ordered(start, item, score, *reviews_to_keep(start, item, score, np.concatenate(degree)))
@@ -104,7 +107,8 @@ def sums_of_partition(rows: Ordered, n: int, cut: IntArray, mean: float) -> tupl
     By item: number and sum of raw scores, shape (n, 2), by shard.
     """
     item, score, who = rows.kept()
-    deviation, raw = centred(score, rows.kept_start, who), score - mean
+    deviation = centred(score, rows.kept_start, who)
+    raw = score - mean
     values = np.array([deviation @ deviation, raw.sum(), raw @ raw, raw.size])
     return values, split(np.column_stack([np.bincount(item, None, n), np.bincount(item, raw, n)]), cut)
 
@@ -126,7 +130,8 @@ def lines_of_partition(
 
 def pass_over(lines: Lines, slope_free: BoolArray | None, x: FloatArray | None, kernel: Any) -> tuple[Any, ...]:
     """Run a kernel over a partition; returns what it adds to its items, the sum of its results, and free slopes."""
-    m, zeros = lines.part.floor.size, np.zeros(lines.n_items)
+    m = lines.part.floor.size
+    zeros = np.zeros(lines.n_items)
     passes = Passes([(slice(0, m), lines.part)], m, Common(zeros, zeros, 0.0, 1.0, 0.0, 0.0), zeros > 0)
     fit = slope_free is None
     if slope_free is not None:
@@ -187,7 +192,9 @@ def evaluate_shard(
     common: Common, x: FloatArray, fit: FloatArray, anchor: FloatArray, mean: float, slope: float, weights: Weights
 ) -> Evaluated:
     """Evaluate the objective at the items of a shard."""
-    gradient, tilt, fixed = np.empty(x.size), np.empty(x.size), np.zeros(x.size, np.bool_)
+    gradient = np.empty(x.size)
+    tilt = np.empty(x.size)
+    fixed = np.zeros(x.size, np.bool_)
     distance = line_distance(common, x, mean, slope, tilt)
     gradients = Gradients(fit.copy(), np.zeros(0), tilt, anchor)
     sums = combine_items(common, fixed, weights, gradients, x, gradient)
@@ -236,17 +243,25 @@ class ClusterPasses(Objective):
     def __init__(
         self, table: Grid, lines: Sequence[Future], commons: Sequence[Future], scalars: tuple[float, ...]
     ) -> None:
-        self.table, self.lines, self.commons = table, lines, commons
+        self.table = table
+        self.lines = lines
+        self.commons = commons
         nobody = np.zeros(0)
-        self.common, self.weights, self.products = Common(nobody, nobody, *scalars), FIT_ALONE, 0
-        self.squares, self.norm, self.stationarity = 0.0, 0.0, 0.0
+        self.common = Common(nobody, nobody, *scalars)
+        self.weights = FIT_ALONE
+        self.products = 0
+        self.squares = 0.0
+        self.norm = 0.0
+        self.stationarity = 0.0
         self.anchor = self._tilt = table.each(np.zeros, table.sizes)
         self.free: list[Future] = []
-        self._slope_free, self._diagonal_free = False, table.each(_all_free, lines)
+        self._diagonal_free = table.each(_all_free, lines)
+        self._slope_free = False
         self._diagonal: list[Future] = []
 
     def __call__(self, x: Any) -> tuple[float, Any]:
-        table, common = self.table, self.common
+        table = self.table
+        common = self.common
         x.parts = table.store(x.parts)  # what led there need not be repeated when a worker dies
         fitted = table.each(fit_partition, self.lines, table.to_partitions(x.parts), table.cuts)
         outgoing, squares, self.free = table.sent(fitted, 3)
@@ -263,12 +278,15 @@ class ClusterPasses(Objective):
         return value, Vector(table, gradient)
 
     def newton(self, gradient: Any, tolerance: float, max_steps: int) -> Any:
-        table, common, weight = self.table, self.common, self.weights.common
+        table = self.table
+        common = self.common
+        weight = self.weights.common
         self._update_diagonal()
         options = {"free": self._slope_free, "weight": weight}
         begun = table.each(start_shard, self.commons, self._diagonal, gradient.parts, **options)
         vectors, norms = table.sent(begun, 2)
-        rho, beta = float(table.total(norms)), 0.0
+        rho = float(table.total(norms))
+        beta = 0.0
         for _ in range(max_steps):
             if rho <= tolerance * tolerance:
                 break
@@ -287,7 +305,8 @@ class ClusterPasses(Objective):
             options = {"alpha": rho / curvature, "mean": mean, "slope": slope}
             vectors, norms = table.sent(table.each(step_shard, self.commons, vectors, image, **options), 2)
             new_rho = float(table.total(norms))
-            beta, rho = new_rho / rho, new_rho
+            beta = new_rho / rho
+            rho = new_rho
             self.products += 1
         return Vector(table, table.each(_direction, vectors))
 
@@ -335,7 +354,8 @@ def extrapolated(
 ) -> list[FloatArray]:
     """Return the qualities of single items of a partition, 0 for others, by shard."""
     before = np.concatenate(pieces)
-    after, m = before.copy(), rows.start.size - 1
+    after = before.copy()
+    m = rows.start.size - 1
     if not rows.keep.all():
         lower, upper = (np.full(m, bound) for bound in bounds)
         extrapolate_singles(rows.start, rows.item, rows.score, rows.keep, lower, upper, after)
@@ -367,7 +387,9 @@ def minimise_clustered(
     numbers, outgoing = table.sent(table.each(overview, table.shares, table.cuts), 2)
     degree = table.store(table.to_shards(outgoing))
     found = np.array(table.fetch(numbers))
-    largest, mean, n_scored = found[:, 0].max(), found[:, 1].sum() / found[:, 2].sum(), int(found[:, 2].sum())
+    largest = found[:, 0].max()
+    mean = found[:, 1].sum() / found[:, 2].sum()
+    n_scored = int(found[:, 2].sum())
     degrees: Sequence[Any] = [None] * len(table.shares)
     if table.n_items >= newton.MANY_ITEMS:
         degrees = table.to_partitions(degree)
@@ -377,15 +399,18 @@ def minimise_clustered(
     sums = table.store(table.to_shards(outgoing))
     squares, total, spread, count = table.total(values).tolist()
     # Units: scores of spread 1, lower slope 1; the common line uses the scores that were kept.
-    lower, shift = hypothesis.bounds[0] or 1.0, total / count
+    lower = hypothesis.bounds[0] or 1.0
+    shift = total / count
     scale = lower * float(np.sqrt(squares / count)) or 1.0
     factor = scale / lower
-    least, most = hypothesis.bounds[0] / lower, hypothesis.bounds[1] / lower
+    least = hypothesis.bounds[0] / lower
+    most = hypothesis.bounds[1] / lower
     laid = table.each(lines_of_partition, rows, n_items, table.cuts, factor=factor, least=least, most=most)
     lines, outgoing = table.sent(laid, 2)
     scalars = (spread - shift * total) / factor**2, count, least, most
     commons = table.each(common_of, sums, shift=shift, factor=factor, scalars=scalars)
-    begin, tolerance = table.each(_begin, table.to_shards(outgoing), commons), TOLERANCE
+    begin = table.each(_begin, table.to_shards(outgoing), commons)
+    tolerance = TOLERANCE
     for last_stage_only in (False, True):
         merit = ClusterPasses(table, lines, commons, scalars)
         start: Any = Vector(table, begin)
@@ -406,5 +431,6 @@ def minimise_clustered(
         solution = ClusterMinimiser(quality, degree, objective, run.iterations, converged, message)
         if not converged or not exact(objective / n_scored, math.sqrt(square / table.n_items)):
             break
-        begin, tolerance = (Vector(table, quality) / scale).parts, sharp
+        begin = (Vector(table, quality) / scale).parts
+        tolerance = sharp
     return solution

@@ -132,7 +132,8 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     # Constant scores make a line, or no constraint if ties are free.
     kind = np.where(norm == 0.0, LINEAR if programme.ties_equal else IDLE, programme.shape).astype(np.int64)
     kind[size < 2] = IDLE
-    lower, upper = programme.lower / slope, programme.upper / slope
+    lower = programme.lower / slope
+    upper = programme.upper / slope
     table = Table(start, item, score, unit, norm, kind, lower, upper, (kind == LINEAR) | programme.ties_equal)
     # The common line uses raw scores, which retain differences between reviewers.
     raw = (programme.score - programme.score.mean()) / (units.unit / slope)
@@ -164,7 +165,8 @@ def first_face(table: Table) -> Face:
     """Return a face for the projections to write, without blocks and bends."""
     # The face of a linear reviewer is only whether the slope is free.
     straight = bool(np.all((table.kind == LINEAR) | (table.kind == IDLE)))
-    reviews, reviewers = 0 if straight else len(table.item), len(table.kind)
+    reviews = 0 if straight else len(table.item)
+    reviewers = len(table.kind)
     begin = pairs_of(table, (table.kind == CONVEX) | (table.kind == CONCAVE))
     positions = np.arange(reviews, dtype=np.int64)
     return Face(
@@ -211,18 +213,22 @@ def distances(
     G (over reviewers who need not be linear) to ``fit_gradient`` and ``line_gradient`` (N,); returns F and G.
     """
     starts, item, _, unit, norms, kinds, lowers, uppers, _ = table
-    slope_free, changed = face.slope_free, face.changed
-    fit, line = 0.0, 0.0
+    slope_free = face.slope_free
+    changed = face.changed
+    fit = 0.0
+    line = 0.0
     for j in range(len(kinds)):
         # Unsigned positions need no check for negative ones, a third of the time.
-        start, end = np.uint64(starts[j]), np.uint64(starts[j + 1])
+        start = np.uint64(starts[j])
+        end = np.uint64(starts[j + 1])
         if kinds[j] == IDLE:
             for r in range(start, end):
                 perceived[r] = x[item[r]]
             continue
         # Mean and slope of the regression line: the projection of a linear reviewer, up to the bounds.
         linear = kinds[j] == LINEAR
-        mean, slope = 0.0, 0.0
+        mean = 0.0
+        slope = 0.0
         if linear or with_lines:
             for r in range(start, end):
                 value = x[item[r]]
@@ -230,7 +236,8 @@ def distances(
                 slope += unit[r] * value
             mean /= end - start
         # Residuals are the gradient; separate sums per reviewer avoid one long chain of additions.
-        squares, line_squares = 0.0, 0.0
+        squares = 0.0
+        line_squares = 0.0
         if linear:
             # Clip the slope; a clipped or fixed slope is not free in the face.
             clipped = 0.0
@@ -238,9 +245,11 @@ def distances(
                 clipped = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
             free = norms[j] > 0.0 and clipped == slope and lowers[j] < uppers[j]
             if slope_free[j] != free:
-                slope_free[j], changed[j] = free, True
+                slope_free[j] = free
+                changed[j] = True
             for r in range(start, end):
-                i, projected = item[r], mean + clipped * unit[r]
+                i = item[r]
+                projected = mean + clipped * unit[r]
                 gap = x[i] - projected
                 perceived[r] = projected
                 fit_gradient[i] += gap
@@ -281,7 +290,8 @@ def common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[fl
 @kernel(element=ELEMENT)
 def line_sums(common: Common, x: FloatArray) -> tuple[float, float]:
     """Return the sums of qualities over the reviews of some items, and those of their products with scores."""
-    total, moment = 0.0, 0.0
+    total = 0.0
+    moment = 0.0
     for i in range(len(x)):
         total += common.degree[i] * x[i]
         moment += common.tilt[i] * x[i]
@@ -330,8 +340,11 @@ def multiply_lines(table: Table, slope_free: BoolArray, pair: FloatArray) -> flo
     for j in range(len(kinds)):
         if kinds[j] != LINEAR:
             continue
-        start, end = np.uint64(starts[j]), np.uint64(starts[j + 1])  # unsigned as in distances
-        mean, slope = 0.0, 0.0
+        # Unsigned as in distances
+        start = np.uint64(starts[j])
+        end = np.uint64(starts[j + 1])
+        mean = 0.0
+        slope = 0.0
         for r in range(start, end):
             value = pair[item[r], 0]
             mean += value
@@ -361,7 +374,8 @@ def start_descent(vectors: Descent, fixed: BoolArray, gradient: FloatArray, firs
     for i in range(first, last):
         inverse[i] = 0.0 if fixed[i] else (1.0 / inverse[i] if inverse[i] > 0.0 else 1.0)
         residual[i] = 0.0 if fixed[i] else -gradient[i]
-        direction[i], search[i] = 0.0, 0.0
+        direction[i] = 0.0
+        search[i] = 0.0
         rho += residual[i] * inverse[i] * residual[i]
     return rho
 
@@ -375,11 +389,14 @@ def update_search(
     Returns the sums that :func:`common_image` takes.
     """
     inverse, residual, search, image, _ = vectors
-    squares, mean, slope = 0.0, 0.0, 0.0
+    squares = 0.0
+    mean = 0.0
+    slope = 0.0
     for i in range(first, last):
         value = inverse[i] * residual[i] + beta * search[i]
         part = common.degree[i] * value
-        search[i], image[i] = value, common_weight * part
+        search[i] = value
+        image[i] = common_weight * part
         mean += part
         slope += common.tilt[i] * value
         squares += part * value
@@ -427,16 +444,20 @@ def lines_direction(
     """
     starts, item, _, unit, _, kinds, _, _, _ = table
     n = len(gradient)
-    pair, inverse = work[: 2 * n].reshape((n, 2)), work[2 * n : 3 * n]
+    pair = work[: 2 * n].reshape((n, 2))
+    inverse = work[2 * n : 3 * n]
     vectors = Descent(inverse, work[3 * n :], pair[:, 0], pair[:, 1], direction)
     # The diagonal: the common line's, and 1 - 1 / k_j of each reviewer, less the squared unit score of a free slope.
     common_diagonal(common, common_free, common_weight, inverse)
     for j in range(len(kinds)):
         if kinds[j] == LINEAR:
-            share, bent = 1.0 - 1.0 / (starts[j + 1] - starts[j]), 1.0 if slope_free[j] else 0.0
+            share = 1.0 - 1.0 / (starts[j + 1] - starts[j])
+            bent = 1.0 if slope_free[j] else 0.0
             for r in range(starts[j], starts[j + 1]):
                 inverse[item[r]] += share - bent * unit[r] * unit[r]
-    rho, beta, step = start_descent(vectors, fixed, gradient, 0, n), 0.0, 0
+    rho = start_descent(vectors, fixed, gradient, 0, n)
+    beta = 0.0
+    step = 0
     while step < max_steps and rho > tolerance * tolerance:
         squares, mean, slope = update_search(vectors, common, common_weight, beta, 0, n)
         curvature, mean, slope = common_image(common, common_free, common_weight, squares, mean, slope)
@@ -444,6 +465,7 @@ def lines_direction(
         if curvature <= 0.0:
             break
         new_rho = take_step(vectors, common, rho / curvature, mean, slope, 0, n)
-        beta, rho = new_rho / rho, new_rho
+        beta = new_rho / rho
+        rho = new_rho
         step += 1
     return step, np.sqrt(rho)

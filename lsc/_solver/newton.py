@@ -51,29 +51,39 @@ LINEAR_PATH = ((0.0, 1e-6, 0.0),)
 #: data determine little (many reviewers of two scores) hundreds are needed; after ``DIRECT_STEPS`` steps a longer path
 #: is taken, with directions of accuracy ``LONG_FORCING``. 800 reviewers of 3 scores, a fifth missing: 0.3 s instead of
 #: 2 to 11 s.
-DIRECT_STEPS, LONG_FORCING, LONG_SHARE = 30, 1e-3, 1e-6
+DIRECT_STEPS = 30
+LONG_FORCING = 1e-3
+LONG_SHARE = 1e-6
 LONG_PATH = (*((0.0, 10.0**-e, 10.0 ** -(e + 1)) for e in range(6)), *LINEAR_PATH)
 #: Number of proximal steps, initial weight of the distance, its factor per step, tolerance of the inner gradient
 #: relative to that of F; and the minimum weight, below which rounding dominates.
-PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 1e-8, 0.02, 0.8
+PROXIMAL_STEPS = 30
+PROXIMAL_WEIGHT = 1e-8
+SHRINK = 0.02
+SHARE = 0.8
 MIN_WEIGHT = 1e-12
 #: Maximum relative change of the objective in the last proximal step: where F is nearly flat, a small gradient alone
 #: is no sign of convergence.
 OBJECTIVE_TOLERANCE = 1e-9
 #: Relative accuracy of the first Newton directions; later ones follow the gradient. Linear reviewers have a
 #: well-conditioned matrix and few changes of faces; for others, accurate directions save steps.
-LINEAR_FORCING, FORCING = 0.1, 1e-5
+LINEAR_FORCING = 0.1
+FORCING = 1e-5
 #: A gradient below ``ROUNDING`` that does not halve in ``STALLED`` steps has reached its rounding error.
-ROUNDING, STALLED = 1e-11, 10
+ROUNDING = 1e-11
+STALLED = 10
 #: Curvature condition of the line search: maximum ratio of the derivatives at its end and at its start.
 CURVATURE = 0.5
 #: Maximum number of trial steps, relative width of a bracket that ends the search, and a bound on denominators.
-MAX_TRIALS, BRACKET_WIDTH, TINY = 60, 1e-4, 1e-300
+MAX_TRIALS = 60
+BRACKET_WIDTH = 1e-4
+TINY = 1e-300
 #: Relative differences of f below this are rounding; the derivative then decides.
 VALUE_ROUNDING = 1e-11
 
 #: Default gradient tolerance and maximum number of Newton steps.
-TOLERANCE, MAX_ITERATIONS = 1e-9, 1000
+TOLERANCE = 1e-9
+MAX_ITERATIONS = 1000
 
 #: Number of items from which reviews of linear reviewers are laid out for sequential access, and single items removed.
 MANY_ITEMS = 200_000
@@ -86,9 +96,13 @@ class NewtonRun:
     """State of the solver: the point, and the iterations spent."""
 
     def __init__(self, merit: Objective, x: FloatArray, max_iterations: int, progress: Listener | None) -> None:
-        self.merit, self.x = merit, x
-        self.iterations, self.max_iterations, self.progress = 0, max_iterations, progress
-        self.stalled, self.began = False, time.monotonic()
+        self.merit = merit
+        self.x = x
+        self.iterations = 0
+        self.max_iterations = max_iterations
+        self.progress = progress
+        self.began = time.monotonic()
+        self.stalled = False
         self.forcing = FORCING if merit.bends else LINEAR_FORCING
 
     def outcome(self, tolerance: float) -> tuple[bool, str]:
@@ -106,24 +120,28 @@ class NewtonRun:
 
         Returns false if ``steps`` steps were not enough.
         """
-        merit, first = self.merit, self.iterations
+        merit = self.merit
+        first = self.iterations
         eta = forcing = self.forcing
         value, gradient = merit(self.x)
         norm = merit.norm
-        best_norm, last_halving = math.inf, first
+        best_norm = math.inf
+        last_halving = first
         while norm > max(tolerance, share * merit.stationarity) and self.iterations < self.max_iterations:
             if self.iterations - first == steps:
                 return False
             # Stop if the gradient has reached its rounding error.
             if norm < 0.5 * best_norm:
-                best_norm, last_halving = norm, self.iterations
+                best_norm = norm
+                last_halving = self.iterations
             if best_norm <= ROUNDING and self.iterations - last_halving >= STALLED:
                 break
             # Forcing terms of Eisenstat and Walker: the linear solve is as accurate as the model,
             goal = max(eta * norm, 0.3 * tolerance) * np.sqrt(merit.common.reviews)
             direction = merit.newton(gradient, goal, 50 + 2 * len(self.x))
             self.x, value, gradient, step = line_search(merit, self.x, value, gradient, direction)
-            before, norm = norm, merit.norm
+            before = norm
+            norm = merit.norm
             # and more so as the gradient decreases superlinearly.
             eta = min(forcing, max(0.1 * forcing, (norm / before) ** 1.5))
             self.iterations += 1
@@ -169,9 +187,12 @@ class _Bracket:
     """Bracket of the zero of an increasing, piecewise linear function, and the next trial step."""
 
     def __init__(self, derivative: float) -> None:
-        self.low, self.low_slope = 0.0, derivative
-        self.high, self.high_slope = math.inf, math.inf
-        self.step, self.width = 1.0, math.inf
+        self.low = 0.0
+        self.low_slope = derivative
+        self.high = math.inf
+        self.high_slope = math.inf
+        self.step = 1.0
+        self.width = math.inf
 
     @property
     def tight(self) -> bool:
@@ -184,13 +205,16 @@ class _Bracket:
         if slope > 0.0:
             if self.high < math.inf:  # secant through the last two points above the zero
                 trial = self.step - slope * (self.high - self.step) / max(self.high_slope - slope, TINY)
-            self.high, self.high_slope = self.step, slope
+            self.high = self.step
+            self.high_slope = slope
         else:
-            self.low, self.low_slope = self.step, slope
+            self.low = self.step
+            self.low_slope = slope
         if self.high == math.inf:
             self.step *= 2.0
             return
-        width, before = self.high - self.low, self.width
+        width = self.high - self.low
+        before = self.width
         self.width = width
         if not self.low < trial < 0.99 * self.high:
             trial = self.low + width * self.low_slope / (self.low_slope - self.high_slope)
@@ -310,9 +334,11 @@ def descend(
     size = max(1.0, merit.common.spread / merit.common.reviews)
     path, steps = (PATH, None) if merit.bends else (LINEAR_PATH, DIRECT_STEPS)
     if not _run_path(run, path[-1:] if last_stage_only else path, size, tolerance, steps):
-        run.x, run.forcing = begin, LONG_FORCING
+        run.x = begin
+        run.forcing = LONG_FORCING
         _run_path(run, LONG_PATH, size, tolerance, None)
-    before, weight = math.inf, PROXIMAL_WEIGHT if merit.bends else LINEAR_PATH[-1][1]
+    before = math.inf
+    weight = PROXIMAL_WEIGHT if merit.bends else LINEAR_PATH[-1][1]
     for _ in range(PROXIMAL_STEPS):
         settled = before - merit.squares <= OBJECTIVE_TOLERANCE * merit.squares + tolerance**2 * merit.common.reviews
         if (merit.stationarity <= tolerance and settled) or run.stalled or run.iterations >= run.max_iterations:
@@ -352,8 +378,13 @@ class SpilledLines:
     def __init__(
         self, start: IntArray, unit: Spill, floor: FloatArray, ceiling: FloatArray, blocks: Spill, places: Spill
     ) -> None:
-        self.start, self.unit, self.floor, self.ceiling = start, unit, floor, ceiling
-        self.blocks, self.places, self.longest = blocks, places, 0
+        self.start = start
+        self.unit = unit
+        self.floor = floor
+        self.ceiling = ceiling
+        self.blocks = blocks
+        self.places = places
+        self.longest = 0
         self._layouts: list[tuple[slice, Layout]] = []
         # Reusable buffers for one part, and the reviewers of the part in them.
         self._buffers: list[npt.NDArray[Any]] = []
@@ -362,7 +393,8 @@ class SpilledLines:
     def lay_out(self, item: Spill, n_items: int, rows: int) -> Iterator[tuple[slice, ItemArray, FloatArray]]:
         """Cut the reviews into parts and write the positions of items; yields reviewers, items and unit scores."""
         for first, last in ranges(self.start, rows):
-            low, high = int(self.start[first]), int(self.start[last])
+            low = int(self.start[first])
+            high = int(self.start[last])
             items = item.read(low, high)
             layout, block, place = lay_out(self.start[first : last + 1] - low, items, n_items)
             self.blocks.append(block)
@@ -376,7 +408,8 @@ class SpilledLines:
         if not self._buffers:
             self._buffers = [np.empty(self.longest, spill.dtype) for spill in spills]
         for reviewers, layout in self._layouts:
-            low, high = int(self.start[reviewers.start]), int(self.start[reviewers.stop])
+            low = int(self.start[reviewers.start])
+            high = int(self.start[reviewers.stop])
             if self._loaded != reviewers:  # a table in one part is read once
                 for spill, buffer in zip(spills, self._buffers, strict=True):
                     spill.read(low, high, buffer)
@@ -410,12 +443,17 @@ def minimise_streamed(
     :func:`minimise`. Qualities are 0 without a score; perceived qualities are not returned.
     """
     # The largest absolute score, the mean score, and the number of scored reviews of each item.
-    largest, total, degree = 0.0, 0.0, np.zeros(stream.n_items, np.int64)
+    largest = 0.0
+    total = 0.0
+    degree = np.zeros(stream.n_items, np.int64)
     for chunk in stream.chunks():
         _, _, item, score = chunk.only_scored()
-        largest, total = max(largest, float(np.abs(score).max(initial=0.0))), total + float(score.sum())
+        largest = max(largest, float(np.abs(score).max(initial=0.0)))
+        total = total + float(score.sum())
         np.add.at(degree, item, 1)
-    overview, tolerance, reviewed = Overview(largest, total / int(degree.sum()), degree), TOLERANCE, degree > 0
+    overview = Overview(largest, total / int(degree.sum()), degree)
+    tolerance = TOLERANCE
+    reviewed = degree > 0
     with Spill("<f8") as unit, Spill("<u2") as blocks, Spill("<u2") as places:
         lines, common, scale, begin = _tabulate(stream, overview, hypothesis.bounds, unit, blocks, places)
         for last_stage_only in (False, True):
@@ -434,7 +472,8 @@ def minimise_streamed(
             solution = Minimiser(quality, np.empty(0), objective, run.iterations, converged, message)
             if not converged or not exact(objective / int(degree.sum()), quality):
                 break
-            begin, tolerance = quality / scale, sharp
+            begin = quality / scale
+            tolerance = sharp
             del merit, run
         return solution
 
@@ -448,18 +487,19 @@ def _tabulate(
         size, norm, common = _write(stream, overview, item, unit)
         # Units: scores of spread 1, lower slope 1.
         scale = lower * float(np.sqrt(np.sum(norm * norm) / common.reviews)) or 1.0
-        factor, least, most = scale / lower, bounds[0] / lower, bounds[1] / lower
+        factor = scale / lower
+        least = bounds[0] / lower
+        most = bounds[1] / lower
         norm /= factor
         start = np.concatenate([[0], np.cumsum(size)])
-        lines, total = (
-            SpilledLines(start, unit, *unit_slopes(norm, least, most), blocks, places),
-            np.zeros(stream.n_items),
-        )
+        lines = SpilledLines(start, unit, *unit_slopes(norm, least, most), blocks, places)
+        total = np.zeros(stream.n_items)
         # With at least as many reviews as items per part, every block is used often enough to be worth reading.
         for reviewers, items, units in lines.lay_out(item, stream.n_items, max(stream.batch, stream.n_items)):
             np.add.at(total, items, units * np.repeat(norm[reviewers], size[reviewers]))
     total /= np.maximum(common.degree, 1.0)
-    tilt, spread = common.tilt / factor, common.spread / factor**2
+    tilt = common.tilt / factor
+    spread = common.spread / factor**2
     return lines, common._replace(tilt=tilt, spread=spread, lower=least, upper=most), scale, total
 
 
@@ -468,18 +508,30 @@ def _write(stream: Stream, overview: Overview, item: Spill, unit: Spill) -> tupl
 
     Single items are left out, see :mod:`lsc._solver.passes`.
     """
-    M, N, count = stream.n_reviewers, stream.n_items, 0
-    size, norm = np.zeros(M, np.int64), np.zeros(M)
-    degree, tilt, total, spread = np.zeros(N), np.zeros(N), 0.0, 0.0
+    M = stream.n_reviewers
+    N = stream.n_items
+    count = 0
+    size = np.zeros(M, np.int64)
+    norm = np.zeros(M)
+    degree = np.zeros(N)
+    tilt = np.zeros(N)
+    total = 0.0
+    spread = 0.0
     for first, _, items, score, keep, start in _chunks(stream, overview):
-        items, score, load = items[keep], score[keep], np.diff(start)
-        own, reviewer = slice(first, first + load.size), np.repeat(np.arange(load.size), load)
+        items = items[keep]
+        score = score[keep]
+        load = np.diff(start)
+        own = slice(first, first + load.size)
+        reviewer = np.repeat(np.arange(load.size), load)
         deviation = centred(score, start, reviewer)
-        size[own], norm[own] = load, np.sqrt(np.bincount(reviewer, deviation * deviation, load.size))
+        norm[own] = np.sqrt(np.bincount(reviewer, deviation * deviation, load.size))
+        size[own] = load
         raw = score - overview.mean
         np.add.at(degree, items, 1.0)
         np.add.at(tilt, items, raw)
-        count, total, spread = count + raw.size, total + float(raw.sum()), spread + float(np.sum(raw * raw))
+        count = count + raw.size
+        total = total + float(raw.sum())
+        spread = spread + float(np.sum(raw * raw))
         item.append(items)
         unit.append(deviation / np.where(norm[own] > 0.0, norm[own], 1.0)[reviewer])
     # The mean includes single items; the common line uses the scores that were kept.
@@ -494,8 +546,10 @@ def _chunks(
     for chunk in stream.chunks():
         # Ascending in score, ties by item.
         _, start, item, score = chunk.only_scored()
-        reviewer, order = np.repeat(np.arange(start.size - 1), np.diff(start)), order_by_score(start, score)
-        item, score = item[order], tied_up_to_rounding(score[order], reviewer, overview.largest)
+        reviewer = np.repeat(np.arange(start.size - 1), np.diff(start))
+        order = order_by_score(start, score)
+        item = item[order]
+        score = tied_up_to_rounding(score[order], reviewer, overview.largest)
         all_stay = np.ones(item.size, np.bool_), start
         keep = reviews_to_keep(start, item, score, overview.degree) if stream.n_items >= MANY_ITEMS else all_stay
         yield chunk.first, start, item, score, *keep

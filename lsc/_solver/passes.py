@@ -76,10 +76,15 @@ class Objective(ABC):
 
     def __init__(self, common: Common, fixed: BoolArray, weights: Weights = FIT_ALONE) -> None:
         n = len(fixed)
-        self.common, self.fixed, self.weights = common, fixed, weights
-        self.squares, self.norm, self.stationarity = 0.0, 0.0, 0.0
+        self.common = common
+        self.fixed = fixed
+        self.weights = weights
+        self.squares = 0.0
+        self.norm = 0.0
+        self.stationarity = 0.0
         self.gradients = Gradients(*(np.zeros(n) for _ in Gradients._fields))
-        self.direction, self._slope_free = np.zeros(n), False
+        self.direction = np.zeros(n)
+        self._slope_free = False
         self.products = 0
 
     @abstractmethod
@@ -118,7 +123,9 @@ def combine_items(
 ) -> tuple[float, float, float]:
     """Write the gradient at some items; returns their part of the anchor's product, and of both squared norms."""
     fit, of_line, tilt, anchor = gradients
-    along, norm, stationarity = 0.0, 0.0, 0.0
+    along = 0.0
+    norm = 0.0
+    stationarity = 0.0
     for i in range(len(x)):
         along += anchor[i] * x[i]
         gradient[i] = fit[i] + weights.common * (tilt[i] - anchor[i])
@@ -152,7 +159,8 @@ class Merit(Objective):
     def __init__(self, table: Table, common: Common, fixed: BoolArray, weights: Weights = FIT_ALONE) -> None:
         super().__init__(common, fixed, weights)
         n = len(fixed)
-        self.table, self.face = table, first_face(table)
+        self.face = first_face(table)
+        self.table = table
         self.perceived = np.zeros(len(table.item))
         bounded = np.isfinite(table.upper)
         self._chains = bool(np.any((table.kind == MONOTONE) & ~bounded))
@@ -174,7 +182,8 @@ class Merit(Objective):
         if self._bent:
             project_bent(self.table, self.face, x, self.perceived)
         weights = self.weights if self.bends else Weights(0.0, self.weights.common)
-        gradient, arrays = np.empty(len(x)), (self.gradients, x, self.perceived)
+        gradient = np.empty(len(x))
+        arrays = (self.gradients, x, self.perceived)
         self.squares, combined = evaluate(self.table, self.face, self.common, self.fixed, weights, *arrays, gradient)
         value, self._slope_free, self.norm, self.stationarity = combined
         return value, gradient
@@ -194,7 +203,8 @@ class Merit(Objective):
 ShortArray: TypeAlias = npt.NDArray[np.uint16]
 
 #: Maximum number of items of a block, with places of 16 bits, and minimum number of blocks.
-BLOCK, MIN_BLOCKS = 1 << 16, 16
+BLOCK = 1 << 16
+MIN_BLOCKS = 16
 #: Share of slopes that may become free or fixed before the diagonal, a preconditioner, is recomputed.
 STALE = 1 / 16
 
@@ -250,10 +260,12 @@ def lay_out(start: IntArray, item: ItemArray, n_items: int) -> tuple[Layout, Sho
     ([8, 1, 1, 8], [1, 0, 1, 0], 2, 1, [2, 4])
     """
     size = max(1, min(BLOCK, -(-n_items // MIN_BLOCKS)))
-    blocks, middle = -(-n_items // size), int(np.searchsorted(start, start[-1] // 2))
+    blocks = -(-n_items // size)
+    middle = int(np.searchsorted(start, start[-1] // 2))
     block = (item // np.uint32(size)).astype(np.uint16)
     count, first_half = (np.bincount(part, minlength=blocks) for part in (block, block[: start[middle]]))
-    slot, place = np.concatenate([[0], np.cumsum(count)]), np.empty(item.size, np.uint16)
+    slot = np.concatenate([[0], np.cumsum(count)])
+    place = np.empty(item.size, np.uint16)
     write_places(item, block, slot[:-1].copy(), size, place)
     return Layout(slot, middle, slot[:-1] + first_half, size), block, place
 
@@ -294,21 +306,28 @@ def line_residuals(
     With ``fit`` the slots hold qualities: slopes are clipped to their bounds, and ``slope_free`` is written; otherwise
     a direction, along which only free slopes change. ``cursor`` is the first slot in each block.
     """
-    starts, block, unit = part.start, part.block, part.unit
-    total, largest = 0.0, 0
+    starts = part.start
+    block = part.block
+    unit = part.unit
+    total = 0.0
+    largest = 0
     for j in range(first, last):
         largest = max(largest, starts[j + 1] - starts[j])
-    value, slot = np.empty(largest), np.empty(largest, np.int64)
+    value = np.empty(largest)
+    slot = np.empty(largest, np.int64)
     for j in range(first, last):
-        start, size = starts[j], starts[j + 1] - starts[j]
+        start = starts[j]
+        size = starts[j + 1] - starts[j]
         if size == 0:
             continue
-        mean, slope = 0.0, 0.0
+        mean = 0.0
+        slope = 0.0
         for k in range(size):
             b = block[start + k]
             s = cursor[b]
             cursor[b] = s + 1
-            slot[k], value[k] = s, slots[s]
+            value[k] = slots[s]
+            slot[k] = s
             mean += value[k]
             slope += unit[start + k] * value[k]
         mean /= size
@@ -334,11 +353,15 @@ def line_diagonal(
 
     Same arguments and result as :func:`line_residuals`.
     """
-    starts, block, unit, total = part.start, part.block, part.unit, 0.0
+    starts = part.start
+    block = part.block
+    unit = part.unit
+    total = 0.0
     for j in range(first, last):
         if starts[j] == starts[j + 1]:
             continue
-        share, bent = 1.0 - 1.0 / (starts[j + 1] - starts[j]), 1.0 if slope_free[j] else 0.0
+        share = 1.0 - 1.0 / (starts[j + 1] - starts[j])
+        bent = 1.0 if slope_free[j] else 0.0
         for r in range(starts[j], starts[j + 1]):
             s = cursor[block[r]]
             cursor[block[r]] = s + 1
@@ -357,11 +380,13 @@ def in_memory(table: Table, n_items: int) -> list[tuple[slice, Part]]:
 
 def perceived_of_lines(table: Table, x: FloatArray) -> FloatArray:
     """Return the perceived quality of each review of linear reviewers, shape (E,)."""
-    perceived, start = np.empty(len(table.item)), table.start
+    perceived = np.empty(len(table.item))
+    start = table.start
     form = distances.form(distances.element * len(table.item))
 
     def half(first: int, last: int) -> None:
-        theirs, own = table._replace(start=start[first : last + 1]), slice(first, last)
+        theirs = table._replace(start=start[first : last + 1])
+        own = slice(first, last)
         theirs = theirs._replace(norm=table.norm[own], kind=table.kind[own], tied=table.tied[own])
         theirs = theirs._replace(lower=table.lower[own], upper=table.upper[own])
         form(theirs, first_face(theirs), False, x, perceived, np.zeros(x.size), np.zeros(0))
@@ -382,8 +407,10 @@ class Passes(Objective):
         self, reviews: Iterable[tuple[slice, Part]], n_reviewers: int, common: Common, fixed: BoolArray
     ) -> None:
         super().__init__(common, fixed)
-        n, m = fixed.size, n_reviewers
-        self.reviews, self.slope_free = reviews, np.zeros(m, np.bool_)
+        n = fixed.size
+        m = n_reviewers
+        self.slope_free = np.zeros(m, np.bool_)
+        self.reviews = reviews
         self._slots = np.empty(0)
         self._vectors = Descent(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), self.direction)
         # Diagonal of the reviewers' terms, and the free slopes it was computed with.
@@ -393,23 +420,29 @@ class Passes(Objective):
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         self.gradients.fit[:] = 0.0
         self.squares = self.over(line_residuals, x, self.gradients.fit, fit=True)
-        gradient, weights = np.empty(x.size), Weights(0.0, self.weights.common)
+        gradient = np.empty(x.size)
+        weights = Weights(0.0, self.weights.common)
         value, self._slope_free, self.norm, self.stationarity = combine(
             self.common, self.fixed, self.squares, 0.0, weights, self.gradients, x, gradient
         )
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
-        common, free, weight, vectors = self.common, self._slope_free, self.weights.common, self._vectors
+        common = self.common
+        free = self._slope_free
+        weight = self.weights.common
+        vectors = self._vectors
         # The diagonal of the matrix; that of the reviewers' terms is kept while few slopes become free or fixed.
         changes = np.count_nonzero(self.slope_free != self._diagonal_free)
         if changes > STALE * self.slope_free.size or not self._diagonal.any():
-            self._diagonal[:], self._diagonal_free = 0.0, self.slope_free.copy()
+            self._diagonal_free = self.slope_free.copy()
+            self._diagonal[:] = 0.0
             self.over(line_diagonal, None, self._diagonal)
         common_diagonal(common, free, weight, vectors.inverse)
         vectors.inverse[:] += self._diagonal
         # Conjugate gradients from 0: update the direction, multiply it by the matrix, and step to the minimum along it.
-        rho, beta = sum(self._by_items(start_descent, vectors, self.fixed, gradient)), 0.0
+        rho = sum(self._by_items(start_descent, vectors, self.fixed, gradient))
+        beta = 0.0
         for _ in range(max_steps):
             if rho <= tolerance * tolerance:
                 break
@@ -419,7 +452,8 @@ class Passes(Objective):
             if curvature <= 0.0:
                 break
             new_rho = sum(self._by_items(take_step, vectors, common, rho / curvature, mean, slope))
-            beta, rho = new_rho / rho, new_rho
+            beta = new_rho / rho
+            rho = new_rho
             self.products += 1
         return self.direction
 
@@ -427,11 +461,13 @@ class Passes(Objective):
         """Gather items, run a kernel on the reviewers, and add the slots to ``out``; returns the sum of its results."""
         total = 0.0
         for reviewers, part in self.reviews:
-            reviews, slope_free = part.block.size, self.slope_free[reviewers]
+            reviews = part.block.size
+            slope_free = self.slope_free[reviewers]
             cut = int(np.searchsorted(part.slot, part.slot[-1] // 2))
             if self._slots.size < reviews:
                 self._slots = np.empty(reviews)
-            blocks, slots = ((0, cut), (cut, part.slot.size - 1)), self._slots[:reviews]
+            blocks = ((0, cut), (cut, part.slot.size - 1))
+            slots = self._slots[:reviews]
             halves = ((part.slot[:-1], 0, part.middle), (part.halfway, part.middle, part.floor.size))
             if x is not None:
                 self._both(gather, reviews, *((part, x, slots, *ends) for ends in blocks))
@@ -476,14 +512,18 @@ def reviews_to_keep(
     >>> keep.tolist(), start.tolist()
     ([True, False, True], [0, 2])
     """
-    keep, first = np.ones(len(item), np.bool_), np.zeros(len(start), np.int64)
+    keep = np.ones(len(item), np.bool_)
+    first = np.zeros(len(start), np.int64)
     for j in range(len(start) - 1):
-        singles, low, high = 0, np.inf, -np.inf
+        singles = 0
+        low = np.inf
+        high = -np.inf
         for r in range(start[j], start[j + 1]):
             if degree[item[r]] == 1:
                 singles += 1
             else:
-                low, high = min(low, score[r]), max(high, score[r])
+                low = min(low, score[r])
+                high = max(high, score[r])
         first[j + 1] = first[j] + start[j + 1] - start[j]
         if singles > 0 and low < high:
             first[j + 1] -= singles
@@ -499,7 +539,11 @@ def extrapolate_singles(
 ) -> None:  # fmt: skip
     """Write the qualities of removed items: on the regression line through those kept, its slope clipped."""
     for j in range(len(start) - 1):
-        first, last, count, mean, mean_rise = start[j], start[j + 1], 0, 0.0, 0.0
+        first = start[j]
+        last = start[j + 1]
+        count = 0
+        mean = 0.0
+        mean_rise = 0.0
         for r in range(first, last):
             if keep[r]:
                 count += 1
@@ -507,8 +551,10 @@ def extrapolate_singles(
                 mean_rise += score[r] - score[first]
         if count == last - first:
             continue
-        mean, mean_rise = mean / count, mean_rise / count
-        squares, product = 0.0, 0.0
+        mean = mean / count
+        mean_rise = mean_rise / count
+        squares = 0.0
+        product = 0.0
         for r in range(first, last):
             if keep[r]:
                 rise = score[r] - score[first] - mean_rise
@@ -532,7 +578,8 @@ def without_singles(programme: Programme) -> tuple[Programme, BoolArray | None]:
 
 def with_singles(programme: Programme, keep: BoolArray, reduced: Minimiser) -> Minimiser:
     """Return the minimiser of a programme from that of the reduced one."""
-    quality, perceived = reduced.quality, np.empty(keep.size)
+    quality = reduced.quality
+    perceived = np.empty(keep.size)
     perceived[keep] = reduced.perceived
     extrapolate_singles(
         programme.start, programme.item, programme.score, keep, programme.lower, programme.upper, quality

@@ -25,7 +25,8 @@ ROUNDING = 1e-13
 # node: its position, value and factors.
 Y, Z, W, FIT, CAP, SHARE, PIVOT, LINK, CHANGE, AT, VALUE, COEFFICIENT, LOWEST, SPARE = range(14)
 FIRST, BEGIN, NODE, BENT, LEVEL, RANK = range(6)
-WORK_ROWS, IWORK_ROWS = 14, 6
+WORK_ROWS = 14
+IWORK_ROWS = 6
 
 
 @kernel
@@ -44,13 +45,17 @@ def bounded_isotonic(n: int, work: FloatArray, iwork: IntArray) -> int:
     at = np.empty(2 * n)  # breakpoints of the derivative, ascending
     bend = np.empty(2 * n)  # changes of its slope there
     bends = 0
-    slope, offset = 0.0, 0.0  # the derivative left of the first breakpoint: slope * v + offset
+    # The derivative left of the first breakpoint: slope * v + offset
+    slope = 0.0
+    offset = 0.0
     for level in range(n):
         # Add the derivative of this level's own cost, a line.
         slope += work[W, level]
         offset -= work[W, level] * work[Z, level]
         # Its zero: the best fit of this level without the levels above.
-        s, o, left = slope, offset, 0
+        s = slope
+        o = offset
+        left = 0
         while left < bends and s * at[left] + o < 0.0:
             o -= bend[left] * at[left]
             s += bend[left]
@@ -64,8 +69,10 @@ def bounded_isotonic(n: int, work: FloatArray, iwork: IntArray) -> int:
             for k in range(bends - 1, left - 1, -1):
                 at[k + 2] = at[k] + work[CAP, level + 1]
                 bend[k + 2] = bend[k]
-            at[left], bend[left] = zero, -s
-            at[left + 1], bend[left + 1] = zero + work[CAP, level + 1], s
+            at[left] = zero
+            bend[left] = -s
+            at[left + 1] = zero + work[CAP, level + 1]
+            bend[left + 1] = s
             bends += 2
     # Backward: each level takes its best fit, clipped by the bounds on the step to the next.
     work[FIT, n - 1] = best[n - 1]
@@ -94,7 +101,9 @@ def spline_fit(base: int, n: int, rise: float, work: FloatArray, iwork: IntArray
     """
     # Nodes are the first level and the bends; after the last bend the line is constant, before the first its slope is
     # free, or fixed at the bound, which then replaces a node.
-    nodes, last, first_bend = 0, base, base
+    nodes = 0
+    last = base
+    first_bend = base
     for level in range(base + 1, n):
         if iwork[BENT, level] > 0:
             last = level
@@ -103,12 +112,17 @@ def spline_fit(base: int, n: int, rise: float, work: FloatArray, iwork: IntArray
     fixed = rise < np.inf and first_bend > base
     for level in range(base, n):
         if iwork[BENT, level] > 0 if level > base else not fixed:
-            work[AT, nodes], work[VALUE, nodes], work[PIVOT, nodes], work[LINK, nodes] = work[Y, level], 0.0, 0.0, 0.0
+            work[AT, nodes] = work[Y, level]
+            work[VALUE, nodes] = 0.0
+            work[PIVOT, nodes] = 0.0
+            work[LINK, nodes] = 0.0
             nodes += 1
     # Normal equations: each level lies between nodes k and k + 1 with weight s on the second.
     left = 0
     for level in range(base, n):
-        target, k, s = work[Z, level], nodes - 1, 0.0
+        target = work[Z, level]
+        k = nodes - 1
+        s = 0.0
         if fixed and level < first_bend:
             k = 0
             target += rise * (work[Y, first_bend] - work[Y, level])
@@ -117,7 +131,8 @@ def spline_fit(base: int, n: int, rise: float, work: FloatArray, iwork: IntArray
                 left += 1
             k = left
             s = (work[Y, level] - work[AT, left]) / (work[AT, left + 1] - work[AT, left])
-        iwork[NODE, level], work[SHARE, level] = k, s
+        iwork[NODE, level] = k
+        work[SHARE, level] = s
         w = work[W, level]
         work[PIVOT, k] += w * (1.0 - s) * (1.0 - s)
         work[VALUE, k] += w * (1.0 - s) * target
@@ -136,7 +151,8 @@ def spline_fit(base: int, n: int, rise: float, work: FloatArray, iwork: IntArray
         work[VALUE, k] = work[VALUE, k] / work[PIVOT, k] - work[LINK, k] * work[VALUE, k + 1]
     # Interpolate the fit between the nodes.
     for level in range(base, n):
-        k, s = iwork[NODE, level], work[SHARE, level]
+        k = iwork[NODE, level]
+        s = work[SHARE, level]
         work[FIT, level] = work[VALUE, k]
         if s > 0.0:
             work[FIT, level] += s * (work[VALUE, k + 1] - work[VALUE, k])
@@ -149,7 +165,8 @@ def spline_fit(base: int, n: int, rise: float, work: FloatArray, iwork: IntArray
 @kernel
 def _changes(base: int, n: int, nodes: int, rise: float, work: FloatArray, iwork: IntArray) -> None:
     """Write the drop in slope at each bend of the broken line into ``CHANGE``."""
-    before, node = rise, 0
+    before = rise
+    node = 0
     for level in range(base, n):
         work[CHANGE, level] = 0.0
         if iwork[BENT, level] > 0 if level > base else rise == np.inf:
@@ -178,8 +195,12 @@ def concave_fit(base: int, n: int, start: int, rise: float, work: FloatArray, iw
     """
     # Zero is the only slope allowed: no hinge may enter.
     if rise <= 0.0:
-        rise, start = np.inf, n
-    capped, guessing, entered, nodes = iwork[BENT, base] == 2 and rise < np.inf, True, 0, 0
+        rise = np.inf
+        start = n
+    capped = iwork[BENT, base] == 2 and rise < np.inf
+    guessing = True
+    entered = 0
+    nodes = 0
     for k in range(base, n):
         work[COEFFICIENT, k] = 0.0
         if k < start:
@@ -220,10 +241,13 @@ def concave_fit(base: int, n: int, start: int, rise: float, work: FloatArray, iw
 @kernel
 def _reach(start: int, n: int, rise: float, capped: bool, work: FloatArray, iwork: IntArray) -> tuple[float, bool]:
     """Return the largest feasible step towards ``CHANGE``, at most 1, and whether the bound limits it."""
-    step, total, trial_total = 1.0, 0.0, 0.0
+    step = 1.0
+    total = 0.0
+    trial_total = 0.0
     for k in range(start, n):
         if iwork[BENT, k] > 0:
-            current, trial = work[COEFFICIENT, k], work[CHANGE, k]
+            current = work[COEFFICIENT, k]
+            trial = work[CHANGE, k]
             total += current
             trial_total += trial
             if trial <= 0.0:
@@ -239,7 +263,8 @@ def _advance(start: int, n: int, step: float, work: FloatArray, iwork: IntArray)
     """Move the coefficients by ``step`` of the way to ``CHANGE`` and drop those that reach 0."""
     for k in range(start, n):
         if iwork[BENT, k] > 0:
-            current, trial = work[COEFFICIENT, k], work[CHANGE, k]
+            current = work[COEFFICIENT, k]
+            trial = work[CHANGE, k]
             work[COEFFICIENT, k] += step * (trial - current)
             if trial <= 0.0 and (work[COEFFICIENT, k] <= ROUNDING * current or step * (current - trial) >= current):
                 work[COEFFICIENT, k] = 0.0
@@ -253,7 +278,12 @@ def _entering(base: int, n: int, start: int, capped: bool, work: FloatArray, iwo
     The multiplier of hinge k is the price of the bound minus <residual, min(y, y_k)>; active hinges have 0.
     """
     # Sums over levels, from the lowest up: moment of hinge k is -<residual, min(y, y_k)> less a constant.
-    scale, moment, below, price, best, entering = 0.0, 0.0, 0.0, 0.0, -np.inf, 0
+    scale = 0.0
+    moment = 0.0
+    below = 0.0
+    price = 0.0
+    best = -np.inf
+    entering = 0
     for level in range(base, n):
         gap = work[W, level] * (work[Z, level] - work[FIT, level])
         scale += abs(gap)
@@ -262,7 +292,8 @@ def _entering(base: int, n: int, start: int, capped: bool, work: FloatArray, iwo
             if iwork[BENT, level] > 0:
                 price = moment if capped else 0.0
             elif level >= start and moment > best:
-                best, entering = moment, level
+                best = moment
+                entering = level
         below += gap
     rounding = ROUNDING * (scale + abs(work[Z, n - 1] - work[Z, base])) * (work[Y, n - 1] - work[Y, base])
     if price < -rounding:
@@ -337,22 +368,33 @@ def project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArra
     One function without calls, whose array arguments would take longer than five reviews.
     """
     starts, item, scores, _, _, kinds, lowers, uppers, ties = table
-    order, place, ends = face.item, face.place, face.end
+    order = face.item
+    place = face.place
+    ends = face.end
     longest = longest_of(starts)
-    work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
-    mean, weight, first = work[FIT], work[W], iwork[FIRST]
+    work = np.empty((WORK_ROWS, longest + 2))
+    iwork = np.empty((IWORK_ROWS, longest + 2), np.int64)
+    mean = work[FIT]
+    weight = work[W]
+    first = iwork[FIRST]
     for j in range(len(kinds)):
         if kinds[j] != MONOTONE or uppers[j] < np.inf:
             continue
-        start, stop, lower, tied = starts[j], starts[j + 1], lowers[j], ties[j]
+        start = starts[j]
+        stop = starts[j + 1]
+        lower = lowers[j]
+        tied = ties[j]
         # With free ties the partial order of levels becomes a chain of reviews.
         if not tied:
             _sort_levels(start, stop, item, scores, x, order, place, work, iwork)
         # Invariant: the means of the blocks so far increase strictly.
-        blocks, r = 0, start
+        blocks = 0
+        r = start
         while r < stop:
             # A new block of this level alone; pool it with preceding blocks of no smaller mean.
-            height, begin, u = scores[r], r, 1.0
+            height = scores[r]
+            begin = r
+            u = 1.0
             v = x[order[r]] - lower * height
             r += 1
             while tied and r < stop and scores[r] == height:
@@ -365,13 +407,16 @@ def project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArra
                 v = (mean[blocks] * weight[blocks] + v * u) / total
                 u = total
                 begin = first[blocks]
-            mean[blocks], weight[blocks], first[blocks] = v, u, begin
+            mean[blocks] = v
+            weight[blocks] = u
+            first[blocks] = begin
             blocks += 1
         # The blocks are the face; add the lower bound again.
         first[blocks] = stop
         changed = not tied
         for block in range(blocks):
-            begin, end = first[block], first[block + 1]
+            begin = first[block]
+            end = first[block + 1]
             changed = changed or ends[begin] != end
             ends[begin] = end
             for r in range(begin, end):
@@ -386,13 +431,18 @@ def project_bounded_chains(table: Table, face: Face, x: FloatArray, perceived: F
     starts, item, scores, _, _, kinds, lowers, uppers, _ = table
     ends = face.end
     longest = longest_of(starts)
-    work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
+    work = np.empty((WORK_ROWS, longest + 2))
+    iwork = np.empty((IWORK_ROWS, longest + 2), np.int64)
     for j in range(len(kinds)):
         if kinds[j] != MONOTONE or uppers[j] == np.inf:
             continue
-        start, end, lower, upper = starts[j], starts[j + 1], lowers[j], uppers[j]
+        start = starts[j]
+        end = starts[j + 1]
+        lower = lowers[j]
+        upper = uppers[j]
         # Levels without the lower bound on the slope; a level is the mean of its reviews.
-        n, previous = 0, np.inf
+        n = 0
+        previous = np.inf
         for r in range(start, end):
             score = scores[r]
             value = x[item[r]] - lower * score
@@ -400,7 +450,9 @@ def project_bounded_chains(table: Table, face: Face, x: FloatArray, perceived: F
                 work[W, n - 1] += 1.0
                 work[Z, n - 1] += (value - work[Z, n - 1]) / work[W, n - 1]
             else:
-                work[Z, n], work[W, n], iwork[BEGIN, n] = value, 1.0, r
+                work[Z, n] = value
+                work[W, n] = 1.0
+                iwork[BEGIN, n] = r
                 if n > 0:
                     work[CAP, n] = (upper - lower) * (score - previous)
                 n += 1
@@ -410,9 +462,11 @@ def project_bounded_chains(table: Table, face: Face, x: FloatArray, perceived: F
         blocks = bounded_isotonic(n, work, iwork)
         iwork[FIRST, blocks] = n
         for block in range(blocks):
-            r, end = iwork[BEGIN, iwork[FIRST, block]], iwork[BEGIN, iwork[FIRST, block + 1]]
+            r = iwork[BEGIN, iwork[FIRST, block]]
+            end = iwork[BEGIN, iwork[FIRST, block + 1]]
             if ends[r] != end:
-                ends[r], face.changed[j] = end, True
+                ends[r] = end
+                face.changed[j] = True
         for level in range(n):
             for r in range(iwork[BEGIN, level], iwork[BEGIN, level + 1]):
                 perceived[r] = work[FIT, level] + lower * scores[r]
@@ -424,15 +478,21 @@ def _read_levels(
 ) -> tuple[int, int]:
     """Read the levels of a reviewer, and the free values of the lowest; return the numbers of both."""
     starts, item, score, _, _, kinds, lowers, _, ties = table
-    start, size, lower, tied = starts[j], starts[j + 1] - starts[j], lowers[j], ties[j]
+    start = starts[j]
+    size = starts[j + 1] - starts[j]
+    lower = lowers[j]
+    tied = ties[j]
     sign, begin, step = (1.0, start, 1) if kinds[j] == CONVEX else (-1.0, start + size - 1, -1)
-    n, free = 0, 0
+    n = 0
+    free = 0
     for i in range(size):
         r = begin + step * i
         height = sign * score[r]
         quality = sign * x[item[r]] - lower * height
         if n == 0 or height != work[Y, n - 1]:
-            work[Y, n], work[Z, n], work[W, n] = height, quality, 1.0
+            work[Y, n] = height
+            work[Z, n] = quality
+            work[W, n] = 1.0
             iwork[BENT, n] = bent[start + n] if tied else 0
             n += 1
         else:
@@ -440,7 +500,8 @@ def _read_levels(
             work[Z, n - 1] += (quality - work[Z, n - 1]) / work[W, n - 1]
         iwork[LEVEL, i] = n - 1
         if n == 1 and not tied:
-            work[LOWEST, free], iwork[RANK, free] = quality, free
+            iwork[RANK, free] = free
+            work[LOWEST, free] = quality
             free += 1
     return n, free
 
@@ -452,12 +513,14 @@ def _fit_free(n: int, free: int, rise: float, work: FloatArray, iwork: IntArray)
     The largest values of the lowest level join the line one by one until the others lie below it.
     """
     sort_ranks(0, free, work, iwork)
-    nodes, total = 0, 0.0
+    nodes = 0
+    total = 0.0
     for above in range(free + 1):
         base = 1 if above == 0 else 0
         if above > 0:
             total += work[LOWEST, iwork[RANK, free - above]]
-            work[Z, 0], work[W, 0] = total / above, float(above)
+            work[W, 0] = float(above)
+            work[Z, 0] = total / above
         nodes = concave_fit(base, n, 2, rise, work, iwork)
         if base > 0:
             slope = (work[FIT, 2] - work[FIT, 1]) / (work[Y, 2] - work[Y, 1]) if n > 2 else 0.0
@@ -483,7 +546,8 @@ def _write_block(
         before = work[LINK, k - 1] if k > 0 else 0.0
         scale = 1.0 / work[PIVOT, k]
         for r in range(size):
-            mine, s = node[start + r], share[start + r]
+            mine = node[start + r]
+            s = share[start + r]
             part = -before * work[SPARE, r]
             if mine == k:
                 part += 1.0 - s
@@ -505,14 +569,19 @@ def _project_unchanged(table: Table, face: Face, x: FloatArray, perceived: Float
     :func:`concave_fit` ends with. One product with a small matrix; most faces do not change between points.
     """
     starts, item, score, _, _, kinds, lowers, _, _ = table
-    bends, block = face.bent, face.block
-    value, gap = np.empty(SMALL), np.empty(SMALL)
+    bends = face.bent
+    block = face.block
+    value = np.empty(SMALL)
+    gap = np.empty(SMALL)
     for j in range(len(kinds)):
         face.unchanged[j] = False
         if not face.known[j]:
             continue
-        start, size, at = starts[j], starts[j + 1] - starts[j], face.begin[j]
-        middle, scale = x[item[start]], 0.0
+        start = starts[j]
+        size = starts[j + 1] - starts[j]
+        at = face.begin[j]
+        middle = x[item[start]]
+        scale = 0.0
         for r in range(size):
             value[r] = x[item[start + r]] - middle - lowers[j] * score[start + r]
         for r in range(size):
@@ -527,7 +596,12 @@ def _project_unchanged(table: Table, face: Face, x: FloatArray, perceived: Float
         last = size - 1 - q
         width = abs(score[start + last] - score[start + q])
         rounding = ROUNDING * (scale + abs(value[last] - value[q])) * width
-        level, bent, height, before, multiplier, below = start, False, 1.0, np.inf, 0.0, 0.0
+        level = start
+        bent = False
+        height = 1.0
+        before = np.inf
+        multiplier = 0.0
+        below = 0.0
         unchanged = True
         for _ in range(1, size):
             r = q + step
@@ -540,7 +614,9 @@ def _project_unchanged(table: Table, face: Face, x: FloatArray, perceived: Float
                 dy *= sign
                 unchanged = unchanged and not (bent and before * dy <= rise * height)
                 level += 1
-                bent, before, height = bends[level] > 0, rise, dy
+                bent = bends[level] > 0
+                before = rise
+                height = dy
                 unchanged = unchanged and (bent or multiplier <= rounding)
             q = r
         face.unchanged[j] = unchanged and not (bent and before <= 0.0)
@@ -556,29 +632,38 @@ def project_bent(table: Table, face: Face, x: FloatArray, perceived: FloatArray)
     keep their values if they lie below the beginning of the line.
     """
     starts, item, _, _, _, kinds, lowers, uppers, ties = table
-    bent, nodes, shares = face.bent, face.node, face.share
+    bent = face.bent
+    nodes = face.node
+    shares = face.share
     longest = longest_of(starts)
-    work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
+    work = np.empty((WORK_ROWS, longest + 2))
+    iwork = np.empty((IWORK_ROWS, longest + 2), np.int64)
     _project_unchanged(table, face, x, perceived)
     for j in range(len(kinds)):
         if kinds[j] != CONVEX and kinds[j] != CONCAVE:
             continue
         if face.unchanged[j]:
             continue
-        start, size, lower, rise, tied = starts[j], starts[j + 1] - starts[j], lowers[j], uppers[j] - lowers[j], ties[j]
+        start = starts[j]
+        size = starts[j + 1] - starts[j]
+        lower = lowers[j]
+        rise = uppers[j] - lowers[j]
+        tied = ties[j]
         sign, begin, step = (1.0, start, 1) if kinds[j] == CONVEX else (-1.0, start + size - 1, -1)
         # Levels by ascending score for convex reviewers, both axes negated for concave ones: slopes decrease in both.
         n, free = _read_levels(j, table, bent, x, work, iwork)
         n_nodes = concave_fit(0, n, 1, rise, work, iwork) if tied else _fit_free(n, free, rise, work, iwork)
         # Write the face: bends, nodes and factors; free reviews below the line are not part of it.
         bound = np.inf if tied else work[FIT, 0]
-        face.nodes[j], face.changed[j] = n_nodes, True
+        face.nodes[j] = n_nodes
+        face.changed[j] = True
         for k in range(n_nodes):
             face.pivot[start + k], face.link[start + k] = work[PIVOT, k], work[LINK, k]
         for level in range(n):
             bent[start + level] = iwork[BENT, level]
         for i in range(size):
-            r, level = begin + step * i, iwork[LEVEL, i]
+            r = begin + step * i
+            level = iwork[LEVEL, i]
             height = lower * work[Y, level]
             if level == 0 and not tied and sign * x[item[r]] - height <= bound:
                 nodes[r] = -1

@@ -100,7 +100,9 @@ class Outcome:
         try:
             if isinstance(result, PosteriorEstimate | StreamedPosterior):
                 chosen = result.selection(count, error_rate=error_rate, across_groups=across_groups)
-                self.selected, self.selection, self.lists = chosen.named(chosen.best), chosen, chosen.lists
+                self.selected = chosen.named(chosen.best)
+                self.selection = chosen
+                self.lists = chosen.lists
                 self.aside = chosen.named(chosen.aside)
             elif isinstance(result, Calibration):
                 with warnings.catch_warnings():
@@ -114,7 +116,8 @@ class Outcome:
 
     def _list(self, selected: list[Any], inside: BoolArray) -> None:
         """List papers without probabilities: they are in or out, or set aside if they cannot be compared."""
-        best, items = set(selected), self.result.items
+        best = set(selected)
+        items = self.result.items
         places = zip(items, (self.result.rank > 0).tolist(), inside.tolist(), strict=True)
         self.selected = selected
         self.lists = [
@@ -128,7 +131,8 @@ class Outcome:
         from lsc.words.posterior_page import lottery_lines
 
         seed = given or 0
-        drawn, probability = selection.draw(seed), selection.lottery.tolist()
+        drawn = selection.draw(seed)
+        probability = selection.lottery.tolist()
         listed = {label: p for label, p in zip(selection.labels, probability, strict=True) if p > 0}
         self.lines += ["", *lottery_lines(drawn, listed, seed, given=given is not None)]
         chances = [{"item": label, "probability": p} for label, p in listed.items()]
@@ -139,7 +143,8 @@ class Outcome:
         from lsc.report import scale_of
         from lsc.words.posterior_page import account_lines
 
-        accounts, scale = [self.result.account(paper) for paper in papers], scale_of(self.result)
+        accounts = [self.result.account(paper) for paper in papers]
+        scale = scale_of(self.result)
         for account in accounts:
             title = self.result.reviews.titles.get(account.item, "")
             self.lines += [*([""] if self.lines else []), *account_lines(account.anonymous(), title, scale)]
@@ -187,7 +192,8 @@ class Outcome:
 
     def following(self, session: Session) -> list[Next]:
         """Return the next commands."""
-        table, commands = session.table(), []
+        table = session.table()
+        commands = []
         if self.result.n_groups > 1 and self._connected_by_planned():
             again = session.again(NOT_AGAIN - {"select"})
             words = "once the missing reviews are in, which connect the groups"
@@ -216,7 +222,8 @@ class Outcome:
 
         from reviewgraph.graph import connected_components
 
-        reviews, ranked = self.result.reviews, self.result.rank > 0
+        reviews = self.result.reviews
+        ranked = self.result.rank > 0
         return not reviews.scored.all() and np.unique(connected_components(reviews).item_labels[ranked]).size == 1
 
     def end(self) -> None:
@@ -331,8 +338,10 @@ def _covariates(session: Session) -> dict[str, Any]:
     """Return the chosen columns of the lists of papers and of reviewers, by label."""
     covariates = {}
     for name, side, reader in COVARIATES:
-        chosen, path = session.params[name], session.params[side]
-        flag, beside = f"--{name.replace('_', '-')}", f"--{side}"
+        chosen = session.params[name]
+        path = session.params[side]
+        flag = f"--{name.replace('_', '-')}"
+        beside = f"--{side}"
         if chosen is None:
             if name == "reviewer_covariates" and session.is_typed(side):
                 message = f"{beside}: expected {flag} COLUMNS with it, found none; name columns, or leave it out"
@@ -387,7 +396,8 @@ def calibrate_by_passes(
     from lsc.words.posterior_page import calibration_lines, posterior_lines
 
     # The method has a form for streams, and the other options belong to it.
-    method, output = settle_method(options, ["lottery"]), options["output"]
+    method = settle_method(options, ["lottery"])
+    output = options["output"]
     if method.stream is None:
         able = " or ".join(one.name for one in METHODS.values() if one.stream is not None)
         message = f"stream: expected --method {able} with it, found {method.name!r}"
@@ -408,7 +418,8 @@ def calibrate_by_passes(
         return
 
     # Probabilities: a selection, and perhaps a lottery.
-    outcome, lists = Outcome(session, result), dict[str, Any](set_aside=[], certain=[], discuss=[])
+    outcome = Outcome(session, result)
+    lists = dict[str, Any](set_aside=[], certain=[], discuss=[])
     selection = outcome.selection
     if output:
         write_whole(output, csv_parts(result.parts(selection=selection)))
@@ -603,7 +614,8 @@ def calibrate(
         outcome.lines += write_sheets(result, sheet, papers)
 
     def compose(shown: Estimate, codes: Codes | None) -> Document:
-        explained, values = papers, known
+        explained = papers
+        values = known
         if codes is not None:
             explained = tuple(codes.item[label] for label in papers)
             values = None if known is None else {codes.item[label]: value for label, value in known.items()}
@@ -613,7 +625,8 @@ def calibrate(
     for line in [*page.opening, *outcome.aside_lines] if as_json else ():
         say(line)
     page = Page([], [], []) if papers else page
-    opening, last = [*page.opening, ""] if page.opening else [], outcome.last_lines(page.closing, output)
+    opening = [*page.opening, ""] if page.opening else []
+    last = outcome.last_lines(page.closing, output)
     closing = ["", *last] if last else []
     session.answer(
         lambda: outcome.to_dict(method),
@@ -628,7 +641,8 @@ def _report(session: Session, outcome: Outcome) -> Document:
     from lsc.report import document
     from lsc.words.posterior_page import page_of
 
-    result, selection = outcome.result, outcome.selection
+    result = outcome.result
+    selection = outcome.selection
     following = map(str, outcome.following(session))
     return document(
         result,

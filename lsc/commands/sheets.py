@@ -22,7 +22,8 @@ INDEX = "index.csv"
 #: Maximum characters of a label in a file name; file systems allow 255 bytes.
 LONGEST = 40
 #: Pages of this program contain the mark in their first bytes.
-_MARK, _LOOKED_AT = b'<meta name="generator" content="reviewgraph', 1 << 12
+_MARK = b'<meta name="generator" content="reviewgraph'
+_LOOKED_AT = 1 << 12
 #: Characters that are replaced in file names: all but letters, digits, dots, hyphens and underscores.
 _UNFIT = re.compile(r"[^\w.-]+")
 #: Device names of Windows, with any extension.
@@ -95,7 +96,8 @@ def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, 
     """Write a file for each label and the index atomically: to a draft folder, which then replaces the old one."""
     expect_folder(path)
     target = os.path.realpath(path)
-    draft, before = draft_beside(target), draft_beside(target)
+    draft = draft_beside(target)
+    before = draft_beside(target)
     try:
         os.mkdir(draft)
         for label, text in texts:

@@ -15,7 +15,8 @@ from reviewgraph.cli import Next, Number, Refusal, Session, examples, first_sent
 PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
 #: The preset without reviews.
 CONFERENCE = "conference"
-N_PAPERS, N_REVIEWERS = 100, 80
+N_PAPERS = 100
+N_REVIEWERS = 80
 #: The options of ``assign`` that take its files.
 OFFERED = (
     ("items", "papers.csv"),
@@ -139,7 +140,8 @@ def _make_up_scores(
     from reviewgraph._base import csv_text
 
     found = _changed(preset, SETTINGS[preset], changes).draw(seed)
-    reviews, named = found.reviews, changes.get("assignment") is not None
+    reviews = found.reviews
+    named = changes.get("assignment") is not None
     paper = list(reviews.items) if named else _numbered("P", reviews.n_items)
     reviewer = list(reviews.reviewers) if named else _numbered("R", reviews.n_reviewers)
     table = {

@@ -113,9 +113,12 @@ def _reviewer_residuals(
     perceived: FloatArray,
 ) -> tuple[float, float, float]:
     """Return the largest primal and dual violation and the sum of the gaps over all reviewers."""
-    primal, dual, gap = 0.0, 0.0, 0.0
+    primal = 0.0
+    dual = 0.0
+    gap = 0.0
     for j in range(start.size - 1):
-        first, last = start[j], start[j + 1]
+        first = start[j]
+        last = start[j + 1]
         if last == first:
             continue
         eps = perceived[first:last] - quality[item[first:last]]
@@ -124,7 +127,9 @@ def _reviewer_residuals(
             one = _loose(rise, perceived[first:last], eps, lower[j])
         else:
             one = _strict(shape[j], rise, perceived[first:last], eps, lower[j], upper[j], ties_equal)
-        primal, dual, gap = max(primal, one[0]), max(dual, one[1]), gap + one[2]
+        primal = max(primal, one[0])
+        dual = max(dual, one[1])
+        gap = gap + one[2]
     return primal, dual, gap
 
 
@@ -139,8 +144,12 @@ def _strict(
     """
     # Levels: the point, the sum of the noise, and the height above the lowest score of each.
     count = rise.size
-    point, push, height = np.zeros(count), np.zeros(count), np.zeros(count)
-    primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
+    point = np.zeros(count)
+    push = np.zeros(count)
+    height = np.zeros(count)
+    primal = 0.0
+    dual = float(abs(np.sum(eps)))
+    gap = 0.0
     level = -1
     for r in range(count):
         side = 0.0
@@ -163,7 +172,9 @@ def _strict(
     levels = level + 1
     if levels == 1:
         return primal, dual, 0.0
-    dy, step, total = np.diff(height[:levels]), np.diff(point[:levels]), np.zeros(levels - 1)
+    dy = np.diff(height[:levels])
+    step = np.diff(point[:levels])
+    total = np.zeros(levels - 1)
     running = 0.0
     for k in range(levels - 1, 0, -1):
         running += push[k]
@@ -183,7 +194,9 @@ def _strict(
             primal, dual, turn, np.array([slope * reach]), np.array([lower * reach]), np.array([upper * reach])
         )
     if shape == CONVEX:  # a concave function from the top
-        dy, step, total = dy[::-1].copy(), step[::-1].copy(), total[::-1].copy()
+        dy = dy[::-1].copy()
+        step = step[::-1].copy()
+        total = total[::-1].copy()
     primal, dual, more = _ramps(primal, dual, dy, step, total, lower, upper)
     return primal, dual, gap + more
 
@@ -210,27 +223,32 @@ def _ramps(
 ) -> tuple[float, float, float]:
     """Increasing slopes between bounds: slope_l = lower + the sum of w_m over m <= l, w >= 0."""
     count = dy.size
-    force, reach = np.zeros(count), np.zeros(count)
-    running, length = 0.0, 0.0
+    force = np.zeros(count)
+    reach = np.zeros(count)
+    running = 0.0
+    length = 0.0
     # A change of w_m changes all later slopes: its force is the sum of theirs, over the length that they span.
     for m in range(count - 1, -1, -1):
         running += dy[m] * total[m]
         length += dy[m]
-        force[m], reach[m] = running, length
+        force[m] = running
+        reach[m] = length
     gap = 0.0
     ceiling = 0.0
     # The upper bound has the multiplier that makes the least force zero; its slack is that of the last slope.
     if np.isfinite(upper):
         ceiling = max(0.0, -np.min(force))
         gap += ceiling * abs(upper - step[count - 1] / dy[count - 1])
-    before, before_dy = lower, 0.0
+    before = lower
+    before_dy = 0.0
     for m in range(count):
         # Primal: w_m >= 0. Dual: forces >= 0. Gap: their products.
         slope = step[m] / dy[m]
         bend = slope - before
         if m > 0:
             primal = max(primal, -bend * dy[m] * before_dy / (dy[m] + before_dy))
-        before, before_dy = slope, dy[m]
+        before = slope
+        before_dy = dy[m]
         multiplier = force[m] + ceiling
         if multiplier < 0:
             dual = max(dual, -multiplier / reach[m])
@@ -246,15 +264,20 @@ def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: floa
     The multipliers between levels are a ``flow`` from each level to the next: a force down on the highest points of the
     lower level, and up on the lowest points of the upper one.
     """
-    primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
+    primal = 0.0
+    dual = float(abs(np.sum(eps)))
+    gap = 0.0
     flow = 0.0  # there is no level below the lowest
-    r, count = 0, rise.size
-    before_top, before_rise = 0.0, 0.0
+    r = 0
+    count = rise.size
+    before_top = 0.0
+    before_rise = 0.0
     while r < count:
         end = r
         while end < count and rise[end] == rise[r]:
             end += 1
-        low, top = np.min(perceived[r:end]), np.max(perceived[r:end])
+        low = np.min(perceived[r:end])
+        top = np.max(perceived[r:end])
         if r > 0:
             slack = low - before_top - lower * (rise[r] - before_rise)
             primal = max(primal, -slack)
@@ -270,7 +293,8 @@ def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: floa
         dual = max(dual, lifted - flow)
         gap += max(0.0, flow - lifted) * (top - low)
         flow -= float(np.sum(eps[r:end]))
-        before_top, before_rise = float(top), float(rise[r])
+        before_top = float(top)
+        before_rise = float(rise[r])
         r = end
     return primal, dual, gap
 
@@ -316,7 +340,8 @@ class ScoringFunction:
         inside = np.interp(x, self.qualities, self.scores)
         if self.qualities.size < 2:
             return np.asarray(inside)
-        low, high = _slope(self.qualities[:2], self.scores[:2]), _slope(self.qualities[-2:], self.scores[-2:])
+        low = _slope(self.qualities[:2], self.scores[:2])
+        high = _slope(self.qualities[-2:], self.scores[-2:])
         below = np.minimum(x - self.qualities[0], 0.0) * low
         return np.asarray(inside + below + np.maximum(x - self.qualities[-1], 0.0) * high)
 
@@ -351,11 +376,13 @@ def fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> Sc
     <ScoringFunction: score = 1 * quality + 3>
     """
     order = np.lexsort((perceived, score))
-    perceived, score = perceived[order], score[order]
+    perceived = perceived[order]
+    score = score[order]
     apart = ROUNDING * max(float(np.ptp(perceived)), float(np.abs(perceived).max()) * ROUNDING)
     new = np.ones(score.size, np.bool_)
     new[1:] = (np.diff(score) > 0) | (np.diff(perceived) > apart)  # equal points are one knot
-    perceived, score = perceived[new], score[new]
+    perceived = perceived[new]
+    score = score[new]
     if not linear or score[0] == score[-1]:
         return ScoringFunction(perceived, score)
     slope = float((score[-1] - score[0]) / (perceived[-1] - perceived[0]))

@@ -163,7 +163,8 @@ def standard_errors(
 def _at_bound(programme: Programme, perceived: FloatArray, owner: IntArray) -> BoolArray:
     """Whether the slope of each reviewer's line is at its bound, shape (M,)."""
     size = programme.shape.size
-    score, count = programme.score, np.maximum(np.bincount(owner, minlength=size), 1)
+    score = programme.score
+    count = np.maximum(np.bincount(owner, minlength=size), 1)
 
     def centred(value: FloatArray) -> FloatArray:
         return np.asarray(value - (np.bincount(owner, value, size) / count)[owner])
@@ -240,7 +241,8 @@ def scale_given(
 
     ``own``: groups on the scale of their references; ``kept``: those with a fixed unit.
     """
-    (middle, width), (mean, deviation) = quality, average
+    (middle, width) = quality
+    (mean, deviation) = average
     deviation = np.where(deviation > FLAT * spread, deviation, spread)
     # Which groups have no width, which are on the scale of their references, and which are stretched.
     flat = (width <= FLAT * spread / max_slope) & ~kept
@@ -271,7 +273,8 @@ NOISELESS = 1e-7
 MOVES = 1e-4
 #: Relative residual that a system without a solution cannot reach: the component of a random vector of a million
 #: entries along any direction is about 1e-3. Graphs whose smallest eigenvalue is 1e-4 take a few hundred steps.
-SOLVED, STEPS = 1e-7, 1000
+SOLVED = 1e-7
+STEPS = 1000
 
 
 class Directions(NamedTuple):
@@ -331,7 +334,8 @@ def _lines_fix_all(programme: Programme, trivial: list[FloatArray]) -> bool:
     matrix, count = projections(owner[counts], programme.item[counts], programme.score[counts], programme.n_items)
     if not count.all():
         return False
-    transposed, shape = matrix.T.tocsr(), (count.size, count.size)
+    transposed = matrix.T.tocsr()
+    shape = (count.size, count.size)
     # If each of two parts has one quality, the shift of one part looks like a scale, but is not trivial.
     if len(trivial) > 1 and _parts(transposed) > 1:
         return False
@@ -386,7 +390,8 @@ def middle_levels(loose: list[LevelRows], perceived: FloatArray) -> FloatArray:
         return np.empty(0)
     below, above = loose
     levels = below.on_level.shape[1]
-    top, bottom = np.full(levels, -np.inf), np.full(levels, np.inf)
+    top = np.full(levels, -np.inf)
+    bottom = np.full(levels, np.inf)
     np.maximum.at(top, below.on_level.indices, -(below.matrix @ perceived))
     np.minimum.at(bottom, above.on_level.indices, above.matrix @ perceived - above.low)
     return (top + bottom) / 2
@@ -421,13 +426,15 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
 
     # A row is an arc: d of one quality is at least that of another. All d of a cycle are equal.
     rows = sp.vstack([directions.equal, -directions.equal, directions.rising], format="coo")
-    up, down = rows.data > 0, rows.data < 0
+    up = rows.data > 0
+    down = rows.data < 0
     high, low = np.empty((2, rows.shape[0]), np.int64)
     high[rows.coords[0][up]], low[rows.coords[0][down]] = rows.coords[1][up], rows.coords[1][down]
     # The d of references are 0: a cycle through all of them.
     references = np.flatnonzero(directions.fixed)
     ring = np.roll(references, 1)
-    tails, heads = np.concatenate([low, references]), np.concatenate([high, ring])
+    tails = np.concatenate([low, references])
+    heads = np.concatenate([high, ring])
     graph = sp.csr_array((np.ones(tails.size), (tails, heads)), shape=(rows.shape[1],) * 2)
     count, part = csgraph.connected_components(graph, connection="strong")
     part = part[: directions.size]

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 # Bootstrap intervals over items of the differences to the average.
 
 #: Number of resamples, and the probability of each tail.
-RESAMPLES, TAIL = 2000, 0.025
+RESAMPLES = 2000
+TAIL = 0.025
 #: Resamples per batch, which bounds the memory.
 BATCH = 100
 
@@ -89,7 +90,8 @@ def resampled(quality: FloatArray, truth: FloatArray, n: int) -> dict[str, Float
     ([100.0, 0.0], [1.0, -1.0])
     """
     quality_or_last = np.where(np.isfinite(quality), quality, -np.inf)
-    selected, best = selection_shares(quality_or_last, n), selection_shares(truth, n)
+    selected = selection_shares(quality_or_last, n)
+    best = selection_shares(truth, n)
     weight = 1.0 / np.log(np.arange(2, n + 2))
     return {
         "precision": 100.0 * (selected * best).sum(axis=1) / n,
@@ -258,9 +260,11 @@ def table(cells: Sequence[Record]) -> list[str]:
 def _row(cell: Record) -> list[str]:
     if cell["failure"]:
         return [TITLES[cell["method"]], "failed", *[""] * (len(HEADER) - 2)]
-    precision, gap = f"{cell['precision']:.1f}", f"{cell['gap']:.2f}"
+    precision = f"{cell['precision']:.1f}"
+    gap = f"{cell['gap']:.2f}"
     if cell["precision_paper"] is not None:
-        precision, gap = f"{precision} ({cell['precision_paper']:.1f})", f"{gap} ({cell['gap_paper']:.2f})"
+        precision = f"{precision} ({cell['precision_paper']:.1f})"
+        gap = f"{gap} ({cell['gap_paper']:.2f})"
     row = [TITLES[cell["method"]], precision, _interval(cell, "precision", 1)]
     row += [f"{cell['ndcg']:.1f}", _interval(cell, "ndcg", 1)]
     spearman = f"{cell['spearman']:.2f}" if np.isfinite(cell["spearman"]) else "-"
@@ -285,7 +289,8 @@ def save(folder: Path, cells: Sequence[Record]) -> None:
 # The picture of peer grading: differences to the plain average with their bootstrap intervals.
 
 #: In inches: a panel, and a row of it for one task.
-WIDTH, ROW = 3.0, 0.2
+WIDTH = 3.0
+ROW = 0.2
 DRAWN = ("precision", "ndcg", "spearman")
 
 

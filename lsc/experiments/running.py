@@ -151,9 +151,11 @@ def _ended(todo: Sequence[Task], jobs: int | None) -> Iterator[tuple[Setting, in
     from joblib import Parallel, delayed, effective_n_jobs
 
     try:
-        parallel, batch = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"), len(todo)
+        parallel = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        batch = len(todo)
     except ValueError:
-        parallel, batch = Parallel(jobs), TURN * effective_n_jobs(jobs)
+        parallel = Parallel(jobs)
+        batch = TURN * effective_n_jobs(jobs)
     for first in range(0, len(todo), batch):
         yield from parallel(delayed(_task)(*task) for task in todo[first : first + batch])
 
@@ -217,7 +219,8 @@ def _record(experiment: Experiment, cell: Cell, method: str, results: Results) -
     record: dict[str, Any] = {"experiment": experiment.name, **cell.at, "method": method, "trials": len(trials)}
     for name in experiment.measures:
         values = np.array([trial[method][name] for trial in trials])
-        mean, std = float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else math.nan
+        mean = float(values.mean())
+        std = float(values.std(ddof=1)) if values.size > 1 else math.nan
         # Ours, then the paper's with the verdict.
         record |= {name: mean, f"{name}_std": std, f"{name}_se": std / math.sqrt(values.size)}
         paper = cell.published.get(method, {}).get(name)
@@ -364,10 +367,13 @@ STYLES = {
 OURS = "ours: mean +- 2 standard errors"
 PAPER = "paper: mean +- 2 standard errors"
 #: In inches: a panel of curves, the margin of a panel of dots, and one of its rows. Two panels fill a page.
-PANEL_WIDTH, CURVES_HEIGHT = 4.2, 3.6
-MARGIN, ROW_HEIGHT = 0.7, 0.26
+PANEL_WIDTH = 4.2
+CURVES_HEIGHT = 3.6
+MARGIN = 0.7
+ROW_HEIGHT = 0.26
 #: Distance between curves, and from our marks to the paper's, as parts of the axis.
-APART, BESIDE = 0.014, 0.072
+APART = 0.014
+BESIDE = 0.072
 FONTS = {
     "font.size": 9,
     "lines.markersize": 4.5,
@@ -385,7 +391,8 @@ def render(experiment: Experiment, cells: Sequence[Record]) -> dict[str, bytes]:
 
     panels = list(dict.fromkeys(cell[experiment.panel] for cell in cells)) if experiment.panel else [None]
     measures = experiment.measures[:1] if experiment.axis else _drawn(experiment, cells)
-    width, height = PANEL_WIDTH * len(panels) + 0.4, CURVES_HEIGHT
+    width = PANEL_WIDTH * len(panels) + 0.4
+    height = CURVES_HEIGHT
     if not experiment.axis:
         height = MARGIN + len(measures) * (MARGIN + ROW_HEIGHT * len(cells) / len(panels))
     with mpl.rc_context(FONTS):
@@ -433,7 +440,8 @@ def _curves(axis: Axes, experiment: Experiment, cells: Sequence[Record], measure
         shift = APART * len(places) * (number - (len(names) - 1) / 2)
         at = [places.index(cell[experiment.axis]) + shift for cell in own]
         colour, mark = STYLES[name]
-        means, errors = [cell[measure] for cell in own], [_error(cell, measure) for cell in own]
+        means = [cell[measure] for cell in own]
+        errors = [_error(cell, measure) for cell in own]
         axis.errorbar(
             at, means, yerr=errors, fmt=f"{mark}-", color=colour, linewidth=1, capsize=2, label=TITLES.get(name, name)
         )
@@ -454,7 +462,8 @@ def _legend(figure: Figure, axis: Axes, experiment: Experiment, columns: int) ->
 
     handles, labels = axis.get_legend_handles_labels() if experiment.axis else ([], [])
     for _ in range(len(handles) % 2):  # the meanings of marks have their own column
-        handles, labels = [*handles, Line2D([], [], linestyle="none")], [*labels, ""]
+        handles = [*handles, Line2D([], [], linestyle="none")]
+        labels = [*labels, ""]
     kinds = [
         Line2D([], [], color="0.3", marker="o", linestyle="none"),
         Line2D([], [], color="0.3", marker="o", markerfacecolor="white", linestyle="none"),

@@ -38,7 +38,8 @@ class Habits(NamedTuple):
 
     def words(self, reviewer: int) -> list[str]:
         """Return the notable habits of a reviewer, given by code."""
-        lenient, stretch = self.leniency[reviewer], self.stretch[reviewer]
+        lenient = self.leniency[reviewer]
+        stretch = self.stretch[reviewer]
         notable = {
             "lenient": reaches(lenient, NOTABLE_SEVERITY),
             "harsh": reaches(-lenient, NOTABLE_SEVERITY),
@@ -64,9 +65,11 @@ def habits(reviews: ReviewsLike, quality: FloatArray, noise: FloatArray) -> Habi
     """
     reviews = as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)
-    reviewer, size = reviews.reviewer[rows], reviews.n_reviewers
+    reviewer = reviews.reviewer[rows]
+    size = reviews.n_reviewers
     placed = quality[reviews.item[rows]]
-    perceived, score = placed + noise[rows], reviews.score[rows]
+    perceived = placed + noise[rows]
+    score = reviews.score[rows]
     count = np.bincount(reviewer, minlength=size).astype(np.float64)
     count[count == 0] = np.nan
 
@@ -75,7 +78,8 @@ def habits(reviews: ReviewsLike, quality: FloatArray, noise: FloatArray) -> Habi
 
     spread = float(np.std(quality[np.isfinite(quality)])) or 1.0
     leniency = mean(score - placed) / spread
-    off_quality, off_score = perceived - mean(perceived)[reviewer], score - mean(score)[reviewer]
+    off_quality = perceived - mean(perceived)[reviewer]
+    off_score = score - mean(score)[reviewer]
     across = np.bincount(reviewer, off_quality**2, size)
     slope = np.divide(
         np.bincount(reviewer, off_quality * off_score, size), across, out=np.full(size, np.nan), where=across > 0
@@ -250,7 +254,8 @@ def report(calibration: Calibration) -> list[str]:
 
 
 def _move(calibration: Calibration, of_reviewers: Habits, paper: int) -> str:
-    before, after = int(calibration.average_rank[paper]), int(calibration.rank[paper])
+    before = int(calibration.average_rank[paper])
+    after = int(calibration.rank[paper])
     reviews = calibration.reviews.only_scored()
     habits_of = {reviewer: of_reviewers.words(reviewer) for reviewer in reviews.reviewers_of(paper).tolist()}
     names = [f"{reviews.reviewers[j]} ({', '.join(words)})" for j, words in habits_of.items() if words]

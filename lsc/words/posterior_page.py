@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 
 
 #: How many papers set aside, changes of a selection, papers to discuss, and reviewers of a kind are named.
-PAPERS_NAMED, CHANGES, DISCUSSED, NAMED = 10, 5, 40, 5
+PAPERS_NAMED = 10
+CHANGES = 5
+DISCUSSED = 40
+NAMED = 5
 #: Reviewers with fewer scores are too uncertain to be judged.
 LEAST_LOAD = 3
 
@@ -110,9 +113,12 @@ def validity_lines(validity: Validity) -> list[str]:
 
 def further_lines(result: PosteriorEstimate) -> list[str]:
     """Return what criteria and confidence of the reviews add, a line each where there are any."""
-    lines, joined, confidence = [], result.joined, result.confidence
+    lines = []
+    joined = result.joined
+    confidence = result.confidence
     if joined is not None and joined.used:
-        by, error = 100.0 * joined.gain, 100.0 * joined.gain_error
+        by = 100.0 * joined.gain
+        error = 100.0 * joined.gain_error
         lines.append(
             f"Scores of {listed(joined.names, NAMED)} are used as well: they lower the expected squared error in "
             f"predicting the scores of other reviewers by {by:.1f} % +- {error:.1f} (standard error)."
@@ -216,7 +222,8 @@ def worth(result: PosteriorEstimate) -> str:
         if used:
             return f"Beyond {listed(used)}, for which scores are corrected, they show no differences between reviewers."
         return NO_DIFFERENCES
-    beliefs, gain = result.beliefs, result.gain
+    beliefs = result.beliefs
+    gain = result.gain
     known = np.isfinite(beliefs.mean)
     quality = beliefs.scale * float(np.sqrt(beliefs.mean[known].var() + beliefs.variance[known].mean()))
     differ = (
@@ -228,7 +235,8 @@ def worth(result: PosteriorEstimate) -> str:
             "Too few reviewers scored two papers that others scored too: how much better than averages the correction "
             "predicts cannot be estimated."
         )
-    better, error = 100.0 * gain.relative, 100.0 * gain.standard_error
+    better = 100.0 * gain.relative
+    error = 100.0 * gain.standard_error
     digits = 0 if error >= 1.0 else 1
     less = "less" if better >= 0 else "more"
     return differ + (
@@ -243,7 +251,8 @@ def papers(result: PosteriorEstimate, selection: Selection | None = None) -> lis
     best = best_by_group(result)
     # Sorted after printing: if 1 is the best score, the ends of an interval change places.
     low, high = np.sort(result.reviews.printed(result.interval()), axis=1).T
-    quality, average = result.reviews.printed(result.quality), result.reviews.printed(result.average)
+    quality = result.reviews.printed(result.quality)
+    average = result.reviews.printed(result.average)
     columns: list[Column] = [
         ("rank", lambda i: str(result.rank[i])),
         ("paper", lambda i: paper_name(result, i)),
@@ -280,7 +289,8 @@ def _outside(result: PosteriorEstimate) -> list[str]:
 
 def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Return the expected number of wrong selections, the three lists, and the changes compared with averages."""
-    n, stated = selection.n, percent(1.0 - selection.error_rate)
+    n = selection.n
+    stated = percent(1.0 - selection.error_rate)
     number = f" ({selection.certain.size})" if selection.certain.size else ""
     lines = [
         expectation(selection),
@@ -309,7 +319,9 @@ def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
 
 def expectation(selection: Selection) -> str:
     """Return the number of selected papers, and how many of them are expected to be wrong."""
-    n, wrong, by_average = selection.n, selection.expected_wrong, selection.expected_wrong_by_average
+    n = selection.n
+    wrong = selection.expected_wrong
+    by_average = selection.expected_wrong_by_average
     return (
         f"Selecting {counted(n, 'paper')}. Of the {n:,} of highest quality, {wrong:,.1f} are expected not to be among "
         f"the truly best {n:,}; of the {n:,} of highest average, {by_average:,.1f}."
@@ -318,7 +330,8 @@ def expectation(selection: Selection) -> str:
 
 def advice(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Return how to proceed with the papers to discuss, if there are several."""
-    discuss, sure = selection.discuss, 1.0 - selection.error_rate
+    discuss = selection.discuss
+    sure = 1.0 - selection.error_rate
     if discuss.size < 2:
         return []
     if result.validity.is_learned:
@@ -336,7 +349,9 @@ def advice(result: PosteriorEstimate, selection: Selection) -> list[str]:
 
 def decision(result: PosteriorEstimate, selection: Selection) -> tuple[str, str]:
     """Return the sizes of the lists in a few words, and the position of the line between them."""
-    n, inside, discuss = selection.n, selection.certain.size, selection.discuss.size
+    n = selection.n
+    inside = selection.certain.size
+    discuss = selection.discuss.size
     head = f"{counted(inside, 'paper is', 'papers are')} in, {discuss:,} to discuss, {selection.out.size:,} out"
     of = f"{n:,} of {counted(selection.ranked.size, 'paper')} are to be selected."
     sure = f"Lists in and out have probability {percent(1.0 - selection.error_rate)} or more"
@@ -358,7 +373,9 @@ def line_of(result: Estimate, selection: Selection | None) -> float | None:
 
 def changes(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Return the papers that the average would have selected instead, with a probability for each change."""
-    n, into, out_of = selection.n, selection.swapped_in, selection.swapped_out
+    n = selection.n
+    into = selection.swapped_in
+    out_of = selection.swapped_out
     if not into.size:
         return [f"The {n} of highest average are the same papers as the {n} of highest quality."]
     are = noun(into.size, "is", "are")
@@ -524,7 +541,8 @@ def posterior_lines(result: StreamedPosterior, selection: Selection | None = Non
 
 
 def _opening(result: StreamedEstimate, what: str) -> list[str]:
-    stream, scored = result.stream, np.isfinite(result.quality)
+    stream = result.stream
+    scored = np.isfinite(result.quality)
     total = int(scored.sum())
     lines = [
         f"{what.format(counted(total, 'paper'))} {counted(stream.n_scored, 'score')} by "
@@ -578,7 +596,8 @@ def page_of(result: Estimate, selection: Selection | None = None) -> Page:
         warnings = [f"Warning: {warning}" for warning in calibration_page.warnings_of(result)]
         return Page([*warnings, *notes], calibration_page.report(result), [calibration_page.closing(result)])
     best = best_by_group(result)
-    quality, average = result.reviews.printed(result.quality), result.reviews.printed(result.average)
+    quality = result.reviews.printed(result.quality)
+    average = result.reviews.printed(result.average)
     columns: list[Column] = [
         ("rank", lambda i: str(result.rank[i])),
         ("paper", lambda i: paper_name(result, i)),

@@ -100,7 +100,8 @@ class Probabilities(Result):
     backend: Backend | None = None
 
     def __init__(self, columns: dict[str, list[Any]], backend: Backend | None) -> None:
-        self._columns, self.backend = columns, backend
+        self._columns = columns
+        self.backend = backend
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return item, reviewer and probability."""
@@ -131,7 +132,9 @@ class Sample(Result, Sequence[Reviews]):
     backend: Backend | None = None
 
     def __init__(self, lottery: Randomised, holds: BoolArray, backend: Backend | None) -> None:
-        self.lottery, self.holds, self.backend = lottery, holds, backend
+        self.lottery = lottery
+        self.holds = holds
+        self.backend = backend
 
     def __len__(self) -> int:
         """Return the number of draws."""
@@ -469,7 +472,8 @@ class Assignment(Pictured):
     @property
     def price_of_rules(self) -> float:
         """The part of the price that the rules cost before any level, in percent."""
-        best, rules = self.affinity_unconstrained, self.kept or self.authors
+        best = self.affinity_unconstrained
+        rules = self.kept or self.authors
         return 0.0 if rules is None else percent_of(best - self.concerned.lost - rules.affinity, best)
 
     @property

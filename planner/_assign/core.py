@@ -91,15 +91,22 @@ def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: 
 
     Returns the number of required items covered; reviewer ``without`` does not count (-1: all do). Linear time.
     """
-    items, waiting = np.empty(grown.covered.size, np.int64), np.empty(grown.joined.size, np.int64)
+    items = np.empty(grown.covered.size, np.int64)
+    waiting = np.empty(grown.joined.size, np.int64)
     for i in range(grown.covered.size):
         grown.covered[i] = False
     for group in range(grown.joined.size):
-        grown.joined[group], grown.witness[group], grown.first[group] = False, -1, 0
+        grown.joined[group] = False
+        grown.witness[group] = -1
+        grown.first[group] = 0
     grown.joined[seed] = True
     waiting[0] = seed
     # Two queues: items[now:end] are covered but not examined, waiting[entered:joined] joined but not opened.
-    now, end, joined, entered, reached = 0, 0, 1, 0, 0
+    now = 0
+    end = 0
+    joined = 1
+    entered = 0
+    reached = 0
     while entered < joined or now < end:
         # Groups first: everything that they cover is covered before the next item is examined.
         if entered < joined:
@@ -131,8 +138,10 @@ def second_steps(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each group outside the core: the least loss of getting an item of the core, that item, and the next loss."""
     # The two least losses per group, of different items: the second applies where the first pair takes the best item.
-    n_items, n_groups = net.item_start.size - 1, groups.start.size - 1
-    best, other = np.full(n_groups, FAR, np.int64), np.full(n_groups, FAR, np.int64)
+    n_items = net.item_start.size - 1
+    n_groups = groups.start.size - 1
+    best = np.full(n_groups, FAR, np.int64)
+    other = np.full(n_groups, FAR, np.int64)
     best_item = np.full(n_groups, -1, np.int64)
     for i in range(n_items):
         if not grown.covered[i]:
@@ -145,7 +154,8 @@ def second_steps(
             if loss < best[group]:
                 if best_item[group] != i:
                     other[group] = best[group]
-                best[group], best_item[group] = loss, i
+                best[group] = loss
+                best_item[group] = i
             elif best_item[group] != i and loss < other[group]:
                 other[group] = loss
     return best, best_item, other
@@ -171,10 +181,13 @@ def promise(
     A group that lacks one shared item adds all its items. One that lacks two must take another item of the core
     afterwards, which is the further loss. The gain is 0 for pairs of no use.
     """
-    n_items, n_pairs = net.item_start.size - 1, cost.size
+    n_items = net.item_start.size - 1
+    n_pairs = cost.size
     weight = brought(net, groups, grown, required)
     best, best_item, other = second_steps(net, cost, groups, grown, floor)
-    loss, follow, gain = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
+    loss = np.zeros(n_pairs, np.int64)
+    follow = np.zeros(n_pairs, np.int64)
+    gain = np.zeros(n_pairs, np.int64)
     for i in range(n_items):
         # An item outside adds itself and the groups for which it is the second shared item.
         direct = 0
@@ -208,28 +221,41 @@ def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_review
     Each component in turn absorbs all that share ``shared`` (1 or 2) items with its cover, until none does any more.
     A growth takes time linear in the reviews of the items it covers.
     """
-    n_items, total = required.size, required.sum()
-    held_start, item_start = np.zeros(n_reviewers + 1, np.int64), np.zeros(n_items + 1, np.int64)
+    n_items = required.size
+    total = required.sum()
+    held_start = np.zeros(n_reviewers + 1, np.int64)
+    item_start = np.zeros(n_items + 1, np.int64)
     for e in range(item.size):
         held_start[reviewer[e] + 1] += 1
         item_start[item[e] + 1] += 1
-    held_start, item_start = np.cumsum(held_start), np.cumsum(item_start)
-    held, end = np.empty(item.size, np.int64), held_start.copy()
+    held_start = np.cumsum(held_start)
+    item_start = np.cumsum(item_start)
+    held = np.empty(item.size, np.int64)
+    end = held_start.copy()
     for e in range(item.size):
         held[end[reviewer[e]]] = item[e]
         end[reviewer[e]] += 1
     # A component goes by its first reviewer; the others follow in a list.
-    label, last, following = np.arange(n_reviewers), np.arange(n_reviewers), np.full(n_reviewers, -1, np.int64)
-    covered_in, met_in = np.full(n_items, -1, np.int64), np.full(n_reviewers, -1, np.int64)
-    witness, items = np.empty(n_reviewers, np.int64), np.empty(n_items, np.int64)
-    growth, best, joined = 0, 0, True
+    label = np.arange(n_reviewers)
+    last = np.arange(n_reviewers)
+    following = np.full(n_reviewers, -1, np.int64)
+    covered_in = np.full(n_items, -1, np.int64)
+    met_in = np.full(n_reviewers, -1, np.int64)
+    witness = np.empty(n_reviewers, np.int64)
+    items = np.empty(n_items, np.int64)
+    growth = 0
+    best = 0
+    joined = True
     while joined:
         joined = False
         for seed in range(n_reviewers):
             if label[seed] != seed or held_start[seed] == held_start[seed + 1]:
                 continue
             growth += 1
-            member, now, covers, count = seed, 0, 0, 0
+            member = seed
+            now = 0
+            covers = 0
+            count = 0
             while member >= 0 or now < covers:
                 if member >= 0:
                     for place in range(held_start[member], held_start[member + 1]):
@@ -247,14 +273,17 @@ def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_review
                     if other == seed:
                         continue
                     if shared > 1 and (met_in[other] != growth or witness[other] == i):
-                        met_in[other], witness[other] = growth, i
+                        met_in[other] = growth
+                        witness[other] = i
                         continue
                     # All of it joins, at the end of the list.
-                    first, joined = other, True
+                    first = other
+                    joined = True
                     while other >= 0:
                         label[other] = seed
                         other = following[other]
-                    following[last[seed]], last[seed] = first, last[first]
+                    last[seed] = last[first]
+                    following[last[seed]] = first
                     member = first if member < 0 else member
             best = max(best, count)
             if best == total:
@@ -318,8 +347,10 @@ class Core:
         core = int(np.argmax(coverage(label, reviews.reviewer, reviews.item, self.required)))
         if self.aim.shared > 1 and np.count_nonzero(label == core) > 1:
             label, core = self._apart(reviews, label, core, components.merges)
-        self.groups, self.seed = groups_of(label), core
-        n_items, n_groups = self.required.size, self.groups.start.size - 1
+        self.groups = groups_of(label)
+        self.seed = core
+        n_items = self.required.size
+        n_groups = self.groups.start.size - 1
         self.grown, self.spare = nothing_grown(n_items, n_groups), nothing_grown(n_items, n_groups)
         self.sizes, self.count = np.diff(self.groups.start), self._grow(self.groups, self.grown, core)
 
@@ -333,7 +364,10 @@ class Core:
         """
         inside = label == core
         alone = np.where(inside, label.max() + 1 + np.arange(label.size), label)
-        best, best_label, best_seed, best_rest = -1, label, core, inside
+        best = -1
+        best_label = label
+        best_seed = core
+        best_rest = inside
         for a, b in seeds_of(reviews, merges[inside[merges[:, 0]]]):
             # Everybody of the core is alone except the two of this seed; grow from them.
             trial = alone.copy()
@@ -342,7 +376,9 @@ class Core:
             grown = nothing_grown(reviews.n_items, groups.start.size - 1)
             count = self._grow(groups, grown, int(trial[a]))
             if count > best:
-                best, best_label, best_seed = count, trial, int(trial[a])
+                best = count
+                best_label = trial
+                best_seed = int(trial[a])
                 best_rest = inside & ~grown.joined[trial]
         # One reviewer at a time does not join groups that only belong together as a whole: these stay whole.
         if best_rest.any():
@@ -357,7 +393,8 @@ class Core:
         Growth alone decides where only reviewers that are groups by themselves lost a review; a group of several
         may have fallen apart, and then the components are computed anew.
         """
-        before, removed = vars(self).copy(), pairs[~self.net.assigned[pairs]]
+        before = vars(self).copy()
+        removed = pairs[~self.net.assigned[pairs]]
         if (self.sizes[self.groups.label[self.net.reviewer[removed]]] > 1).any():
             self.regroup()
             if self.count >= least:
@@ -372,8 +409,10 @@ class Core:
 
     def gains_by(self, pair: int) -> bool:
         """Whether a pair would still add something to the core, or halfway."""
-        item, group = self.net.item[pair], self.groups.label[self.net.reviewer[pair]]
-        inside, joined = self.grown.covered[item], self.grown.joined[group]
+        item = self.net.item[pair]
+        group = self.groups.label[self.net.reviewer[pair]]
+        inside = self.grown.covered[item]
+        joined = self.grown.joined[group]
         movable = not (self.net.assigned[pair] or self.net.locked[pair])
         return bool(movable and inside != joined and self.grown.witness[group] != item)
 

@@ -53,7 +53,9 @@ if TYPE_CHECKING:
 ROUNDS = 12
 
 #: Pairs of each item to start with, those that join in a round at most, and items up to which it is tried.
-FIRST, MORE, MOST_ITEMS = 8, 6, 3_000
+FIRST = 8
+MORE = 6
+MOST_ITEMS = 3_000
 
 
 class Bound(NamedTuple):
@@ -82,7 +84,8 @@ def smallest_at_most(problem: Problem, reached: float, clock: Clock) -> Bound:
     generation.
     """
     # Free pairs, and what fixed ones leave of demands and loads.
-    served, load = problem.served, problem.open_loads()[0]
+    served = problem.served
+    load = problem.open_loads()[0]
     free = np.flatnonzero(~problem.given & served[problem.item] & (load[problem.reviewer] > 0))
     given = np.zeros(problem.n_items)
     np.add.at(given, problem.item[problem.given], problem.affinity[problem.given])
@@ -122,9 +125,12 @@ def _solve(market: _Market, pairs: IntArray, clock: Clock) -> tuple[FloatArray, 
     from scipy.optimize import linprog
     from scipy.sparse import block_array, csr_array, hstack
 
-    items, size = np.flatnonzero(market.served), pairs.size
-    n, places = items.size, (np.cumsum(market.served) - 1)[market.item[pairs]]
-    one, column = np.ones(size), np.arange(size)
+    items = np.flatnonzero(market.served)
+    size = pairs.size
+    n = items.size
+    places = (np.cumsum(market.served) - 1)[market.item[pairs]]
+    one = np.ones(size)
+    column = np.arange(size)
     of_items = csr_array((one, (places, column)), shape=(n, size))
     of_reviewers = csr_array((one, (market.reviewer[pairs], column)), shape=(market.load.size, size))
     # Rows: t minus the affinities of each item; the load of each reviewer. The last column is t, which is maximised.
@@ -198,7 +204,9 @@ def follow(net: Network, chains: Chains, score: IntArray, floor: IntArray, q: in
             continue
         if not serves(net, item, q, p) or not free_of_rivals(net, p, q) or toll(net, item, net.reviewer[q], j) >= FAR:
             continue
-        chains.came[j], chains.instead[j], chains.root[j] = p, q, root
+        chains.came[j] = p
+        chains.instead[j] = q
+        chains.root[j] = root
         chains.queue[end] = j
         end += 1
         room = net.n_held[j] < net.held_start[j + 1] - net.held_start[j] and net.n_held[root] > net.least[root]
@@ -215,7 +223,8 @@ def lifting_chain(net: Network, chains: Chains, score: IntArray, floor: IntArray
     takes, and so on. Returns the number of pairs to flip, written to ``chains.path``; 0 if no chain was found. Breadth
     first, every reviewer entered once: O(P + E L) for P pairs, E reviews and chains of length L.
     """
-    now, end = 0, 0
+    now = 0
+    end = 0
     # The first exchanges: each reviewer of the item may leave it.
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         q = net.panel[slot]
@@ -235,7 +244,8 @@ def lifting_chain(net: Network, chains: Chains, score: IntArray, floor: IntArray
         j = chains.queue[-end - 1]
         while True:
             q = chains.instead[j]
-            chains.path[length], chains.path[length + 1] = q, chains.came[j]
+            chains.path[length + 1] = chains.came[j]
+            chains.path[length] = q
             length += 2
             if net.item[q] == item:
                 break
@@ -350,16 +360,19 @@ def reach_of(net: Network, demand: IntArray) -> IntArray:
 # another kind, must find no larger t, or nothing counts as proved.
 
 #: Maximum number of pairs and papers: most such programmes take some hundredths of a second.
-SMALL_PAIRS, SMALL_ITEMS = 300, 30
+SMALL_PAIRS = 300
+SMALL_ITEMS = 30
 
 #: Bits of the largest affinity that count, and units by which solvers may differ: HiGHS obeys rows to a millionth.
-BITS, AGREED = 20, 16
+BITS = 20
+AGREED = 16
 
 #: Units by which HiGHS may fall short of a score: it has called rows met to the last bit infeasible.
 SLACK = 4
 
 #: Work of CP-SAT and of HiGHS for one programme.
-WORK, CHECK = 40.0, 10.0
+WORK = 40.0
+CHECK = 10.0
 
 #: No upper limit on a row.
 _FAR = 1 << 60
@@ -400,7 +413,8 @@ def leximin(problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
         if solution is None or clock.over():
             return chosen, False
         proved = proved and sure and _agreed(programme, int(solution[-1]), clock)
-        score, chosen = int(solution[-1] + _range(reduced)[0].min()), programme.assigned(solution > 0, problem.given)
+        score = int(solution[-1] + _range(reduced)[0].min())
+        chosen = programme.assigned(solution > 0, problem.given)
         if not scores or scores[-1][0] != score:
             scores.append((score, below))
     return chosen, proved
@@ -416,7 +430,8 @@ def with_floor(problem: Problem, floor: float, clock: Clock) -> tuple[BoolArray 
         return None, False
     least = int(np.floor(floor / _unit(problem))) - int(problem.demand.max())
     # Maximise the worth with no score below the floor.
-    counted, far = np.flatnonzero(reduced.row >= 0), np.full(reduced.items.size, _FAR)
+    counted = np.flatnonzero(reduced.row >= 0)
+    far = np.full(reduced.items.size, _FAR)
     rows = Rows(reduced.row[counted], counted, least - reduced.given, far, reduced.value[counted])
     programme = reduced.programme.under(rows)
     programme = programme._replace(value=np.rint(programme.value / _unit(problem)))
@@ -439,7 +454,8 @@ def _small(problem: Problem) -> _Small | None:
     row = np.where(problem.served, np.cumsum(problem.served) - 1, -1)
     given = np.zeros(problem.n_items, np.int64)
     np.add.at(given, problem.item[problem.given], coarse[problem.given])
-    rows, places = row[problem.item[programme.pairs]], problem.open_demand()[items]
+    rows = row[problem.item[programme.pairs]]
+    places = problem.open_demand()[items]
     # All couples, even where the programme has none written down; given pairs have no rivals.
     couples = problem.rivals.couples_among(np.ones(problem.item.size, np.bool_))
     if len(couples) > MOST_COUPLES:
@@ -449,7 +465,8 @@ def _small(problem: Problem) -> _Small | None:
 
 def _range(reduced: _Small) -> tuple[IntArray, int]:
     """Return the least score that each item could have if all others were left out, and the largest of any."""
-    down, up = reduced.given.copy(), reduced.given.copy()
+    down = reduced.given.copy()
+    up = reduced.given.copy()
     for item in range(reduced.items.size):
         value = np.sort(reduced.value[reduced.row == item])
         down[item] += value[: reduced.open[item]].sum()
@@ -459,11 +476,15 @@ def _range(reduced: _Small) -> tuple[IntArray, int]:
 
 def _next_score(reduced: _Small, scores: list[tuple[int, int]], below: int) -> Programme:
     """Maximise the score t that at most ``below`` items miss; t, the last column, counts from the least possible."""
-    n, first = reduced.items.size, reduced.programme.value.size
-    counted, everyone = np.flatnonzero(reduced.row >= 0), np.arange(n)
-    row, value = reduced.row[counted], reduced.value[counted]
+    n = reduced.items.size
+    first = reduced.programme.value.size
+    counted = np.flatnonzero(reduced.row >= 0)
+    everyone = np.arange(n)
+    row = reduced.row[counted]
+    value = reduced.value[counted]
     down, up = _range(reduced)
-    last, far = first + n * (len(scores) + 1), np.full(n, _FAR)
+    last = first + n * (len(scores) + 1)
+    far = np.full(n, _FAR)
     rows = list(reduced.programme.rows)
 
     def add(score: IntArray, slack: IntArray, count: int, more: tuple[IntArray, IntArray, IntArray]) -> None:
@@ -478,8 +499,10 @@ def _next_score(reduced: _Small, scores: list[tuple[int, int]], below: int) -> P
         add(np.full(n, score), np.maximum(score - down, 0), count, (_NONE, _NONE, _NONE))
         first += n
     add(np.full(n, down.min()), up - down, below, (everyone, np.full(n, last), np.full(n, -1)))
-    most, goal = np.ones(last + 1, np.int64), np.zeros(last + 1)
-    most[last], goal[last] = up - down.min(), 1
+    most = np.ones(last + 1, np.int64)
+    goal = np.zeros(last + 1)
+    most[last] = up - down.min()
+    goal[last] = 1
     return reduced.programme._replace(rows=tuple(rows), value=goal, most=most)
 
 
@@ -575,11 +598,15 @@ def too_few_good(problem: Problem) -> Shortfall | None:
 def too_few_places(problem: Problem) -> Shortfall | None:
     """Return papers whose good places, and others (``rest``) whose other places, need more than reviewers can give."""
     free = np.flatnonzero(~problem.given)
-    wanted, (load, _) = problem.wanting, problem.open_loads()
-    item, person = problem.item[free], problem.reviewer[free]
-    n, m = problem.n_items, problem.n_reviewers
+    wanted = problem.wanting
+    (load, _) = problem.open_loads()
+    item = problem.item[free]
+    person = problem.reviewer[free]
+    n = problem.n_items
+    m = problem.n_reviewers
     # Nodes: items, their good places, reviewers, source, sink. Beyond the first, good reviewers fill other places, too.
-    items, source = np.arange(n), 2 * n + m
+    items = np.arange(n)
+    source = 2 * n + m
     rest = np.maximum(problem.open_demand() - wanted, 0)
     place = np.where(problem.strong[free] & wanted[item], n + item, item)
     arcs = (
@@ -592,8 +619,10 @@ def too_few_places(problem: Problem) -> Shortfall | None:
     inside = min_cut(arcs, source + 2, int(rest.sum() + wanted.sum()))
     if inside is None:
         return None
-    good, others = np.flatnonzero(inside[n : 2 * n] & wanted), np.flatnonzero(inside[:n] & (rest > 0))
-    people, pairs = np.flatnonzero(inside[2 * n : source]), int((inside[place] & ~inside[2 * n + person]).sum())
+    good = np.flatnonzero(inside[n : 2 * n] & wanted)
+    others = np.flatnonzero(inside[:n] & (rest > 0))
+    people = np.flatnonzero(inside[2 * n : source])
+    pairs = int((inside[place] & ~inside[2 * n + person]).sum())
     needed = int(good.size + rest[others].sum())
     return Shortfall(True, good, people, needed, int(load[people].sum()), pairs, others)
 
@@ -634,8 +663,10 @@ class Fair:
 
     def serve(self, linker: Linker, best: BoolArray) -> None:
         """Make an assignment fair, or prove that a floor is impossible; ``best`` is the assignment of most affinity."""
-        net, problem = linker.net, self.problem
-        self.before, served = panel_scores(problem.network(best)), problem.served
+        net = linker.net
+        problem = self.problem
+        self.before = panel_scores(problem.network(best))
+        served = problem.served
         if not served.any():
             return
         # A floor above what some paper could have if all others were left out.
@@ -654,7 +685,8 @@ class Fair:
         self.lost = float(problem.affinity[best].sum() - problem.affinity[net.assigned].sum())
         if scored:
             # Bound the smallest score, which may rule out a floor that was not reached.
-            unit, smallest = unit_of(problem.affinity), int(panel_scores(net)[served].min())
+            unit = unit_of(problem.affinity)
+            smallest = int(panel_scores(net)[served].min())
             self.say("what the worst-served paper can have at most")
             self.bound = smallest_at_most(problem, unit * smallest, linker.clock)
             self.impossible |= smallest < self.floor and (self.proved or self.bound.value < unit * self.floor)
@@ -670,7 +702,8 @@ class Fair:
             net.locked[barred] = True
             # One group must cover all papers if every pair that is not locked were assigned: else it is proved that
             # the level is out of reach, where one group decides.
-            core, pairs = linker.core, np.flatnonzero(net.assigned | ~net.locked)
+            core = linker.core
+            pairs = np.flatnonzero(net.assigned | ~net.locked)
             most = largest_cover(core.aim, core.table(pairs), core.required) if core.aim.core_decides else core.total
             reached = most >= core.total and linker.link()
             net.locked[barred] = False
@@ -687,7 +720,8 @@ class Fair:
 
     def result(self, assigned: BoolArray) -> Fairness:
         problem = self.problem
-        unit, served = unit_of(problem.affinity), problem.served
+        unit = unit_of(problem.affinity)
+        served = problem.served
         after = panel_scores(problem.network(assigned))
         below = np.flatnonzero(served & (after < self.floor))
         (first, worst), (last, better) = (_lowest(score[served]) for score in (self.before, after))
@@ -725,7 +759,8 @@ class Fair:
         if not problem.served.any():
             return [np.full(score.size, NO_FLOOR)]
         low = np.sort(score[problem.served])
-        tenth, floor = int(low[_worst(low.size) - 1]), self.floor
+        tenth = int(low[_worst(low.size) - 1])
+        floor = self.floor
         spread = float(np.ptp(problem.affinity)) / unit_of(problem.affinity)
         steps = [int(low[0]) - round(part * spread) for part in LOWER]
         caps = [max(cap, floor) for cap in (tenth, int(low[0]), *steps, floor)] if self.way is not None else [floor]

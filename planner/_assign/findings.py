@@ -190,7 +190,8 @@ class Concerned(NamedTuple):
         Pairs that only the stricter problem excludes for lack of an affinity are dropped by choice. Where nothing is
         proved for the wider problem no changes count as necessary, and no pairs below the threshold.
         """
-        changes, below = self.changes, self.below
+        changes = self.changes
+        below = self.below
         few = 0 if wider.below is None else wider.below.fewest
         if below is not None:
             below = below._replace(fewest=few)

@@ -113,11 +113,13 @@ def cheapest_flow(
     """
     from ortools.graph.python import min_cost_flow
 
-    n_items, n_reviewers = demand.size, load.size
+    n_items = demand.size
+    n_reviewers = load.size
     if int(demand.sum()) < int(least.sum()) or (least > load).any() or (demand < 0).any():
         return None
     # Nodes: items, reviewers, the sink, nodes between. A reviewer's node consumes the lower load; the rest flows on.
-    flow, sink = min_cost_flow.SimpleMinCostFlow(), n_items + n_reviewers
+    flow = min_cost_flow.SimpleMinCostFlow()
+    sink = n_items + n_reviewers
     supply = np.concatenate([demand, -least, [least.sum() - demand.sum()]])
     source = arcs.item
     if via is not None:
@@ -184,7 +186,9 @@ def most_given(item: IntArray, reviewer: IntArray, need: IntArray, room: IntArra
     """Return the maximum number of pairs such that items get at most ``need`` and reviewers at most ``room``."""
     from ortools.graph.python import max_flow
 
-    flow, n, m = max_flow.SimpleMaxFlow(), need.size, room.size
+    flow = max_flow.SimpleMaxFlow()
+    n = need.size
+    m = room.size
     flow.add_arcs_with_capacity(np.full(n, n + m), np.arange(n), need)
     flow.add_arcs_with_capacity(item, n + reviewer, np.ones(item.size, np.int64))
     flow.add_arcs_with_capacity(n + np.arange(m), np.full(m, n + m + 1), room)
@@ -217,7 +221,8 @@ def _cut(
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    n, m = need.size, room.size
+    n = need.size
+    m = room.size
     arcs = (
         (np.full(n, n + m), np.arange(n), need),
         (left, n + right, capacity),
@@ -235,11 +240,13 @@ def _cut(
     order = nodes[np.argsort(label[nodes], kind="stable")]
     best: tuple[int, IntArray, IntArray, int, int, int] | None = None
     for piece in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
-        lefts, rights = piece[piece < n], piece[piece >= n] - n
+        lefts = piece[piece < n]
+        rights = piece[piece >= n] - n
         member = np.zeros(n, np.bool_)
         member[lefts] = True
         pairs = int(capacity[member[left] & ~inside[n + right]].sum())
-        needed, supply = int(need[lefts].sum()), int(room[rights].sum())
+        needed = int(need[lefts].sum())
+        supply = int(room[rights].sum())
         if best is None or needed - supply - pairs > best[0]:
             best = (needed - supply - pairs, lefts, rights, needed, supply, pairs)
     return best[1:] if best is not None else None
@@ -274,12 +281,14 @@ def sharing(net: Network, item: int, group: int, without: int) -> int:
 @kernel
 def different(net: Network, item: int, attribute: int, leaving: int, entering: int) -> int:
     """Count the groups of an attribute on an item once a reviewer has replaced another."""
-    panels, count = net.panels, 0
+    panels = net.panels
+    count = 0
     for slot in range(panels.start[entering], panels.start[entering + 1]):
         if panels.attribute[panels.group[slot]] == attribute:
             count += 1
     # Everybody else adds the groups that neither the one who enters nor anybody further on has.
-    first, end = net.panel_start[item], net.panel_start[item] + net.n_panel[item]
+    first = net.panel_start[item]
+    end = net.panel_start[item] + net.n_panel[item]
     for place in range(first, end):
         other = net.reviewer[net.panel[place]]
         if other == leaving:
@@ -303,7 +312,8 @@ def toll(net: Network, item: int, leaving: int, entering: int) -> int:
     """
     if not net.bound[item]:
         return 0
-    panels, cost = net.panels, 0
+    panels = net.panels
+    cost = 0
     # Groups of the one who enters: none above its upper bound.
     for slot in range(panels.start[entering], panels.start[entering + 1]):
         g = panels.group[slot]
@@ -339,7 +349,8 @@ def serves(net: Network, item: int, leaving: int, entering: int) -> bool:
     """Whether an item stays above its floors when a pair enters its panel and another leaves it."""
     if not net.floored[0]:
         return True
-    total, best = net.value[entering], net.value[entering]
+    total = net.value[entering]
+    best = net.value[entering]
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         p = net.panel[slot]
         if p != leaving:
@@ -394,13 +405,20 @@ def clash(net: Network, pairs: IntArray) -> int:
 # Nodes are the items 0..N-1, the reviewers N..N+M-1 and the sink N+M.
 
 #: Indices of ``Work.bound``.
-REACH, CUT, GOAL, CLOSED = 0, 1, 2, 3
+REACH = 0
+CUT = 1
+GOAL = 2
+CLOSED = 3
 
 #: States of ``Work.place`` that are no position in the heap.
-NEVER, DONE = -1, -2
+NEVER = -1
+DONE = -2
 
 #: Indices of the ends of a search: start, target, the reviewer who takes or gives up the item, and the pair of both.
-SOURCE, TARGET, PERSON, PAIR = 0, 1, 2, 3
+SOURCE = 0
+TARGET = 1
+PERSON = 2
+PAIR = 3
 
 
 class Work(NamedTuple):
@@ -423,8 +441,10 @@ class Work(NamedTuple):
 
 
 def workspace(n_nodes: int) -> Work:
-    far, none = np.full(n_nodes, FAR, np.int64), np.full(n_nodes, -1, np.int64)
-    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(4, np.int64)
+    far = np.full(n_nodes, FAR, np.int64)
+    none = np.full(n_nodes, -1, np.int64)
+    path = np.full(n_nodes + 1, -1, np.int64)
+    bound = np.zeros(4, np.int64)
     return Work(far, none, none.copy(), none.copy(), none.copy(), none.copy(), path, far.copy(), bound)
 
 
@@ -434,7 +454,8 @@ def settle_potentials(net: Network, cost: IntArray, passes: int) -> bool:
 
     False if ``passes`` passes do not suffice: the assignment is not optimal within what is not locked.
     """
-    n_items, sink = net.item_start.size - 1, net.potential.size - 1
+    n_items = net.item_start.size - 1
+    sink = net.potential.size - 1
     # As if a source reached every node at cost 0. Residual arcs: an item to reviewers who might take it, a reviewer
     # back to items that they hold, a reviewer with room to the sink, the sink to reviewers above their least load.
     pot = net.potential
@@ -445,7 +466,8 @@ def settle_potentials(net: Network, cost: IntArray, passes: int) -> bool:
         for p in range(cost.size):
             if net.locked[p]:
                 continue
-            i, j = net.item[p], n_items + net.reviewer[p]
+            i = net.item[p]
+            j = n_items + net.reviewer[p]
             if net.assigned[p]:
                 if pot[j] - cost[p] < pot[i]:
                     pot[i] = pot[j] - cost[p]
@@ -488,7 +510,8 @@ def sift_up(work: Work, slot: int) -> None:
 def pop_heap(work: Work, size: int) -> int:
     """Remove the nearest node from a heap of ``size`` nodes."""
     # The last node goes down from the top, past every nearer child.
-    top, node = work.heap[0], work.heap[size - 1]
+    top = work.heap[0]
+    node = work.heap[size - 1]
     work.place[top] = DONE
     size -= 1
     if size == 0:
@@ -502,7 +525,8 @@ def pop_heap(work: Work, size: int) -> int:
         if below + 1 < size:
             right = work.heap[below + 1]
             if (work.dist[right], right) < (work.dist[left], left):
-                below, left = below + 1, right
+                below = below + 1
+                left = right
         if (work.dist[node], node) <= (work.dist[left], left):
             break
         work.heap[slot] = left
@@ -528,7 +552,8 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
         return size
     # A holder of the target item closes a path: longer ones need not be examined.
     if through + work.toward[v] <= work.bound[REACH]:
-        work.bound[REACH], work.bound[CLOSED] = through + work.toward[v], 1
+        work.bound[REACH] = through + work.toward[v]
+        work.bound[CLOSED] = 1
     if work.dist[v] == FAR:
         work.heap[size] = v
         work.place[v] = size
@@ -557,7 +582,10 @@ def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool
 
     Returns whether there is one.
     """
-    n_items, item, taker, some = net.item_start.size - 1, net.item[pair], net.reviewer[pair], False
+    n_items = net.item_start.size - 1
+    item = net.item[pair]
+    taker = net.reviewer[pair]
+    some = False
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         p = net.panel[slot]
         node = n_items + net.reviewer[p]
@@ -566,14 +594,16 @@ def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool
         elif not net.locked[p] and free_of_rivals(net, pair, p) and serves(net, item, p, pair):
             extra = toll(net, item, net.reviewer[p], taker)
             if extra < FAR:
-                work.toward[node], some = max(extra + net.potential[node] - cost[p] - net.potential[item], 0), True
+                work.toward[node] = max(extra + net.potential[node] - cost[p] - net.potential[item], 0)
+                some = True
     return some
 
 
 @kernel
 def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: IntArray) -> int:
     """Relax all residual arcs that leave a node; ``ends`` holds SOURCE, TARGET, PERSON and PAIR."""
-    n_items, sink = net.item_start.size - 1, net.potential.size - 1
+    n_items = net.item_start.size - 1
+    sink = net.potential.size - 1
     # The sink returns a unit: any reviewer above their least load may hold one less.
     if u == sink:
         goal = ends[TARGET] - n_items
@@ -586,7 +616,8 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
     elif u < n_items:
         leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
         gone = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
-        base, bound = work.dist[u] + net.potential[u], net.bound[u]
+        base = work.dist[u] + net.potential[u]
+        bound = net.bound[u]
         free = not bound and not net.floored[0]
         for p in range(net.item_start[u], net.item_start[u + 1]):
             v = n_items + net.reviewer[p]
@@ -631,29 +662,40 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     target or the limit and examines the neighbourhood only.
     """
     n_items = net.item_start.size - 1
-    i, j = net.item[pair], n_items + net.reviewer[pair]
+    i = net.item[pair]
+    j = n_items + net.reviewer[pair]
     source, target = (i, j) if net.assigned[pair] else (j, i)
     # By elements, here and elsewhere: a list of numbers, or a slice, takes longer to compile than the rest.
     ends = np.empty(4, np.int64)
-    ends[0], ends[1], ends[2], ends[3] = source, target, j - n_items, pair
+    ends[0] = source
+    ends[1] = target
+    ends[2] = j - n_items
+    ends[3] = pair
     # Where nobody may give the item up, a search would look at everything in vain.
     if target == i and (barred(net, pair) or not look_ahead(net, cost, work, pair, False)):
         return 0
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
-    work.bound[0], work.bound[1], work.bound[2], work.bound[3] = limit, 0, target, 0
+    work.bound[0] = limit
+    work.bound[1] = 0
+    work.bound[2] = target
+    work.bound[3] = 0
     if target != i:
         work.toward[target] = 0
     # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts everything off.
-    size, touched, length, far = 1, 0, 0, limit
+    size = 1
+    touched = 0
+    length = 0
+    far = limit
     while size > 0:
         u = pop_heap(work, size)
         size -= 1
         work.touched[touched] = u
         touched += 1
         if u == target:
-            length, far = 1, work.dist[u]
+            length = 1
+            far = work.dist[u]
             break
         size = leave(net, cost, work, size, u, ends)
     if target == i:
@@ -661,7 +703,8 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     work.toward[target] = FAR
     # Back along the path; arcs of the sink flip no pair.
     if length > 0:
-        work.path[0], u = pair, target
+        work.path[0] = pair
+        u = target
         while u != source:
             if work.via_pair[u] >= 0:
                 work.path[length] = work.via_pair[u]
@@ -674,16 +717,19 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     for k in range(touched):
         if length != 0 and work.dist[work.touched[k]] < far:
             net.potential[work.touched[k]] += work.dist[work.touched[k]] - far
-        work.dist[work.touched[k]], work.place[work.touched[k]] = FAR, NEVER
+        work.dist[work.touched[k]] = FAR
+        work.place[work.touched[k]] = NEVER
     for k in range(size):
-        work.dist[work.heap[k]], work.place[work.heap[k]] = FAR, NEVER
+        work.dist[work.heap[k]] = FAR
+        work.place[work.heap[k]] = NEVER
     return length
 
 
 @kernel
 def drop(net: Network, p: int) -> None:
     """Take a pair from its reviewer and its item; the last entry of each fills the hole."""
-    j, i = net.reviewer[p], net.item[p]
+    j = net.reviewer[p]
+    i = net.item[p]
     slot = net.held_start[j]
     while net.held[slot] != p:
         slot += 1
@@ -701,7 +747,8 @@ def drop(net: Network, p: int) -> None:
 
 @kernel
 def take(net: Network, p: int) -> None:
-    j, i = net.reviewer[p], net.item[p]
+    j = net.reviewer[p]
+    i = net.item[p]
     net.held[net.held_start[j] + net.n_held[j]] = p
     net.n_held[j] += 1
     net.panel[net.panel_start[i] + net.n_panel[i]] = p

@@ -96,7 +96,9 @@ def _of_matrix(
     # A sparse matrix has the pairs that are stored, a dense one those that are not NaN.
     if hasattr(affinity, "tocoo"):
         matrix = affinity.tocoo()
-        row, column, value = matrix.coords[0], matrix.coords[1], matrix.data
+        row = matrix.coords[0]
+        column = matrix.coords[1]
+        value = matrix.data
     else:
         matrix = as_numbers("affinity", affinity)
         if matrix.ndim != 2:
@@ -195,7 +197,9 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     The reviews of a first phase become given pairs on top of demands and loads; papers of that phase that are not
     among the items were left behind and only link.
     """
-    n_items, n_reviewers, rules = len(scored.items), len(scored.reviewers), constraints.rules
+    n_items = len(scored.items)
+    n_reviewers = len(scored.reviewers)
+    rules = constraints.rules
     demand, load, least = _numbers(scored, rules, constraints.usual_load)
     if not np.isfinite(scored.affinity).all():
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
@@ -203,13 +207,16 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     check_magnitude("affinity", scored.affinity)
     # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
     scored, old = _with_first_phase(scored, pairs_of(constraints.phase_one, "phase_one", scored.spellings))
-    N, M = len(scored.items), len(scored.reviewers)
-    load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
+    N = len(scored.items)
+    M = len(scored.reviewers)
+    load = np.pad(load, (0, M - load.size))
+    least = np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
     conflicts = pairs_of(rules.conflicts or (), "conflicts", scored.spellings)
     conflict = codes_of(conflicts, scored, "conflicts", unknown="asked")
     fixed = codes_of(pairs_of(rules.fixed or (), "fixed", scored.spellings), scored, "fixed", unknown="refused")
-    fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
+    fixed_key = fixed[1] * M + fixed[0]
+    barred = conflict[1] * M + conflict[0]
     held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
     wrote = written_by(rules, scored)
     own = np.empty(0, np.int64) if wrote is None else wrote.barred()
@@ -217,7 +224,8 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     demand = np.pad(demand, (0, N - n_items))
     facts = _facts(scored, fixed, old_key, (demand, load), np.union1d(barred, own))
     if facts is not None:
-        demand, load = np.maximum(demand, facts.per_item), np.maximum(load, facts.per_reviewer)
+        demand = np.maximum(demand, facts.per_item)
+        load = np.maximum(load, facts.per_reviewer)
     # Candidates, and the given pairs that are none of them, in one ascending order.
     key, affinity = _candidates(
         scored, n_items, np.union1d(np.union1d(barred, own), old_key), constraints.allow_unscored
@@ -229,7 +237,8 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     key = np.concatenate([key, missing])[order]
     is_old = np.isin(key, old_key, assume_unique=True)
     # Reviews of the first phase come on top of demands and of loads above 0.
-    read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
+    read = np.bincount(old[1], minlength=N)
+    written = np.bincount(old[0], minlength=M)
     affinity = np.where(is_old, 0.0, value)
     own_scored = own
     if not constraints.allow_unscored:
@@ -275,13 +284,15 @@ def _concerns(
     below = new & (affinity < (-np.inf if constraints.min_affinity is None else constraints.min_affinity))
     if constraints.previous is None:
         return Concerns(below, np.zeros_like(new), constraints.per_change, constraints.min_affinity)
-    previous, M = pairs_of(constraints.previous, "previous", scored.spellings), len(scored.reviewers)
+    previous = pairs_of(constraints.previous, "previous", scored.spellings)
+    M = len(scored.reviewers)
     reviewer, item = codes_of(previous, scored, "previous", unknown="expected")
     changed = new & ~np.isin(key, item * M + reviewer)
     # Pairs that may not be assigned again, each with the first reason that applies: the last one is written first.
     reviewer = codes_among(previous.reviewers, scored.reviewers)[previous.reviewer]
     item = codes_among(previous.items, scored.items)[previous.item]
-    pair, reason = item * M + reviewer, np.full(item.size, "", dtype=object)
+    pair = item * M + reviewer
+    reason = np.full(item.size, "", dtype=object)
     for why, applies in (
         (Reason.UNSCORED, ~np.isin(pair, key)),
         (Reason.PHASE_ONE, np.isin(pair, old)),
@@ -291,7 +302,8 @@ def _concerns(
     ):
         reason[applies] = why
     # Each pair once, in the natural order of labels, whatever the order of the rows.
-    by_item, by_reviewer = encode(previous.items)[0], encode(previous.reviewers)[0]
+    by_item = encode(previous.items)[0]
+    by_reviewer = encode(previous.reviewers)[0]
     rank = by_item[previous.item] * len(previous.reviewers) + by_reviewer[previous.reviewer]
     _, first = np.unique(rank, return_index=True)
     gone = tuple(
@@ -355,7 +367,8 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
     M = len(scored.reviewers)
     key = scored.item * M + scored.reviewer
     order = np.argsort(key, kind="stable")
-    key, value = key[order], scored.affinity[order]
+    key = key[order]
+    value = scored.affinity[order]
     if (key[1:] == key[:-1]).any():
         message = "affinity: expected each (reviewer, item) pair once, found one twice"
         raise InputError(message)
@@ -365,7 +378,8 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
             raise InputError(message)
         full = np.zeros(n_items * M)
         full[key] = value
-        key, value = np.arange(n_items * M), full
+        key = np.arange(n_items * M)
+        value = full
     free = ~np.isin(key, barred, assume_unique=True)
     return key[free], value[free]
 
@@ -405,8 +419,10 @@ def _facts(
     if not key.size:
         return None
     new = ~np.isin(key, old)
-    reviewer, item = fixed[0][new], fixed[1][new]
-    per_item, per_reviewer = np.bincount(item, minlength=len(scored.items)), np.bincount(reviewer, minlength=M)
+    reviewer = fixed[0][new]
+    item = fixed[1][new]
+    per_item = np.bincount(item, minlength=len(scored.items))
+    per_reviewer = np.bincount(reviewer, minlength=M)
     clash = np.flatnonzero(np.isin(key[new], forbidden))
     return Facts(
         kept=key.size,
@@ -469,14 +485,16 @@ def merge_affinities(
     >>> merged.items, merged.score.tolist()
     (('p1', 'p2'), [0.9, 0.2, nan])
     """
-    scored, wanted = _tables(affinities), _tables(bids)
+    scored = _tables(affinities)
+    wanted = _tables(bids)
     tables = scored + wanted
     reviewers = encode([], [label for table, _ in tables for label in table.reviewers])[1]
     items = encode([], [label for table, _ in tables for label in table.items])[1]
     # A number for each pair of a table, each pair once.
     keys = []
     for table, _ in tables:
-        row, column = codes_among(table.reviewers, reviewers), codes_among(table.items, items)
+        row = codes_among(table.reviewers, reviewers)
+        column = codes_among(table.items, items)
         own = row[table.reviewer] * len(items) + column[table.item]
         distinct, first = np.unique(own, return_index=True)
         if distinct.size < own.size:

@@ -109,20 +109,25 @@ class _SharingTwo(Aim):
 class ToDouble(_SharingTwo):
     """One doubly connected component covers all items."""
 
-    name, level = "double", level_named("double")
+    name = "double"
+    level = level_named("double")
     core_decides = may_survive = conditioned = True
 
 
 class ToSurviveReviewer(ToDouble):
     """The same after any one reviewer drops out: ``double`` with ``survive``."""
 
-    name, level, outlives = "survives-reviewer", level_named("survives-reviewer"), True
+    name = "survives-reviewer"
+    level = level_named("survives-reviewer")
+    outlives = True
 
 
 class ToSurviveReview(ToDouble):
     """The same after any one review fails to arrive: only critical reviews matter."""
 
-    name, level, outlives = "survives-review", level_named("survives-review"), True
+    name = "survives-review"
+    level = level_named("survives-review")
+    outlives = True
     may_survive = conditioned = False
 
     def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
@@ -144,7 +149,8 @@ class ToSurviveReview(ToDouble):
 class ToRecoverable(_SharingTwo):
     """No degrees of freedom; doubly connected components grow towards it, and it may hold before they merge."""
 
-    name, level = "recoverable", level_named("recoverable")
+    name = "recoverable"
+    level = level_named("recoverable")
     core_decides = may_survive = conditioned = False
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
@@ -173,7 +179,8 @@ class _SharingOne(Aim):
 class ToConnected(_SharingOne):
     """One component holds all items."""
 
-    name, level = "connected", level_named("connected")
+    name = "connected"
+    level = level_named("connected")
     core_decides = may_survive = True
     conditioned = False
 
@@ -181,7 +188,8 @@ class ToConnected(_SharingOne):
 class ToNothing(_SharingOne):
     """Most affinity, whatever it connects."""
 
-    name, level = "none", None
+    name = "none"
+    level = None
     core_decides = may_survive = conditioned = False
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
@@ -196,7 +204,8 @@ def aim_of(aimed: Level) -> Aim:
     base = _SharingOne if aimed.shared == 1 else _SharingTwo
 
     class Tested(base):  # type: ignore[misc, valid-type]
-        name, level = aimed.name, aimed
+        name = aimed.name
+        level = aimed
         core_suffices = core_decides = may_survive = conditioned = False
 
         def holds_early(self, reviews: Callable[[], Reviews]) -> bool:

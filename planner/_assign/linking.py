@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 #: Pairs ranked at a time, and the share of the missing items after which they are ranked anew.
-RANKED, SHARE = 256, 0.05
+RANKED = 256
+SHARE = 0.05
 
 #: Maximum number of detours around reviews that the core cannot do without.
 DETOURS = 4
@@ -71,7 +72,9 @@ class Linker:
     forced: list[int] = field(default_factory=list)  # pairs forced in so far, which are locked
 
     def __post_init__(self) -> None:
-        self.net, self.usual, self.in_vain = self.core.net, 0.0, 0
+        self.net = self.core.net
+        self.usual = 0.0
+        self.in_vain = 0
         self.work: Work = workspace(self.net.potential.size)
 
     # Changes
@@ -101,7 +104,8 @@ class Linker:
 
     def force(self, pair: int, pairs: IntArray, holds: Callable[[IntArray], bool]) -> bool:
         """Flip pairs and keep them if that holds; otherwise look for detours around the reviews that were removed."""
-        net, avoided = self.net, []
+        net = self.net
+        avoided = []
         try:
             for _ in range(DETOURS):
                 if pairs.size == 0:
@@ -124,8 +128,10 @@ class Linker:
 
     def release(self, holds: Callable[[IntArray], bool], effort: Clock | None = None) -> None:
         """Free forced pairs again, dearest first, where the level holds without them, while effort is left."""
-        net, effort = self.net, self.clock if effort is None else effort
-        forced, kept = np.array(self.forced, np.int64), []
+        net = self.net
+        effort = self.clock if effort is None else effort
+        forced = np.array(self.forced, np.int64)
+        kept = []
         for pair in forced[np.argsort(-self.reduced(forced), kind="stable")].tolist():
             pairs = np.empty(0, np.int64)
             if not effort.over():
@@ -156,7 +162,9 @@ class Linker:
 
     def link(self) -> bool:
         """Force pairs until the level holds; false if no further pair helps, too many were in vain, or time is up."""
-        core, net, blocked = self.core, self.net, np.zeros(self.cost.size, np.bool_)
+        core = self.core
+        net = self.net
+        blocked = np.zeros(self.cost.size, np.bool_)
         floor = 1 + int(np.median(np.abs(self.cost))) // 10_000 if self.cost.size else 1
         self.in_vain = 0
         while not core.at_level():
@@ -187,7 +195,8 @@ class Linker:
         useful = np.flatnonzero((gain > 0) & ~blocked)
         score = (loss + follow)[useful] / gain[useful]
         nearest = smallest(score, RANKED)
-        useful, score = useful[nearest], score[nearest]
+        useful = useful[nearest]
+        score = score[nearest]
         heap = list(zip(score.tolist(), useful.tolist(), strict=True))
         heapq.heapify(heap)
         return heap, follow, gain
@@ -197,7 +206,8 @@ class Linker:
     ) -> bool:
         """Force pairs in the order of loss per item until the core has grown by a share; false if none could be."""
         core = self.core
-        start, forced = core.count, 0
+        start = core.count
+        forced = 0
         enough = max(1.0, SHARE * (core.total - start))
         while heap and forced < enough and core.count - start <= 4 * enough and not core.complete():
             score, pair = heapq.heappop(heap)
@@ -215,7 +225,8 @@ class Linker:
             price = self.loss_of(pairs) / gain[pair]
             # The pair stays unless the core covers less than before.
             if self.force(pair, pairs, partial(core.holds_after, least=core.count)):
-                forced, self.in_vain = forced + 1, 0
+                forced = forced + 1
+                self.in_vain = 0
                 self.usual += (price - self.usual) / min(len(self.forced), MEMORY)
             else:
                 blocked[pair] = True
@@ -241,13 +252,15 @@ class Linker:
 # stands, that of the core included.
 
 #: Maximum number of orders, and of those in a row without improvement.
-ORDERS, STALE = 64, 24
+ORDERS = 64
+STALE = 24
 
 #: Standard deviation of the log factors of the losses, for another order.
 NOISE = 1.0
 
 #: Pairs that are searched, where they are enough for the level; and sets per order.
-SEARCHED, SETS = 400, 40
+SEARCHED = 400
+SETS = 40
 
 #: Limit of a search for a cycle, as a multiple of the mean loss of a forced pair of the core.
 DEAR = 2
@@ -257,7 +270,10 @@ HOPELESS = 2.0
 
 #: Total work, and the part of it that goes into searching pairs; work of a search for a cycle, per pair that may be
 #: assigned, and of a test of the level, per review.
-WORK, RELINKED_SHARE, SEARCH, LOOK = 1.0, 0.4, 1e-7, 2e-7
+WORK = 1.0
+RELINKED_SHARE = 0.4
+SEARCH = 1e-7
+LOOK = 2e-7
 
 _NONE = np.empty(0, np.int64)
 
@@ -280,15 +296,19 @@ class Relinker(Linker):
         if self.span():
             self.ways = [self.state()]
             return True
-        effort, start, before = self.clock.effort(WORK), self.state(), self.total()
+        effort = self.clock.effort(WORK)
+        start = self.state()
+        before = self.total()
         reached = super().link()
         if reached:
             self.free()
-        best, least = self.state(), self.total() - before if reached else None
+        best = self.state()
+        least = self.total() - before if reached else None
         self.ways = [best] if reached else []
         if not self.clock.over() and (least is None or least > self.enough):
             for state, loss in self._anew(start, least, effort):
-                best, least = state, loss
+                best = state
+                least = loss
                 if loss <= self.enough:
                     break
         if least is not None and not (self.ways and best is self.ways[0]):
@@ -308,7 +328,8 @@ class Relinker(Linker):
         before = self.total()
         pairs, loss = self._candidates(least, usual, effort)
         # The searches have improved the potentials.
-        start, stale = self.state(), 0
+        start = self.state()
+        stale = 0
         for number in range(ORDERS):
             if effort.over() or stale >= STALE or not pairs.size:
                 return
@@ -320,23 +341,29 @@ class Relinker(Linker):
             self.release(partial(self._holds, _NONE, effort))
             lost = self.total() - before
             if least is None or lost < least:
-                least, stale = lost, 0
+                least = lost
+                stale = 0
                 yield self.state(), lost
 
     def _candidates(self, least: int | None, usual: int, effort: Clock) -> tuple[IntArray, FloatArray]:
         """Return the cheapest pairs that are enough for the level, and the loss of forcing each alone."""
-        net, most = self.net, NO_LIMIT if least is None else least
+        net = self.net
+        most = NO_LIMIT if least is None else least
         pairs = np.flatnonzero(~net.assigned & ~net.locked)
         reduced = np.maximum(self.reduced(pairs), 0)
         order = np.argsort(reduced, kind="stable")
-        pairs, loss = pairs[order], reduced[order].astype(np.float64)
+        pairs = pairs[order]
+        loss = reduced[order].astype(np.float64)
         pairs = pairs[loss <= most]
         # Beyond the mean cost of the level per pair so far losses need not be exact.
-        limit, count = DEAR * most // max(usual, 1), SEARCHED
+        limit = DEAR * most // max(usual, 1)
+        count = SEARCHED
         while count < pairs.size and not self._holds(pairs[:count], effort):
             count *= 2
-        pairs, loss = pairs[:count], loss[: min(count, pairs.size)]
-        part, beyond = effort.effort(RELINKED_SHARE * effort.work), np.zeros(0)
+        loss = loss[: min(count, pairs.size)]
+        pairs = pairs[:count]
+        part = effort.effort(RELINKED_SHARE * effort.work)
+        beyond = np.zeros(0)
         for place, pair in enumerate(pairs.tolist()):
             if part.over():
                 # The remaining pairs get the median excess over the reduced cost.
@@ -345,13 +372,16 @@ class Relinker(Linker):
             cycle, within = self.change(pair, limit)
             part.spend(SEARCH * net.assigned.size)
             true = float(self.loss_of(cycle)) if cycle.size else np.inf if within else loss[place] + limit
-            beyond, loss[place] = np.append(beyond, true - loss[place]), true
+            beyond = np.append(beyond, true - loss[place])
+            loss[place] = true
         able = np.isfinite(loss)
         return pairs[able], np.maximum(loss[able], 1.0)
 
     def _linked(self, order: IntArray, least: int | None, effort: Clock) -> bool:
         """Force sets of pairs, the dearest first in order, until the level holds; false if that loses too much."""
-        net, before, barred = self.net, self.total(), np.zeros(self.cost.size, np.bool_)
+        net = self.net
+        before = self.total()
+        barred = np.zeros(self.cost.size, np.bool_)
         for _ in range(SETS):
             if self._holds(_NONE, effort):
                 return True
@@ -360,7 +390,8 @@ class Relinker(Linker):
                 return False
             rest = self._needed(_NONE, free, effort)
             while rest.size:
-                pair, rest = int(rest[-1]), rest[:-1]
+                pair = int(rest[-1])
+                rest = rest[:-1]
                 # Another cycle may have assigned it; else the rest must still reach the level beside it.
                 if net.assigned[pair]:
                     net.locked[pair] = True
@@ -438,21 +469,29 @@ class _Bounds:
     """
 
     def __init__(self, linker: Linker, problem: Problem, reduced: IntArray, order: IntArray) -> None:
-        self.linker, self.problem, self.reduced, self.order = linker, problem, reduced, order
-        self.cheap, self.best, alone = 0, 0, np.arange(problem.n_reviewers)
+        self.linker = linker
+        self.problem = problem
+        self.reduced = reduced
+        self.order = order
+        alone = np.arange(problem.n_reviewers)
+        self.best = 0
+        self.cheap = 0
         assigned = distinct(self._numbers(np.flatnonzero(linker.net.assigned), alone))
         self.label, self.covers = self._merged(alone, assigned)
         self.best = self._bound()
 
     def out_of_reach(self, cheap: int) -> bool:
         """Whether the level is missed even with the ``cheap`` cheapest pairs; if so, continue from there."""
-        core, more = self.linker.core, self._numbers(self.order[self.cheap : cheap], self.label)
+        core = self.linker.core
+        more = self._numbers(self.order[self.cheap : cheap], self.label)
         label, covers = self._merged(self.label, distinct(self.covers, more))
         table = self._table(label, covers)
         covered = np.bincount(table.reviewer, core.required[table.item].astype(float), 1)
         if covered.max() >= core.total or core.aim.holds_early(lambda: table):
             return False
-        self.label, self.covers, self.cheap = label, covers, cheap
+        self.label = label
+        self.covers = covers
+        self.cheap = cheap
         self.best = max(self.best, self._bound())
         return True
 
@@ -463,11 +502,13 @@ class _Bounds:
 
     def _table(self, label: IntArray, covers: IntArray) -> Reviews:
         """Return a table of reviews of groups and the items they cover."""
-        size, n_items = int(label.max(initial=-1)) + 1, self.problem.n_items
+        size = int(label.max(initial=-1)) + 1
+        n_items = self.problem.n_items
         return Reviews.from_codes(covers // n_items, covers % n_items, reviewers=size, items=n_items)
 
     def _merged(self, label: IntArray, covers: IntArray) -> tuple[IntArray, IntArray]:
-        n_items, merged = self.problem.n_items, self.linker.core.aim.groups(self._table(label, covers)).labels
+        n_items = self.problem.n_items
+        merged = self.linker.core.aim.groups(self._table(label, covers)).labels
         return merged[label], distinct(merged[covers // n_items] * n_items + covers % n_items)
 
     def _bound(self) -> int:
@@ -477,9 +518,11 @@ class _Bounds:
         links = 1 if self.problem.old.any() else self.linker.core.aim.links(self._table(self.label, covers))
         self.missing = needed = max(links, 1)
         # The cheapest pairs are within the groups; beyond them, in order of reduced costs, until enough are not.
-        end, cross = self.cheap, _NONE
+        end = self.cheap
+        cross = _NONE
         while cross.size < needed and end < self.order.size:
-            start, end = end, min(end + max(2 * needed, end), self.order.size)
+            start = end
+            end = min(end + max(2 * needed, end), self.order.size)
             pairs = self.order[start:end]
             numbers = self._numbers(pairs, self.label)
             place = np.minimum(np.searchsorted(covers, numbers), covers.size - 1)

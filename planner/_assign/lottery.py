@@ -121,7 +121,8 @@ def costs_of_changes(worth: FloatArray, chosen: BoolArray) -> IntArray:
     A pair that enters costs its distance to the best of all, one that leaves its distance to the worst, and a fee; so
     reduced costs are not negative at potentials of 0.
     """
-    low, high = float(worth.min(initial=0.0)), float(worth.max(initial=0.0))
+    low = float(worth.min(initial=0.0))
+    high = float(worth.max(initial=0.0))
     share = (worth - low) / (high - low) if high > low else np.zeros(worth.size)
     cost: IntArray = np.rint(np.where(chosen, -share, 1.0 - share + CHANGE) * (1 << SPAN_BITS)).astype(np.int64)
     return cost
@@ -138,7 +139,9 @@ NEAR = 10
 
 #: Cost of a pair beyond its limit, in spans of worth; trials to repair others that hold it; and the number of
 #: assignments after which these are abandoned.
-DEAR, TRADES, IN_VAIN = 4.0, 40, 2
+DEAR = 4.0
+TRADES = 40
+IN_VAIN = 2
 
 
 class Mixture(NamedTuple):
@@ -169,8 +172,10 @@ def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, aske
     """
     rng = np.random.default_rng(0)
     parts = _Parts(problem, gain, limits, counts, asked, decomposed(problem, counts, gain.unit, rng))
-    size, rounded = len(parts.pairs), list(parts.pairs)
-    reached, at_once = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+    size = len(parts.pairs)
+    rounded = list(parts.pairs)
+    reached = np.zeros(size, np.bool_)
+    at_once = np.zeros(size, np.bool_)
     forced = np.zeros(size, np.int64)
     for k in range(size):
         if asked.clock.over():
@@ -199,15 +204,21 @@ class _Parts:
     def __init__(
         self, problem: Problem, gain: Gain, limits: Limits, counts: IntArray, asked: Run, pairs: list[IntArray]
     ) -> None:
-        self.problem, self.gain, self.most, self.asked = problem, gain, limits.most, asked
-        self.counts, self.pairs = counts.copy(), pairs
+        self.problem = problem
+        self.gain = gain
+        self.most = limits.most
+        self.asked = asked
+        self.counts = counts.copy()
+        self.pairs = pairs
         self.near = (counts > 0) | problem.given
         for side in (problem.item, problem.reviewer):
             self.near |= ranks(side, snapped(problem.worth)) < NEAR
 
     def holds(self, k: int) -> bool:
         """Whether an assignment obeys the rules and is at the level as it is, before any drop-out."""
-        problem, chosen, aim = self.problem, self._chosen(k), self.asked.aim
+        problem = self.problem
+        chosen = self._chosen(k)
+        aim = self.asked.aim
         if problem.panels.binding and broken_items(problem, chosen).size:
             return False
         return aim.level is None or Core(problem.network(chosen), problem.required, aim).at_level()
@@ -256,7 +267,8 @@ class _Parts:
 
     def _beyond(self, k: int, rng: np.random.Generator) -> Repaired:
         """Repair an assignment, with pairs at their limits entering at a high price."""
-        first, span = self._chosen(k), float(np.ptp(self.problem.worth))
+        first = self._chosen(k)
+        span = float(np.ptp(self.problem.worth))
         worth = self._worth(first) - DEAR * span * ((self.counts >= self.most) & ~first)
         result = self._repaired(first, self.most > 0, worth, rng)
         if result.reached:
@@ -275,7 +287,8 @@ class _Parts:
 
     def _repaired(self, first: BoolArray, allowed: BoolArray, worth: FloatArray, rng: np.random.Generator) -> Repaired:
         pairs = np.flatnonzero(allowed)
-        problem, asked = replace(within(self.problem, pairs), affinity=worth[pairs], concerns=None), self.asked
+        problem = replace(within(self.problem, pairs), affinity=worth[pairs], concerns=None)
+        asked = self.asked
         result = repaired(problem, first[pairs], asked.aim, asked.survive, asked.clock, rng)
         chosen = np.zeros(first.size, np.bool_)
         chosen[pairs] = result.chosen
@@ -308,7 +321,8 @@ class Lottery(Run):
     def result(self) -> Assignment:
         asked = self.randomisation.caps(self.problem)
         usable = np.flatnonzero(self.problem.given | (asked * UNITS >= 1))
-        asked, beta = asked[usable], self.randomisation.perturbation
+        asked = asked[usable]
+        beta = self.randomisation.perturbation
         caps = limits_of(within(self.problem, usable), asked)
         lottery = beta > 0 or bool((caps.most < UNITS).any())
         # Without caps and perturbation the best assignment is the only one; otherwise it is the reference for draws,
@@ -354,7 +368,8 @@ class Lottery(Run):
         """Draw one of a list of assignments that are all at the level."""
         # Probabilities in multiples of one draw, without rivals.
         count = self.randomisation.draws
-        gain, limits = Gain(problem.worth, self.randomisation.perturbation, count), limits_of(problem, caps, count)
+        gain = Gain(problem.worth, self.randomisation.perturbation, count)
+        limits = limits_of(problem, caps, count)
         coarse = best_marginals(problem, gain, limits)
         if coarse is None:
             return self.infeasible(why_too_few(count))
@@ -380,7 +395,8 @@ class Lottery(Run):
             changed=float(mixed.changed.mean()),
             lost=float((problem.affinity * (kept.units - mixed.counts)).sum() / count),
         )
-        shares, value = mixed.counts / count, gain.of(mixed.counts)
+        shares = mixed.counts / count
+        value = gain.of(mixed.counts)
         return replace(assignment, randomised=self._described(problem, shares, value, marginals.bound, listed))
 
     def _drawn(
@@ -421,7 +437,8 @@ def without_rivals(problem: Problem, gain: Gain, limits: Limits, marginals: Marg
 
     None if that leaves nothing, which is no proof that nothing is left by other choices.
     """
-    most, least = limits.most.copy(), limits.least.copy()
+    most = limits.most.copy()
+    least = limits.least.copy()
     while (couples := problem.rivals.couples_among(marginals.units > 0)).size:
         value = snapped(marginals.units * gain.worth)
         for couple in couples.tolist():

@@ -37,7 +37,8 @@ def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
     group = _parted(problem)
     if group is None:
         return None
-    panels, width = problem.panels, problem.panels.n_groups
+    panels = problem.panels
+    width = problem.panels.n_groups
     member = group[problem.reviewer]
     inside = (member >= 0) & problem.bound[problem.item]
     keys, node = np.unique(np.where(inside, problem.item * width + member, -1), return_inverse=True)
@@ -47,14 +48,16 @@ def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
     most = np.maximum(np.where(keys >= 0, panels.most[keys % width], NO_MOST), given)
     kept = (keys >= 0) & ((candidates > most) | (least > 0))
     number = np.where(kept, np.cumsum(kept) - 1, -1)
-    item, free = keys[kept] // width, np.zeros(int(kept.sum()), np.int64)
+    item = keys[kept] // width
+    free = np.zeros(int(kept.sum()), np.int64)
     most = np.minimum(most, candidates)[kept] * unit
     return Via(number[node], item, least[kept] * unit, most, free, unit)
 
 
 def all_through(problem: Problem) -> bool:
     """Whether the flow represents all rules on panels, so that draws obey them."""
-    panels, group = problem.panels, _parted(problem)
+    panels = problem.panels
+    group = _parted(problem)
     limited = (panels.least > 0) | (panels.most < NO_MOST)
     ours = np.zeros(panels.n_groups, np.bool_)
     ours[[] if group is None else group[group >= 0]] = True
@@ -81,11 +84,13 @@ def _broken_by_chance(problem: Problem) -> IntArray:
 
     Twice as many candidates as a paper needs count as its best.
     """
-    panels, rng = problem.panels, np.random.default_rng(0)
+    panels = problem.panels
+    rng = np.random.default_rng(0)
     near = np.flatnonzero(ranks(problem.item, snapped(problem.worth)) < 2 * problem.demand[problem.item])
     panel = near[ranks(problem.item[near], rng.random(near.size)) < problem.demand[problem.item[near]]]
     pair, group = panels.of(problem.reviewer[panel])
-    item, width = problem.item[panel[pair]], max(panels.n_groups, 1)
+    item = problem.item[panel[pair]]
+    width = max(panels.n_groups, 1)
     key, count = np.unique(item * width + group, return_counts=True)
     over = problem.bound[key // width] & (count > panels.most[key % width])
     broken = np.bincount(panels.attribute[key[over] % width], minlength=panels.different.size)
@@ -178,7 +183,8 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | 
         width //= 2
     # The tangent at the solution lies above the gain: its best vertex bounds it.
     vertex = graph.flow(*whole, gain, at=units)
-    value, rise = gain.of(units), np.inf
+    value = gain.of(units)
+    rise = np.inf
     if vertex is not None:
         tangent = gain.slope(units[free], units[free], free)
         rise = max(float((tangent * (vertex - units)[free]).sum() / gain.unit), 0.0)
@@ -193,7 +199,8 @@ def _segments(units: IntArray, width: int, limits: Limits) -> tuple[IntArray, In
     low, high = limits
     edges = np.clip(np.stack([low, units - width, units, units + width, high]), low, high)
     edges[-1] = np.where(units > low, high, edges[-2])
-    start, end = edges[:-1].ravel(), edges[1:].ravel()
+    start = edges[:-1].ravel()
+    end = edges[1:].ravel()
     kept = end > start
     return np.tile(np.arange(low.size), len(edges) - 1)[kept], start[kept], end[kept]
 
@@ -202,7 +209,8 @@ class _Graph:
     """The flow of probabilities: what the pairs' minima leave of demands, loads and rules."""
 
     def __init__(self, problem: Problem, unit: int, limits: Limits) -> None:
-        self.problem, self.limits = problem, limits
+        self.problem = problem
+        self.limits = limits
         taken_item = np.bincount(problem.item, limits.least, problem.n_items).astype(np.int64)
         taken = np.bincount(problem.reviewer, limits.least, problem.n_reviewers).astype(np.int64)
         self.demand = problem.demand * unit - taken_item
@@ -222,7 +230,8 @@ class _Graph:
         if via is not None:
             inside = via.node >= 0
             taken = np.bincount(via.node[inside], self.limits.least[inside], via.item.size).astype(np.int64)
-            most, least = via.most - taken, np.maximum(via.least - taken, 0)
+            most = via.most - taken
+            least = np.maximum(via.least - taken, 0)
             if (most < 0).any():
                 return None
             via = via._replace(node=via.node[pairs], least=least, most=most)
@@ -271,7 +280,8 @@ def flow_of(
     Nodes are the items, the reviewers, the sink and the nodes of ``via``. A reviewer's arc to the sink carries their
     load and that to a node of a rule what passes it, so that both are rounded to the whole number below or above.
     """
-    sink, n_via = n_items + n_reviewers, 0 if via is None else via.item.size
+    sink = n_items + n_reviewers
+    n_via = 0 if via is None else via.item.size
     node = np.full(item.size, -1) if via is None else via.node
     passed = np.bincount(node[node >= 0], units[node >= 0], n_via).astype(np.int64)
     load = np.bincount(reviewer, units, n_reviewers).astype(np.int64)
@@ -285,7 +295,8 @@ def flow_of(
     head = np.concatenate([n_items + reviewer, sink + 1 + np.arange(n_via), np.full(n_reviewers, sink)])
     part = np.concatenate([units, passed, load]) % unit
     kept = np.flatnonzero(part > 0)
-    tail, head = tail[kept], head[kept]
+    tail = tail[kept]
+    head = head[kept]
     ends = np.concatenate([tail, head])
     start = starts(ends, sink + n_via + 1)
     arc = np.argsort(ends, kind="stable") % max(kept.size, 1)
@@ -324,10 +335,12 @@ def decomposed(problem: Problem, counts: IntArray, count: int, rng: np.random.Ge
     Each is drawn with the probabilities of the remainder. A draw takes each pair, load and node of a rule with its
     expectation rounded down or up, so the remainder is within demands, loads and rules of the others, and ends at zero.
     """
-    support, via = np.flatnonzero(counts), through_rules(problem, count)
+    support = np.flatnonzero(counts)
+    via = through_rules(problem, count)
     via = None if via is None else via._replace(node=via.node[support])
     where = problem.item[support], problem.reviewer[support]
-    remaining, assignments = counts[support], []
+    remaining = counts[support]
+    assignments = []
     for unit in range(count, 0, -1):
         chosen = drawn(flow_of(*where, remaining, problem.n_items, problem.n_reviewers, via, unit), rng)
         remaining -= chosen
@@ -351,7 +364,8 @@ def next_arc(part: IntArray, arc: IntArray, first: IntArray, end: int, node: int
         a = arc[slot]
         if 0 < part[a] < units:
             # Between the one entered by and this slot all arcs are whole, and are not examined again.
-            arc[slot], arc[first[node] + 1] = arc[first[node] + 1], a
+            arc[slot] = arc[first[node] + 1]
+            arc[first[node] + 1] = a
             return int(a)
     return -1
 
@@ -359,13 +373,16 @@ def next_arc(part: IntArray, arc: IntArray, first: IntArray, end: int, node: int
 @kernel
 def push(part: IntArray, path: IntArray, sign: IntArray, begin: int, end: int, chance: float, units: int) -> None:
     """Push flow around a cycle of the path, one way or the other, until an arc of it is whole."""
-    up, down = units, units
+    up = units
+    down = units
     for k in range(begin, end):
         here = part[path[k]]
         if sign[k] > 0:
-            up, down = min(up, units - here), min(down, here)
+            up = min(up, units - here)
+            down = min(down, here)
         else:
-            up, down = min(up, here), min(down, units - here)
+            up = min(up, here)
+            down = min(down, units - here)
     # Up with probability down / (up + down): expectations stay as they are.
     step = up if chance * (up + down) < down else -down
     for k in range(begin, end):
@@ -378,20 +395,26 @@ def round_cycles(
 ) -> None:
     """Make every arc 0 or ``units``, cycle by cycle; ``chance`` holds a uniform number for each arc."""
     n_nodes = start.size - 1
-    first, place = start[:-1].copy(), np.full(n_nodes, -1, np.int64)
-    path, sign = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
+    first = start[:-1].copy()
+    place = np.full(n_nodes, -1, np.int64)
+    path = np.empty(n_nodes + 1, np.int64)
+    sign = np.empty(n_nodes + 1, np.int64)
     nodes = np.empty(n_nodes + 1, np.int64)
     cycles = 0
     for root in range(n_nodes):
         # Walk along fractional arcs; a node reached again closes a cycle, after which the walk continues from there.
-        length, node, nodes[0], place[root] = 0, root, root, 0
+        length = 0
+        node = root
+        nodes[0] = root
+        place[root] = 0
         while True:
             entered = path[length - 1] if length > 0 else -1
             a = next_arc(part, arc, first, start[node + 1], node, entered, units)
             if a < 0:
                 break
             forth = tail[a] == node
-            path[length], sign[length] = a, 1 if forth else -1
+            path[length] = a
+            sign[length] = 1 if forth else -1
             length += 1
             node = head[a] if forth else tail[a]
             if place[node] < 0:

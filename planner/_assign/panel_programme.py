@@ -43,12 +43,14 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> tuple[tu
     Returns rows, and the rewards of further columns, one for each group that an item may come to have where different
     ones are required or rewarded.
     """
-    panels, bound = problem.panels, region & problem.bound
+    panels = problem.panels
+    bound = region & problem.bound
     size = max(panels.n_groups, 1)
     # A cell is a paper and a panel group: the number of given pairs there, and the columns that could be.
     place, group = panels.of(problem.reviewer[pairs])
     mine = bound[problem.item[pairs[place]]]
-    place, cell = place[mine], (problem.item[pairs[place]] * size + group)[mine]
+    cell = (problem.item[pairs[place]] * size + group)[mine]
+    place = place[mine]
     stand = np.flatnonzero(problem.given & bound[problem.item])
     there, held = panels.of(problem.reviewer[stand])
     taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
@@ -56,11 +58,13 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> tuple[tu
     # A group that an item lacks must be among its cells.
     wanted = (np.flatnonzero(bound)[:, np.newaxis] * size + np.flatnonzero(panels.least)).ravel()
     missing = np.setdiff1d(wanted, cells)
-    given, lacking = np.zeros(cells.size, np.int64), np.zeros(missing.size, np.int64)
+    given = np.zeros(cells.size, np.int64)
+    lacking = np.zeros(missing.size, np.int64)
     for count, at in ((given, cells), (lacking, missing)):
         present = np.isin(at, taken)
         count[present] = have[np.searchsorted(taken, at[present])]
-    low, could = np.maximum(panels.least[cells % size] - given, 0), np.bincount(row, minlength=cells.size)
+    low = np.maximum(panels.least[cells % size] - given, 0)
+    could = np.bincount(row, minlength=cells.size)
     if (lacking < panels.least[missing % size]).any() or (could < low).any():
         return None
     high = np.maximum(panels.most[cells % size] - given, 0)
@@ -198,9 +202,11 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     """
     inside = region[problem.item]
     pairs = np.flatnonzero(inside & ~problem.given)
-    item, reviewer = problem.item[pairs], problem.reviewer[pairs]
+    item = problem.item[pairs]
+    reviewer = problem.reviewer[pairs]
     outside = np.bincount(problem.reviewer[chosen & (problem.given | ~inside)], minlength=problem.n_reviewers)
-    least, demand = problem.least - outside, problem.open_demand()
+    least = problem.least - outside
+    demand = problem.open_demand()
     starved = (least > 0) & (np.bincount(reviewer, minlength=problem.n_reviewers) == 0)
     short = region & (np.bincount(item, minlength=problem.n_items) < demand)
     if short.any() or starved.any():
@@ -209,7 +215,8 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     if panels is None:
         return None
     column = np.arange(pairs.size)
-    demands, loads = _compact(item, column, demand, demand), _compact(reviewer, column, least, problem.load - outside)
+    demands = _compact(item, column, demand, demand)
+    loads = _compact(reviewer, column, least, problem.load - outside)
     # A pair at the floor for the best reviewer of each item that has none such given.
     wanted = problem.wanting & region
     strong = np.flatnonzero(problem.strong[pairs] & wanted[item])
@@ -311,7 +318,8 @@ def sat_model(
         order = np.argsort(rows.row, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])
         for part, low, high in zip(parts, rows.low.tolist(), rows.high.tolist(), strict=True):
-            weights, members = rows.weight[part].tolist(), [columns[column] for column in rows.column[part].tolist()]
+            weights = rows.weight[part].tolist()
+            members = [columns[column] for column in rows.column[part].tolist()]
             model.add_linear_constraint(cp_model.LinearExpr.weighted_sum(members, weights), low, high)
     return model, columns
 
@@ -325,10 +333,12 @@ def sat_model(
 # 3. If its optimum is within the slack, it is the best of all; otherwise repeat with the slack that remains.
 
 #: Pairs per item that the relaxation starts with, and columns from which pricing pays.
-START, FEW = 12, 4_000
+START = 12
+FEW = 4_000
 
 #: Rounds of pricing, and the least gain, relative to the largest value.
-ROUNDS, GAIN = 40, 1e-9
+ROUNDS = 40
+GAIN = 1e-9
 
 #: Columns of the first programme, beyond those of the relaxation.
 FIRST = 6_000
@@ -352,7 +362,8 @@ def best_columns(programme: Programme, item: IntArray, start: BoolArray, effort:
 
     ``item`` is the item of each pair, shape (P,); ``start`` marks columns that the relaxation has from the start.
     """
-    everything, few = np.ones(programme.value.size, np.bool_), programme.value.size <= FEW
+    everything = np.ones(programme.value.size, np.bool_)
+    few = programme.value.size <= FEW
     # The relaxation starts with the pairs of each item that are worth most, and all columns that are no pairs.
     active = everything.copy()
     if not few:
@@ -407,7 +418,9 @@ def tolerance(value: float) -> float:
 
 
 def _by_slack(programme: Programme, prices: _Prices, effort: Clock) -> Solution:
-    loss, best, proved = np.abs(prices.loss), Solution(None, False, prices.bound), -math.inf
+    loss = np.abs(prices.loss)
+    best = Solution(None, False, prices.bound)
+    proved = -math.inf
     slack = float(np.partition(prices.loss, min(FIRST, loss.size - 1))[min(FIRST, loss.size - 1)])
     while not effort.over():
         solution = _within(programme, prices.loss <= slack, np.flatnonzero(prices.loss < -slack), effort)
@@ -415,7 +428,8 @@ def _by_slack(programme: Programme, prices: _Prices, effort: Clock) -> Solution:
             break
         value = _value(programme, solution.picked)
         if value > proved:
-            best, proved = best._replace(picked=solution.picked), value
+            best = best._replace(picked=solution.picked)
+            proved = value
         # Whatever is not among the open columns falls short by at least the slack.
         best = best._replace(bound=min(best.bound, max(solution.bound, prices.bound - slack)))
         if value >= prices.bound - slack or slack >= loss.max():
@@ -438,7 +452,8 @@ def _prices(programme: Programme, active: BoolArray, effort: Clock) -> _Prices |
     from scipy.sparse import csc_array
 
     matrix, low, high = programme.matrix()
-    columns, best = csc_array(matrix), None
+    columns = csc_array(matrix)
+    best = None
     eps = GAIN * float(np.abs(programme.value).max(initial=0.0))
     for _ in range(ROUNDS):
         duals = _duals(columns[:, active], low, high, -programme.value[active], effort)
@@ -466,7 +481,8 @@ def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, effort:
 
     rows = matrix.tocsr()
     equal = low == high
-    over, under = np.flatnonzero(~equal), np.flatnonzero(~equal & (low > rows.minimum(0).sum(axis=1)))
+    over = np.flatnonzero(~equal)
+    under = np.flatnonzero(~equal & (low > rows.minimum(0).sum(axis=1)))
     result = linear_programme(
         cost,
         effort,
@@ -488,7 +504,8 @@ def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, effort:
 # The repair of panels that break rules: an integer programme over as few papers as suffice.
 
 #: Work for the integer programmes of one repair, which Ctrl-C cannot interrupt; the same of a small one.
-MOST_WORK, FEW_WORK = 300.0, 20.0
+MOST_WORK = 300.0
+FEW_WORK = 20.0
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
@@ -512,7 +529,8 @@ def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
 
 def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Return items with too few reviewers of a panel group, or of too few different groups of an attribute."""
-    panels, (item, group, _) = problem.panels, presence(problem, chosen)
+    panels = problem.panels
+    (item, group, _) = presence(problem, chosen)
     bad = np.zeros(problem.n_items, np.bool_)
     for g in np.flatnonzero(panels.least).tolist():
         bad |= np.bincount(item[group == g], minlength=problem.n_items) < panels.least[g]
@@ -537,7 +555,8 @@ def objective(problem: Problem, chosen: BoolArray) -> float:
 
 def rewards(problem: Problem, chosen: BoolArray) -> float:
     """Return the rewards for the different groups on the panels of an assignment."""
-    panels, size = problem.panels, max(problem.panels.n_groups, 1)
+    panels = problem.panels
+    size = max(problem.panels.n_groups, 1)
     item, group, _ = presence(problem, chosen)
     distinct = np.unique((item * size + group)[problem.bound[item]]) % size
     return float(np.bincount(panels.attribute[distinct], minlength=panels.reward.size) @ panels.reward)

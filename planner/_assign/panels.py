@@ -76,7 +76,8 @@ if TYPE_CHECKING:
 def partitions(problem: Problem) -> list[int]:
     """Return the attributes of which no reviewer has two values that matter."""
     panels = problem.panels
-    owner, size = np.repeat(np.arange(problem.n_reviewers), np.diff(panels.start)), max(panels.different.size, 1)
+    owner = np.repeat(np.arange(problem.n_reviewers), np.diff(panels.start))
+    size = max(panels.different.size, 1)
     key, count = np.unique(owner * size + panels.attribute[panels.group], return_counts=True)
     single: list[int] = np.setdiff1d(np.arange(panels.different.size), key[count > 1] % size).tolist()
     return single
@@ -88,13 +89,16 @@ def route_of(problem: Problem, attribute: int) -> Route | None:
     Units to a group of which a paper needs some, or that exceed what the paper may take of it, must pass one node.
     Where k different groups are required of d reviews, at most d - k units are no first ones of their group.
     """
-    panels, free = problem.panels, np.flatnonzero(~problem.given)
-    size, ours = max(panels.n_groups, 1), np.flatnonzero(panels.attribute == attribute)
+    panels = problem.panels
+    free = np.flatnonzero(~problem.given)
+    size = max(panels.n_groups, 1)
+    ours = np.flatnonzero(panels.attribute == attribute)
     arc, cell = _cells(problem, free, attribute)
     cells, number, n_arcs = np.unique(cell, return_inverse=True, return_counts=True)
     standing = np.sort(_cells(problem, np.flatnonzero(problem.given), attribute)[1])
     have = np.searchsorted(standing, cells, "right") - np.searchsorted(standing, cells)
-    group, place = cells % size, cells // size
+    group = cells % size
+    place = cells // size
     # What each paper lacks of groups, and of different groups.
     for g in ours[panels.least[ours] > 0].tolist():
         could = np.bincount(place[group == g], (n_arcs + have)[group == g], problem.n_items)
@@ -103,11 +107,14 @@ def route_of(problem: Problem, attribute: int) -> Route | None:
             return None
     lack = panels.different[attribute] - np.bincount(np.unique(standing) // size, minlength=problem.n_items)
     lack = np.where(problem.bound, np.maximum(lack, 0), 0)
-    low, room = np.maximum(panels.least[group] - have, 0), np.maximum(panels.most[group] - have, 0)
-    fresh, due = have == 0, (have == 0) & (panels.reward[attribute] > 0)
+    low = np.maximum(panels.least[group] - have, 0)
+    room = np.maximum(panels.most[group] - have, 0)
+    fresh = have == 0
+    due = (have == 0) & (panels.reward[attribute] > 0)
     node = (room < n_arcs) | (low > 0) | (due & (n_arcs > 1)) | ((lack[place] > 0) & fresh)
     code = np.where(node, np.cumsum(node) - 1, -1)
-    through, alone = np.full(free.size, -1), np.zeros(free.size, np.bool_)
+    through = np.full(free.size, -1)
+    alone = np.zeros(free.size, np.bool_)
     through[arc] = code[number]
     alone[arc] = (due & ~node)[number]
     # Units that nodes pass on beforehand are no first ones, except one each.
@@ -180,11 +187,14 @@ def settle(net: Network, cost: IntArray, held: BoolArray, *, exact: bool) -> boo
 
 def depending(problem: Problem, chosen: BoolArray) -> BoolArray:
     """Return pairs whose coming or going alone breaks a rule, gains a reward or loses one."""
-    panels, size = problem.panels, max(problem.panels.n_groups, 1)
+    panels = problem.panels
+    size = max(problem.panels.n_groups, 1)
     pair, group = panels.of(problem.reviewer)
     mine = problem.bound[problem.item[pair]]
-    pair, group = pair[mine], group[mine]
-    cell, on = problem.item[pair] * size + group, chosen[pair]
+    pair = pair[mine]
+    group = group[mine]
+    cell = problem.item[pair] * size + group
+    on = chosen[pair]
     present, count = np.unique(cell[on], return_counts=True)
     place = np.minimum(np.searchsorted(present, cell), max(present.size - 1, 0))
     there = np.where(present[place] == cell, count[place], 0) if present.size else np.zeros(cell.size, np.int64)
@@ -214,10 +224,13 @@ def depending(problem: Problem, chosen: BoolArray) -> BoolArray:
 # worth at least as much. The prices follow the subgradient, by Polyak's steps.
 
 #: Rounds of barring, and of letting pairs back in.
-SEPARATING_ROUNDS, RETURNS = 50, 3
+SEPARATING_ROUNDS = 50
+RETURNS = 3
 
 #: Maximum flows of the bound, and pairs that these take together beyond the first few.
-SEPARATING_STEPS, FEWEST, WORK = 60, 4, 6_000_000
+SEPARATING_STEPS = 60
+FEWEST = 4
+WORK = 6_000_000
 
 
 def separate(problem: Problem, best: BoolArray, cost: IntArray, flow: Flow, clock: Clock) -> PanelSolution:
@@ -247,7 +260,9 @@ def _without_couples(
     problem: Problem, chosen: BoolArray | None, barred: BoolArray, cost: IntArray, flow: Flow
 ) -> PanelSolution:
     """Bar one of each couple until none remains; barred pairs stay out, so it ends."""
-    rivals, barred, met = problem.rivals, barred.copy(), [np.empty((0, 2), np.int64)]
+    rivals = problem.rivals
+    barred = barred.copy()
+    met = [np.empty((0, 2), np.int64)]
     for _ in range(SEPARATING_ROUNDS):
         couples = np.empty((0, 2), np.int64) if chosen is None else rivals.couples_among(chosen)
         if chosen is None or not couples.size:
@@ -278,7 +293,8 @@ def most_without_couples(
     ``scale`` is the rounding steps per unit of affinity, ``value`` the worth of an assignment without couples, and
     ``bound`` a bound to start from.
     """
-    price, couples = np.zeros(0), np.empty((0, 2), np.int64)
+    price = np.zeros(0)
+    couples = np.empty((0, 2), np.int64)
     slack = 4 * int(problem.demand.sum()) / scale if scale > 0 else 0.0
     for step in range(SEPARATING_STEPS):
         if clock.over() or bound - value <= slack or (step >= FEWEST and step * problem.item.size > WORK):
@@ -291,9 +307,11 @@ def most_without_couples(
         now = math.fsum(worth[chosen].tolist()) + rewards(problem, chosen) + math.fsum(price.tolist()) + slack
         bound = min(bound, now)
         # Polyak's step along the excess of each couple; couples encountered for the first time start at price zero.
-        together, size = problem.rivals.couples_among(chosen), problem.item.size
+        together = problem.rivals.couples_among(chosen)
+        size = problem.item.size
         new = together[~np.isin(together[:, 0] * size + together[:, 1], couples[:, 0] * size + couples[:, 1])]
-        couples, price = np.concatenate([couples, new]), np.concatenate([price, np.zeros(len(new))])
+        couples = np.concatenate([couples, new])
+        price = np.concatenate([price, np.zeros(len(new))])
         excess = chosen[couples].sum(axis=1) - 1.0
         excess[(price == 0) & (excess < 0)] = 0.0
         norm = float(excess @ excess)
@@ -304,7 +322,8 @@ def most_without_couples(
 
 
 #: Maximum number of pairs for programmes over all papers, and their work.
-MOST_PAIRS, BEST_WORK = 600_000, 10.0
+MOST_PAIRS = 600_000
+BEST_WORK = 10.0
 
 
 class PanelSolution(NamedTuple):
@@ -321,14 +340,17 @@ class PanelSolution(NamedTuple):
 
 def kept_by(problem: Problem, assigned: BoolArray, solution: PanelSolution, bound: float) -> Kept:
     """Return where an assignment keeps each rule, the affinity under all of them, and the bound."""
-    n_bound, rules = int(np.count_nonzero(problem.bound)), []
+    n_bound = int(np.count_nonzero(problem.bound))
+    rules = []
     for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
-        papers, earned = n_bound, None
+        papers = n_bound
+        earned = None
         if rule.terms(attribute).reward > 0:
             alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers))
             item, group, _ = presence(alone, assigned)
             cells = np.unique((item * alone.panels.n_groups + group)[problem.bound[item]])
-            papers, earned = int(np.unique(cells // max(alone.panels.n_groups, 1)).size), int(cells.size)
+            papers = int(np.unique(cells // max(alone.panels.n_groups, 1)).size)
+            earned = int(cells.size)
         rules.append(KeptRule(rule.text, rule.words(attribute), papers, earned))
     return Kept(tuple(rules), within_rules(problem, assigned, solution), rewards(problem, assigned), bound)
 
@@ -369,7 +391,8 @@ def best_panels(
     plain = objective(problem, best)
     if not rewarded.any() and not broken_items(problem, best).size:
         return PanelSolution(best, True, plain, by_flow=True)
-    start, bound = best, plain if not rewarded.any() else math.inf
+    start = best
+    bound = plain if not rewarded.any() else math.inf
     flow: Flow = partial(unrouted, problem)
     # 2. The flow of each attribute that has a route.
     for attribute, route in routes.items():
@@ -382,7 +405,9 @@ def best_panels(
         if not broken_items(problem, chosen).size:
             return PanelSolution(chosen, True, value, by_flow=True)
         if value < bound:
-            start, bound, flow = chosen, value, partial(routed, problem, route, bonus)
+            start = chosen
+            bound = value
+            flow = partial(routed, problem, route, bonus)
     # 3. and 4.
     apart = _apart(problem, PanelSolution(start, False, bound), flow, cost, scale, clock)
     if apart.chosen is not None and math.isfinite(apart.bound):
@@ -412,10 +437,12 @@ def _by_programmes(problem: Problem, start: PanelSolution, clock: Clock) -> Pane
     """Solve for the best assignment over all papers, or repair the panels that break a rule."""
     exact = _over_all(problem, start, clock) if problem.item.size <= MOST_PAIRS else None
     # An assignment that breaks no rule needs no repair, and stands unless a better one is found.
-    chosen, by_flow = start.chosen, start.by_flow
+    chosen = start.chosen
+    by_flow = start.by_flow
     if chosen is not None and broken_items(problem, chosen).size:
         repaired = repair(problem, chosen, clock) if exact is None or exact.chosen is None else exact
-        chosen, by_flow = repaired.chosen, False
+        chosen = repaired.chosen
+        by_flow = False
         if chosen is None:
             return PanelSolution(None, repaired.proved, start.bound)
     if exact is not None and exact.chosen is not None and chosen is not None:
@@ -424,7 +451,8 @@ def _by_programmes(problem: Problem, start: PanelSolution, clock: Clock) -> Pane
     if chosen is None:
         return PanelSolution(None, False, start.bound)
     # A bound below the value of the assignment is wrong, whichever solver reports it.
-    value, bound = objective(problem, chosen), start.bound
+    value = objective(problem, chosen)
+    bound = start.bound
     if exact is not None and value - tolerance(value) <= exact.bound < bound:
         bound = exact.bound
     return start._replace(
@@ -443,8 +471,10 @@ def _over_all(problem: Problem, start: PanelSolution, clock: Clock) -> PanelSolu
     first = np.ones(programme.value.size, np.bool_)
     first[: programme.pairs.size] = (problem.given if start.chosen is None else start.chosen)[programme.pairs]
     # Given pairs are no columns.
-    beside, bound = objective(problem, problem.given), math.inf
-    effort, couples = clock.effort(BEST_WORK), start.met
+    beside = objective(problem, problem.given)
+    bound = math.inf
+    effort = clock.effort(BEST_WORK)
+    couples = start.met
     while True:
         programme = programme.under(rival_rows(programme.pairs, couples))
         solution = best_columns(programme, problem.item[programme.pairs], first, effort)
@@ -524,7 +554,8 @@ def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
     Returned is also whether that are all of them. The loads of these reviewers in the problem are unlimited. Rules on
     who reviews together and minimum loads are not considered.
     """
-    free, need = np.flatnonzero(~problem.given), np.maximum(problem.open_demand(), 0)
+    free = np.flatnonzero(~problem.given)
+    need = np.maximum(problem.open_demand(), 0)
     room = np.maximum(problem.open_loads()[0], 0)
     # Reviews of a first phase come on top of loads.
     old, new = (
@@ -538,7 +569,8 @@ def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
         within = np.minimum(need, problem.n_reviewers)
         return most_given(problem.item[free], problem.reviewer[free], within, np.minimum(capped, problem.n_items))
 
-    wanted, others = int(need.sum()), int(room[~reviewers].sum())
+    wanted = int(need.sum())
+    others = int(room[~reviewers].sum())
     high = problem.n_items
     low = min(max(-(-(wanted - others) // max(int(reviewers.sum()), 1)), 0), high)
     if met(low) == wanted:
@@ -557,7 +589,8 @@ def missing_reviews(problem: Problem) -> IntArray | None:
     rules are left to the assignment by the lowered demands. Takes the time of a minimum-cost flow.
     """
     load, least = problem.open_loads()
-    free, via = np.flatnonzero(~problem.given), _limits(problem)
+    free = np.flatnonzero(~problem.given)
+    via = _limits(problem)
     # What a paper lacks whatever is assigned, since it needs more reviewers than there are, comes on top.
     demand = np.minimum(problem.open_demand(), problem.n_reviewers)
     beyond = problem.open_demand() - demand
@@ -568,7 +601,8 @@ def missing_reviews(problem: Problem) -> IntArray | None:
     nodes = demand.size + load.size + 2 + (0 if via is None else via.item.size)
     bits = min(SOLVER_BITS - 2 * nodes.bit_length() - int(k.max(initial=1)).bit_length() - 4, AFFINITY_BITS)
     bits = max(bits, 1)
-    worth, step = problem.affinity[free], 1 << (bits + nodes.bit_length() + 1)
+    worth = problem.affinity[free]
+    step = 1 << (bits + nodes.bit_length() + 1)
     scale = 2.0**bits / (float(np.abs(worth).max(initial=0.0)) or 1.0)
     arcs = Arcs(
         np.concatenate([problem.item[free], item]),

@@ -73,11 +73,14 @@ def covariance(net: Network, counts: BoolArray, assumptions: Assumptions) -> Cov
     """Invert the precision of an assignment in O(N^3); ``counts`` marks the papers whose errors are summed, (N,)."""
     pairs = np.flatnonzero(net.assigned)
     pairs = pairs[np.argsort(net.reviewer[pairs], kind="stable")]
-    item, reviewer, n_items = net.item[pairs], net.reviewer[pairs], counts.size
+    item = net.item[pairs]
+    reviewer = net.reviewer[pairs]
+    n_items = counts.size
     within, common = mean_information(net.n_held, assumptions)
     share = (within - common) / np.maximum(net.n_held, 1)
     # Precision: the prior's I, a diagonal by item, and a rank one for each reviewer, on all couples of their papers.
-    load, first = net.n_held[reviewer], np.searchsorted(reviewer, reviewer)
+    load = net.n_held[reviewer]
+    first = np.searchsorted(reviewer, reviewer)
     other = np.arange(int(load.sum())) + np.repeat(first - np.cumsum(load) + load, load)
     place = np.repeat(item, load) * n_items + item[other]
     shared = np.bincount(place, np.repeat(share[reviewer], load), n_items**2).reshape(n_items, n_items)
@@ -90,7 +93,9 @@ def covariance(net: Network, counts: BoolArray, assumptions: Assumptions) -> Cov
 # Exchanges: two reviewers change places on a paper each, and the effect on the expected errors of all papers.
 
 #: Exchanges drawn, those of them that cost least affinity and are evaluated, and the block size.
-DRAWN, KEPT, BLOCK = 500_000, 10_000, 4096
+DRAWN = 500_000
+KEPT = 10_000
+BLOCK = 4096
 
 
 class Swaps(NamedTuple):
@@ -110,7 +115,8 @@ def candidates(net: Network, problem: Problem, most: float, rng: np.random.Gener
     open_pairs = np.full((problem.n_items, problem.n_reviewers), -np.inf)
     open_pairs[problem.item, problem.reviewer] = np.where(net.assigned, -np.inf, problem.worth)
     drawn = held[rng.integers(held.size, size=(2, DRAWN))]
-    item, reviewer = problem.item[drawn], problem.reviewer[drawn]
+    item = problem.item[drawn]
+    reviewer = problem.reviewer[drawn]
     loss = problem.worth[drawn].sum(axis=0) - open_pairs[item[0], reviewer[1]] - open_pairs[item[1], reviewer[0]]
     scale = float(np.abs(problem.worth).max(initial=0.0))
     fine = np.flatnonzero((loss <= max(most, 0.0) + TIE * scale) & (item[0] != item[1]))
@@ -127,7 +133,8 @@ def gains(net: Network, swaps: Swaps, now: Covariance) -> FloatArray:
     precision changes by ``U W U^T`` for ``U = (e_i, e_k, s_a, s_b)``, and by Woodbury's identity the trace falls by
     ``tr((I + W U^T C U)^-1 W U^T G U)`` with C the covariance, ``G = C diag(counts) C``.
     """
-    item, reviewer = net.item[swaps.off], net.reviewer[swaps.off]
+    item = net.item[swaps.off]
+    reviewer = net.reviewer[swaps.off]
     square = now.square()
     both = [(matrix, now.sums(matrix)) for matrix in (now.matrix, square)]
     fall = np.empty(len(item))
@@ -176,14 +183,17 @@ def _summed(net: Network, owner: IntArray, sums: FloatArray, column: IntArray) -
 
 def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most: int) -> IntArray:
     """Make exchanges of positive merit, best first, no reviewer or paper twice; returns their places."""
-    busy_items, busy_people = np.zeros(net.n_panel.size, np.bool_), np.zeros(net.n_held.size, np.bool_)
+    busy_items = np.zeros(net.n_panel.size, np.bool_)
+    busy_people = np.zeros(net.n_held.size, np.bool_)
     made: list[int] = []
     remaining = budget + TIE * float(np.abs(swaps.loss).max(initial=0.0))
     for s in np.argsort(-merit, kind="stable").tolist():
         if merit[s] <= 0 or len(made) >= most:
             break
-        off, on = swaps.off[s], swaps.on[s]
-        (i, k), (a, b) = net.item[off].tolist(), net.reviewer[off].tolist()
+        off = swaps.off[s]
+        on = swaps.on[s]
+        (i, k) = net.item[off].tolist()
+        (a, b) = net.reviewer[off].tolist()
         if busy_items[i] or busy_items[k] or busy_people[a] or busy_people[b] or swaps.loss[s] > remaining:
             continue
         if not (fits(net, i, a, b) and fits(net, k, b, a)):
@@ -204,7 +214,9 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
 MOST_ITEMS = 2_000
 
 #: Rounds; part of the remaining budget that a round may give up, and part of the reviews that it may move.
-ROUNDS, SPENT, MOVED = 40, 0.8, 0.16
+ROUNDS = 40
+SPENT = 0.8
+MOVED = 0.16
 
 #: Relative fall of the variances in a round for another one to follow.
 LEAST = 5e-4
@@ -239,7 +251,9 @@ def improve(
     Where errors would fall by less than a thousandth, no affinity is given up. Takes O(N^3) per round, and memory for
     some matrices of N x N and N x M.
     """
-    net, lost, start = core.net, 0.0, core.net.assigned.copy()
+    net = core.net
+    lost = 0.0
+    start = core.net.assigned.copy()
     now = covariance(net, core.required, assumptions)
     before = now.variances
     longest = 0.0
@@ -266,7 +280,8 @@ def improve(
             core.regroup()
             break
         lost += float(swaps.loss[made].sum())
-        fall, now = 1.0 - then.total / now.total, then
+        fall = 1.0 - then.total / now.total
+        now = then
         if fall < LEAST:
             break
         longest = max(longest, round_.elapsed())

@@ -65,7 +65,8 @@ class Written:
         self.allow_cycles, self.allow_coauthors = bool(rules.allow_cycles), bool(rules.allow_coauthors)
         n_items, n_reviewers = sizes
         shape = (max(int(item.max(initial=-1)) + 1, n_items), max(int(author.max(initial=-1)) + 1, n_reviewers))
-        self.n_items, self.n_reviewers = n_items, n_reviewers
+        self.n_items = n_items
+        self.n_reviewers = n_reviewers
         self.matrix = coo_array((np.ones(item.size, np.int32), (item, author)), shape=shape).tocsr()
 
     @property
@@ -170,16 +171,23 @@ def cycles_of_two(item: IntArray, reviewer: IntArray, wrote: Written) -> IntArra
     by = wrote.author[spread(wrote.start[item], size)]
     judge = reviewer[pair]
     fine = (by < wrote.n_reviewers) & wrote.writes[judge] & (by != judge)
-    pair, by, judge = pair[fine], by[fine], judge[fine]
-    low, high = np.minimum(by, judge), np.maximum(by, judge)
+    pair = pair[fine]
+    by = by[fine]
+    judge = judge[fine]
+    low = np.minimum(by, judge)
+    high = np.maximum(by, judge)
     order = np.argsort(((low * wrote.n_reviewers + high) << 1) | (judge > by), kind="stable")
-    two, up = (low * wrote.n_reviewers + high)[order], (judge > by)[order]
+    two = (low * wrote.n_reviewers + high)[order]
+    up = (judge > by)[order]
     edge = np.flatnonzero(np.append(True, two[1:] != two[:-1])) if two.size else np.zeros(0, np.int64)
     length = np.diff(np.append(edge, two.size))
     n_up = np.add.reduceat(up.astype(np.int64), edge) if edge.size else length
     # Every pair of one direction with every one of the other, which follow it.
-    pair, number = pair[order], (length - n_up) * n_up
-    at, begin, width = spread(np.zeros_like(number), number), np.repeat(edge, number), np.repeat(n_up, number)
+    pair = pair[order]
+    number = (length - n_up) * n_up
+    at = spread(np.zeros_like(number), number)
+    begin = np.repeat(edge, number)
+    width = np.repeat(n_up, number)
     right = pair[begin + np.repeat(length - n_up, number) + at % np.maximum(width, 1)]
     return np.column_stack([pair[begin + at // np.maximum(width, 1)], right])
 
@@ -190,12 +198,14 @@ def coauthors_together(item: IntArray, reviewer: IntArray, wrote: Written) -> In
     Pairs are sorted by (item, reviewer). Takes O(C log P) for C co-authors, each counted once for every pair.
     """
     shares = wrote.coauthors()
-    start, other = shares.indptr.astype(np.int64), shares.indices.astype(np.int64)
+    start = shares.indptr.astype(np.int64)
+    other = shares.indices.astype(np.int64)
     size = start[reviewer + 1] - start[reviewer]
     first = np.repeat(np.arange(item.size), size)
     other = other[spread(start[reviewer], size)]
     upper = other > reviewer[first]
-    first, other = first[upper], other[upper]
+    first = first[upper]
+    other = other[upper]
     key = item * wrote.n_reviewers + reviewer
     wanted = item[first] * wrote.n_reviewers + other
     second = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
@@ -261,7 +271,8 @@ class Rivals(NamedTuple):
         """
         held = np.flatnonzero(chosen & (self.start[1:] > self.start[:-1]))
         size = self.start[held + 1] - self.start[held]
-        first, second = np.repeat(held, size), self.rival[spread(self.start[held], size)]
+        first = np.repeat(held, size)
+        second = self.rival[spread(self.start[held], size)]
         both = chosen[second] & (first < second)
         return np.column_stack([first[both], second[both]]).astype(np.int64)
 
@@ -283,7 +294,8 @@ def rivals_of(n_pairs: int, couples: IntArray) -> Rivals:
     from scipy.sparse import coo_array
 
     # Sorted by counting; the transpose of rows of x < y holds those of x > y, in order.
-    low, high = couples.min(axis=1), couples.max(axis=1)
+    low = couples.min(axis=1)
+    high = couples.max(axis=1)
     rows = coo_array((np.ones(low.size, np.int8), (low, high)), shape=(n_pairs, n_pairs)).tocsr()
     rows = (rows + rows.T).tocsr()
     return Rivals(rows.indptr.astype(np.int64), rows.indices.astype(np.int64))
@@ -422,7 +434,8 @@ class Problem:
         by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
         n_held = np.bincount(self.reviewer[by_item], minlength=self.n_reviewers)
         n_panel = np.bincount(self.item[by_item], minlength=self.n_items)
-        held_start, panel_start = np.append(0, np.cumsum(self.load)), starts(self.item[by_item], self.n_items)
+        held_start = np.append(0, np.cumsum(self.load))
+        panel_start = starts(self.item[by_item], self.n_items)
         held = np.full(held_start[-1], -1, np.int64)
         within = np.arange(by_reviewer.size) - np.repeat(np.cumsum(n_held) - n_held, n_held)
         held[held_start[self.reviewer[by_reviewer]] + within] = by_reviewer
@@ -521,7 +534,8 @@ def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lo
     # Fewest changes are proved among the assignments with fewest pairs below the threshold.
     below, *rest = fewest
     counts = concerns.counts(assigned)
-    now, before = assigned & ~problem.old, ~concerns.changed & ~problem.old
+    now = assigned & ~problem.old
+    before = ~concerns.changed & ~problem.old
     changes: Changes | None = None
     if concerns.gone is not None:
         kept, new, dropped = (
@@ -589,7 +603,8 @@ def authored(problem: Problem, assigned: BoolArray, rivals: int, best: float, bo
     wrote = problem.wrote
     if wrote is None:
         return None
-    three, barred = wrote.cycles_of_three(problem.item[assigned], problem.reviewer[assigned]), int(problem.barred.sum())
+    three = wrote.cycles_of_three(problem.item[assigned], problem.reviewer[assigned])
+    barred = int(problem.barred.sum())
     allowed = wrote.distance, wrote.allow_cycles, wrote.allow_coauthors
     return Authored(*allowed, barred, rivals, three, best, bound)
 

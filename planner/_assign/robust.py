@@ -55,7 +55,8 @@ def note(net: Network, groups: Groups, grown: Grown, item: int, without: int, us
 
 @kernel
 def append_chain(root: IntArray, following: IntArray, last: IntArray, c: int, d: int) -> None:
-    following[last[c]], last[c] = d, last[d]
+    last[c] = last[d]
+    following[last[c]] = d
     m = d
     while m >= 0:
         root[m] = c
@@ -65,7 +66,8 @@ def append_chain(root: IntArray, following: IntArray, last: IntArray, c: int, d:
 @kernel
 def absorb(net: Network, groups: Groups, grown: Grown, required: BoolArray, following: IntArray, first: int) -> int:
     """Take a chain of reviewers into the core; returns the number of required items that this adds."""
-    brought, j = 0, first
+    brought = 0
+    j = first
     while j >= 0:
         grown.joined[groups.label[j]] = True
         for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
@@ -88,12 +90,20 @@ def close_outside(
     are marked in ``used``. Each pass grows every component once; the last one changes nothing.
     """
     # Components outside the core are chains of reviewers: root of each, the next one, the last of a root.
-    n_reviewers, n_items = net.n_held.size, required.size
-    root, following, last = np.arange(n_reviewers), np.full(n_reviewers, -1, np.int64), np.arange(n_reviewers)
+    n_reviewers = net.n_held.size
+    n_items = required.size
+    root = np.arange(n_reviewers)
+    following = np.full(n_reviewers, -1, np.int64)
+    last = np.arange(n_reviewers)
     # In scan ``scan``, ``common[d]`` is the one item shared with component d so far, by reviewer ``through[d]``.
-    stamp, common = np.full(n_reviewers, -1, np.int64), np.full(n_reviewers, -1, np.int64)
-    through, seen = np.full(n_reviewers, -1, np.int64), np.full(n_items, -1, np.int64)
-    seen_by, scan, brought, again = np.full(n_items, -1, np.int64), 0, 0, True
+    stamp = np.full(n_reviewers, -1, np.int64)
+    common = np.full(n_reviewers, -1, np.int64)
+    through = np.full(n_reviewers, -1, np.int64)
+    seen = np.full(n_items, -1, np.int64)
+    seen_by = np.full(n_items, -1, np.int64)
+    scan = 0
+    brought = 0
+    again = True
     while again:
         again = False
         for c in range(n_reviewers):
@@ -101,21 +111,25 @@ def close_outside(
                 continue
             # Walk along the items of component c, including those of whoever joins it meanwhile.
             scan += 1
-            inside, j, alone = -1, c, following[c] < 0
+            inside = -1
+            j = c
+            alone = following[c] < 0
             absorbed = False
             while j >= 0 and not absorbed:
                 for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
                     i = net.item[net.held[slot]]
                     if seen[i] == scan:
                         continue
-                    seen[i], seen_by[i] = scan, j
+                    seen[i] = scan
+                    seen_by[i] = j
                     # Two items within the cover: all of c belongs to the core.
                     if grown.covered[i]:
                         if inside >= 0:
                             note(net, groups, grown, i, without, used)
                             note(net, groups, grown, inside, without, used)
                             if following[c] >= 0:
-                                used[j], used[seen_by[inside]] = True, True
+                                used[j] = True
+                                used[seen_by[inside]] = True
                             absorbed = True
                             break
                         inside = i
@@ -126,14 +140,19 @@ def close_outside(
                         if d == c or r == without or grown.joined[groups.label[r]]:
                             continue
                         if stamp[d] != scan:
-                            stamp[d], common[d], through[d] = scan, i, r
+                            stamp[d] = scan
+                            common[d] = i
+                            through[d] = r
                         elif common[d] != i:
                             if not alone:
-                                used[j], used[seen_by[common[d]]] = True, True
+                                used[j] = True
+                                used[seen_by[common[d]]] = True
                             if following[d] >= 0:
-                                used[r], used[through[d]] = True, True
+                                used[r] = True
+                                used[through[d]] = True
                             append_chain(root, following, last, c, d)
-                            alone, again = False, True
+                            alone = False
+                            again = True
                 j = following[j]
             # The cover grows by all items of c, which may absorb others: one more pass.
             if absorbed:
@@ -178,8 +197,10 @@ def clear(
     A reviewer through whom nobody was merged, in some growth that covers all, can drop out. Returns the seeds of these
     growths, the first seed where there are none.
     """
-    total, used = required.sum(), np.zeros(net.n_held.size, np.bool_)
-    good, n_good = seeds.copy(), 0
+    total = required.sum()
+    used = np.zeros(net.n_held.size, np.bool_)
+    good = seeds.copy()
+    n_good = 0
     for seed in seeds:
         if reached(net, groups, grown, required, seed, shared, -1, used) == total:
             good[n_good] = seed
@@ -196,7 +217,8 @@ def uncovered_without(
     missing: IntArray,
 ) -> None:  # fmt: skip
     """Count in ``missing`` the required items that no component of a seed covers, after each of ``who`` drops out."""
-    total, used = required.sum(), np.zeros(net.n_held.size, np.bool_)
+    total = required.sum()
+    used = np.zeros(net.n_held.size, np.bool_)
     for j in who:
         best = 0
         for seed in seeds:
@@ -316,7 +338,8 @@ TRIES = 16
 RANKED = 256
 
 #: Steps without progress after which the search returns to the best assignment so far, and restarts in all.
-STALE, RESTARTS = 40, 12
+STALE = 40
+RESTARTS = 12
 
 #: Seconds for a final evaluation where time is over.
 CLOSING = 0.3
@@ -339,13 +362,16 @@ def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
     up the level itself. The aim defines who is exposed: all reviewers, or those of critical reviews; repairing for
     these may expose others, who join them in the next round.
     """
-    core, clock, exposed = linker.core, linker.clock, np.zeros(linker.net.n_held.size, np.bool_)
+    core = linker.core
+    clock = linker.clock
+    exposed = np.zeros(linker.net.n_held.size, np.bool_)
     locked = linker.net.locked.copy()
     locked[linker.forced] = False
     # Repair for those exposed, and again for those whom that exposes.
     with suppress(Clock.Over):
         for _ in range(ROUNDS):
-            critical, missing = core.aim.exposed(core.table(), clock), missing_without(core, clock)
+            critical = core.aim.exposed(core.table(), clock)
+            missing = missing_without(core, clock)
             if not missing[critical].any():
                 return Hardened(missing, np.where(critical, missing, 0))
             exposed |= critical
@@ -360,7 +386,8 @@ def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
     # The result, for which there is a little time even where it is over.
     try:
         until = clock.no_less_than(CLOSING)
-        critical, missing = core.aim.exposed(core.table(), until), missing_without(core, until)
+        critical = core.aim.exposed(core.table(), until)
+        missing = missing_without(core, until)
     except Clock.Over:
         return None
     return Hardened(missing, np.where(critical, missing, 0))
@@ -370,7 +397,9 @@ class Robust:
     """Whether an assignment under change still survives any one reviewer of those watched, by default of all."""
 
     def __init__(self, core: Core, clock: Clock, exposed: BoolArray | None = None) -> None:
-        self.core, self.clock, self.watch = core, clock, Watch(core)
+        self.watch = Watch(core)
+        self.clock = clock
+        self.core = core
         self.exposed = np.ones(core.net.n_held.size, np.bool_) if exposed is None else exposed
 
     def holds(self, pairs: IntArray) -> bool:
@@ -392,8 +421,11 @@ class _Search:
     """
 
     def __init__(self, linker: Linker, rng: np.random.Generator, exposed: BoolArray, locked: BoolArray) -> None:
-        self.linker, self.rng, self.step = linker, rng, 0
-        self.exposed, self.locked = exposed, locked
+        self.linker = linker
+        self.rng = rng
+        self.step = 0
+        self.exposed = exposed
+        self.locked = locked
         self.watch = Watch(linker.core)
         self.missing = self._missing(self.watch)
         self.base = linker.net.locked.copy()
@@ -404,7 +436,8 @@ class _Search:
 
     def run(self) -> bool:
         """Search until nothing is missing, or time and restarts are used up; leaves the best assignment found."""
-        stale, restarts = 0, 0
+        stale = 0
+        restarts = 0
         with suppress(Clock.Over):
             while self.best > 0 and not self.linker.clock.over() and restarts < RESTARTS:
                 self.step += 1
@@ -412,10 +445,13 @@ class _Search:
                 stale += 1
                 # Keep the best so far; after STALE steps without progress return to it, and randomise the ranking.
                 if int(self.missing.sum()) < self.best:
-                    stale, self.best = 0, int(self.missing.sum())
+                    stale = 0
+                    self.best = int(self.missing.sum())
                     self.kept = (self.linker.net.assigned.copy(), list(self.linker.forced))
                 elif stale > STALE:
-                    stale, restarts, self.noise = 0, restarts + 1, 0.5
+                    stale = 0
+                    restarts = restarts + 1
+                    self.noise = 0.5
                     self._back()
                     self.base = self.locked.copy()
                     self.watch = Watch(self.linker.core)
@@ -436,7 +472,8 @@ class _Search:
 
     def _one_step(self) -> None:
         # Tabu list: recently forced pairs stay (locked); recently removed pairs are left out of the ranking.
-        linker, net = self.linker, self.linker.net
+        linker = self.linker
+        net = self.linker.net
         net.locked[:] = self.base | (net.assigned & (self.until > self.step))
         # A critical reviewer, more likely one without whom many items are missing.
         waiting = np.flatnonzero(self.missing > 0)
@@ -456,7 +493,9 @@ class _Search:
 
     def _ranked(self, reviewer: int) -> IntArray:
         """Return pairs that would add items without this reviewer, least loss per item first."""
-        linker, net, watch = self.linker, self.linker.net, self.watch
+        linker = self.linker
+        net = self.linker.net
+        watch = self.watch
         watch.missing_one(reviewer)
         core = linker.core
         loss, follow, gain = promise(net, linker.cost, watch.groups, watch.grown, core.required, core.aim.shared, 1)
@@ -468,8 +507,11 @@ class _Search:
 
     def _look(self, reviewer: int, ranked: IntArray) -> tuple[IntArray, IntArray, Watch] | None:
         """Return the first change after which less is missing, or else the best one of those tried."""
-        linker, net, now = self.linker, self.linker.net, int(self.missing.sum())
-        alone, tried = int(self.missing[reviewer]), 0
+        linker = self.linker
+        net = self.linker.net
+        now = int(self.missing.sum())
+        alone = int(self.missing[reviewer])
+        tried = 0
         best: tuple[int, tuple[IntArray, IntArray, Watch]] | None = None
         for pair in ranked.tolist():
             if tried >= TRIES or linker.clock.over():
@@ -509,7 +551,8 @@ class Replacing:
     """
 
     def __init__(self, core: Core) -> None:
-        self.core, self.watch = core, Watch(core)
+        self.watch = Watch(core)
+        self.core = core
         self.least = core.total if core.at_level() else core.count
         # Where groups do not suffice for a level, its own test decides every exchange.
         self.tested = core.at_level() and not core.aim.core_suffices
@@ -518,7 +561,9 @@ class Replacing:
 
     def keeps(self, gone: int, entering: int) -> bool:
         """Whether the level is kept when one pair takes the place of another."""
-        net, core, both = self.core.net, self.core, np.array([gone, entering])
+        net = self.core.net
+        core = self.core
+        both = np.array([gone, entering])
         if not self.tested and gone not in self.parts:
             self.parts[gone] = self._without(both[:1])
         parts = None if self.tested else self.parts[gone]
@@ -580,7 +625,8 @@ def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, 
         # The panel without reviews of a first phase, and others who may review the item, of whom some have room.
         panel = np.sort(net.panel[net.panel_start[item] :][: net.n_panel[item]])
         panel = panel[~problem.old[panel]]
-        first, last = net.item_start[item], net.item_start[item + 1]
+        first = net.item_start[item]
+        last = net.item_start[item + 1]
         others = np.arange(first, last)[~net.assigned[first:last]]
         person = net.reviewer[others]
         room = others[net.n_held[person] < (net.held_start[1:] - net.held_start[:-1])[person]]
@@ -602,7 +648,8 @@ def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, 
         alternates.sort(key=lambda one: -one[1].size)
         full = sum(part.size == panel.size for _, part in alternates[:number])
         for pair, replaced in alternates[:number]:
-            who, people = problem.reviewers[int(problem.reviewer[pair])], problem.reviewer[replaced].tolist()
+            who = problem.reviewers[int(problem.reviewer[pair])]
+            people = problem.reviewer[replaced].tolist()
             names = tuple(problem.reviewers[j] for j in people)
             listed.append(Alternate(label, who, float(problem.affinity[pair]), names, replaced.size == panel.size))
         if full < number:

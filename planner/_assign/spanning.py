@@ -66,14 +66,17 @@ class Growth(NamedTuple):
 @kernel
 def rate_item(growth: Growth, item: int, floor: int) -> None:
     """Rate an item by the cheapest of its pairs with reviewers of the component who have a load to spare."""
-    growth.score[item], growth.link[item, 0], least = np.inf, -1, FAR
+    growth.score[item] = np.inf
+    growth.link[item, 0] = -1
+    least = FAR
     if growth.covered[item] or growth.room[item] == 0:
         return
     for p in range(growth.item_start[item], growth.item_start[item + 1]):
         j = growth.reviewer[p]
         if growth.joined[j] and growth.spare[j] > 0 and growth.price[p] < least:
             least = growth.price[p]
-            growth.score[item], growth.link[item, 0] = float(least + floor), p
+            growth.score[item] = float(least + floor)
+            growth.link[item, 0] = p
 
 
 @kernel
@@ -83,13 +86,21 @@ def rate_reviewer(growth: Growth, reviewer: int, shared: int, floor: int) -> Non
     Items of given pairs are added, and those of free pairs as far as the load suffices; else one item of another pair.
     """
     node = growth.item_start.size - 1 + reviewer
-    growth.score[node], growth.link[node, 0], growth.link[node, 1] = np.inf, -1, -1
+    growth.score[node] = np.inf
+    growth.link[node, 0] = -1
+    growth.link[node, 1] = -1
     if growth.joined[reviewer]:
         return
-    first, second, further, at_hand, fresh, free = FAR, FAR, FAR, 0, 0, 0
+    first = FAR
+    second = FAR
+    further = FAR
+    at_hand = 0
+    fresh = 0
+    free = 0
     for slot in range(growth.start[reviewer], growth.start[reviewer + 1]):
         p = growth.by_reviewer[slot]
-        i, price = growth.item[p], growth.price[p]
+        i = growth.item[p]
+        price = growth.price[p]
         if growth.given[p]:
             if growth.covered[i]:
                 at_hand += 1
@@ -101,16 +112,21 @@ def rate_reviewer(growth: Growth, reviewer: int, shared: int, floor: int) -> Non
             free += 1 if price == 0 else 0
             further = min(further, price)
         elif price < first:
-            first, second = price, first
-            growth.link[node, 1], growth.link[node, 0] = growth.link[node, 0], p
+            second = first
+            first = price
+            growth.link[node, 1] = growth.link[node, 0]
+            growth.link[node, 0] = p
         elif price < second:
-            second, growth.link[node, 1] = price, p
+            second = price
+            growth.link[node, 1] = p
     # Given pairs with covered items link as well.
     needed = max(shared - at_hand, 0)
     if needed < 2:
-        second, growth.link[node, 1] = 0, -1
+        second = 0
+        growth.link[node, 1] = -1
     if needed < 1:
-        first, growth.link[node, 0] = 0, -1
+        first = 0
+        growth.link[node, 0] = -1
     if first == FAR or second == FAR or growth.spare[reviewer] < needed:
         return
     gain = fresh + min(free, growth.spare[reviewer] - needed)
@@ -134,7 +150,9 @@ def rate(growth: Growth, node: int, shared: int, floor: int) -> None:
 @kernel
 def add(growth: Growth, p: int) -> int:
     """Add a pair and mark the nodes whose scores it may change; returns whether it covers a required item."""
-    i, j, n_items = growth.item[p], growth.reviewer[p], growth.item_start.size - 1
+    i = growth.item[p]
+    j = growth.reviewer[p]
+    n_items = growth.item_start.size - 1
     fresh = not growth.covered[i]
     if not growth.given[p]:
         growth.taken[p] = True
@@ -154,7 +172,8 @@ def add(growth: Growth, p: int) -> int:
 @kernel
 def join(growth: Growth, node: int) -> int:
     """Let a node join by its links, and the free items of a reviewer with it; returns how many required items do."""
-    n_items, count = growth.item_start.size - 1, 0
+    n_items = growth.item_start.size - 1
+    count = 0
     for k in range(2):
         if growth.link[node, k] >= 0:
             count += add(growth, growth.link[node, k])
@@ -202,7 +221,8 @@ def grow_from(growth: Growth, seed: int, shared: int, floor: int, share: float) 
     In rounds: scores that may have changed, then the nodes of the best scores join, unless others have meanwhile taken
     what they need. So the time is that of all rounds over nodes, and of the pairs of nodes that changed.
     """
-    total, first = int(growth.required.sum()), growth.item_start.size - 1 + seed
+    total = int(growth.required.sum())
+    first = growth.item_start.size - 1 + seed
     growth.score[first] = 0.0
     count = join_all(growth, np.array([first]), shared, floor)
     while count < total:
@@ -234,13 +254,16 @@ def skeleton(
     ``room`` and ``spare``: the reviews that each item and each reviewer may get, given ones aside; ``shared``
     (1 or 2): the items by which a reviewer joins; ``first``: the reviewer to try first. None where nothing is found.
     """
-    n_items, n_reviewers = room.size, spare.size
-    n_nodes, price = n_items + n_reviewers, pairs.price
+    n_items = room.size
+    n_reviewers = spare.size
+    n_nodes = n_items + n_reviewers
+    price = pairs.price
     floor = 1 + int(FLOOR * np.median(price)) if price.size else 1
     loads = np.bincount(pairs.reviewer[(price == 0) | pairs.given], minlength=n_reviewers)
     seeds = np.argsort(-loads, kind="stable")[:SEEDS].tolist()
     by_reviewer = np.argsort(pairs.reviewer, kind="stable")
-    item_start, start = starts(pairs.item, n_items), starts(pairs.reviewer, n_reviewers)
+    item_start = starts(pairs.item, n_items)
+    start = starts(pairs.reviewer, n_reviewers)
     for seed in seeds if first is None else [first, *seeds]:
         growth = Growth(
             item=pairs.item,
@@ -271,16 +294,19 @@ def skeleton(
 FEWEST = 500
 
 #: Maximum number of starts with prices of their own, and of pairs that all of them look at.
-STARTS, WORK = 12, 250_000
+STARTS = 12
+WORK = 250_000
 
 #: Standard deviation of the log factors of the prices of another start.
 NOISE = 0.3
 
 #: Maximum number of further skeletons of a start, and the relative saving that is worth another one.
-ROUNDS, WORTH = 6, 0.05
+ROUNDS = 6
+WORTH = 0.05
 
 #: Number of pairs among which the first flow, if these are enough, and later ones choose, as a multiple of the reviews.
-FIRST, CHEAP = 8, 2
+FIRST = 8
+CHEAP = 2
 
 #: Total work of freeing the pairs of skeletons again.
 RELEASING = 2.0
@@ -299,12 +325,15 @@ class Spanning:
     """Assignments at a level, from the best one without, in which a linker starts, with settled potentials."""
 
     def __init__(self, problem: Problem, linker: Linker) -> None:
-        self.problem, self.linker = problem, linker
-        self.cost, self.best = linker.cost, linker.net.assigned.copy()
+        self.problem = problem
+        self.linker = linker
+        self.best = linker.net.assigned.copy()
+        self.cost = linker.cost
         self.price = np.maximum(linker.reduced(np.arange(self.cost.size)), 1)
         self.price[self.best] = 0
         self.room, self.spare = problem.open_demand(), problem.open_loads()[0]
-        reviews, last = int(problem.demand.sum()), self.price.size - 1
+        reviews = int(problem.demand.sum())
+        last = self.price.size - 1
         few = [min(many * reviews, last) for many in (FIRST, CHEAP)]
         bars = np.partition(self.price, few)[few]
         self.enough, self.cheap = self.price <= bars[0], self.price <= bars[1]
@@ -322,7 +351,8 @@ class Spanning:
         for _ in range(ROUNDS):
             if self.linker.clock.over():
                 break
-            before, better = best, self._within(best)
+            before = best
+            better = self._within(best)
             if better is not None and better.loss < best.loss:
                 best = better
             if best.loss > (1 - WORTH) * before.loss or best is before:
@@ -331,14 +361,16 @@ class Spanning:
 
     def put(self, spanned: Spanned) -> None:
         """Change the assignment of the linker, and force what was fixed for it at a cost."""
-        net, forced = self.linker.net, np.flatnonzero(spanned.fixed & ~self.best)
+        net = self.linker.net
+        forced = np.flatnonzero(spanned.fixed & ~self.best)
         self.linker.put(State(spanned.assigned, net.potential, tuple(forced.tolist())))
         # The last flow looked at cheap pairs only, so others may seem to gain.
         settle(net, self.cost, spanned.fixed | ~(self.cheap | spanned.assigned), exact=True)
 
     def _within(self, spanned: Spanned) -> Spanned | None:
         """Complete a skeleton of an assignment alone, within which no pair takes the room of another."""
-        problem, kept = self.problem, np.flatnonzero(spanned.assigned)
+        problem = self.problem
+        kept = np.flatnonzero(spanned.assigned)
         pairs = Pairs(problem.item[kept], problem.reviewer[kept], self.price[kept], problem.given[kept])
         room = np.bincount(pairs.item, minlength=self.room.size)
         spare = np.bincount(pairs.reviewer, minlength=self.spare.size)
@@ -387,8 +419,11 @@ def span(problem: Problem, linker: Relinker, rng: np.random.Generator) -> bool:
     if not spannable(problem, linker):
         return False
     core = linker.core
-    spanning, effort, start = Spanning(problem, linker), linker.clock.effort(RELEASING), linker.state()
-    best, least = start, None
+    spanning = Spanning(problem, linker)
+    effort = linker.clock.effort(RELEASING)
+    start = linker.state()
+    best = start
+    least = None
     for number in range(min(max(WORK // max(linker.cost.size, 1), 1), STARTS)):
         if number and linker.clock.over():
             break
@@ -400,7 +435,8 @@ def span(problem: Problem, linker: Relinker, rng: np.random.Generator) -> bool:
         core.regroup()
         linker.free(effort)
         if least is None or linker.total() < least:
-            best, least = linker.state(), linker.total()
+            best = linker.state()
+            least = linker.total()
     linker.put(best)
     core.regroup()
     return least is not None

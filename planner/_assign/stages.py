@@ -75,7 +75,9 @@ if TYPE_CHECKING:
 #: Bits of a score that solvers ignore.
 COARSE = 16
 #: Maximum number of free pairs, of programmes, and of cuts per solution.
-MOST_PAIRS, ROUNDS, CUTS = 64, 200, 24
+MOST_PAIRS = 64
+ROUNDS = 200
+CUTS = 24
 #: Maximum work of one programme.
 WORK = 5.0
 
@@ -98,7 +100,8 @@ def decide(
     if least is not None:
         # A row for each paper with a least score, in units that solvers count exactly; rounding may change each review
         # by half a unit.
-        value, bounded = whole_values(problem.affinity), np.flatnonzero(least > NO_FLOOR // 2)
+        value = whole_values(problem.affinity)
+        bounded = np.flatnonzero(least > NO_FLOOR // 2)
         given = np.bincount(problem.item[problem.given], value[problem.given], problem.n_items).astype(np.int64)
         row = np.full(problem.n_items, -1)
         row[bounded] = np.arange(bounded.size)
@@ -119,7 +122,8 @@ def decide(
             return unsettled
         # At least one of the columns of each cut.
         size = np.array([cut.size for cut in cuts], np.int64)
-        row, column = np.repeat(np.arange(len(cuts)), size), np.concatenate(cuts)
+        row = np.repeat(np.arange(len(cuts)), size)
+        column = np.concatenate(cuts)
         required = Rows(row, column, np.ones_like(size), size.clip(1), np.ones(row.size, np.int64))
         cut = programme.under(required)
         solution = improved(cut, clock.effort(WORK))
@@ -136,7 +140,10 @@ class _Level:
     """Whether some of the pairs of a programme, with those given, reach a level."""
 
     def __init__(self, problem: Problem, aim: Aim, pairs: IntArray, survive: bool) -> None:
-        self.problem, self.aim, self.pairs, self.survive = problem, aim, pairs, survive
+        self.problem = problem
+        self.aim = aim
+        self.pairs = pairs
+        self.survive = survive
         self.required = sum(1 << i for i in np.flatnonzero(problem.required).tolist())
 
     def whole(self, picked: BoolArray) -> BoolArray:
@@ -146,7 +153,8 @@ class _Level:
         return assigned
 
     def holds(self, picked: BoolArray) -> bool:
-        problem, assigned = self.problem, self.whole(picked)
+        problem = self.problem
+        assigned = self.whole(picked)
         pairs = (problem.reviewer[assigned], problem.item[assigned])
         covers = [0] * problem.n_reviewers
         for j, i in zip(*map(np.ndarray.tolist, pairs), strict=True):
@@ -159,7 +167,8 @@ class _Level:
 
     def _covered(self, covers: list[int]) -> bool:
         """Whether one group covers all required items; items are bits, faster than tables where there are few."""
-        shared, groups = self.aim.shared, list[int]()
+        shared = self.aim.shared
+        groups = list[int]()
         for cover in covers:
             # Groups that share enough merge, and with more items further ones may.
             while near := [group for group in groups if (group & cover).bit_count() >= shared]:
@@ -171,7 +180,8 @@ class _Level:
 
     def cuts(self, picked: BoolArray) -> list[IntArray]:
         """Return sets of columns of each of which whatever reaches the level picks at least one."""
-        rng, others = np.random.default_rng(0), np.flatnonzero(~picked)
+        rng = np.random.default_rng(0)
+        others = np.flatnonzero(~picked)
         cuts: dict[bytes, IntArray] = {}
         for _ in range(CUTS):
             most = self._extended(picked, rng.permutation(others))
@@ -255,7 +265,8 @@ class Run:
         start = self.start()
         if isinstance(start, Assignment):
             return start
-        problem, chosen = self.problem, start.chosen
+        problem = self.problem
+        chosen = start.chosen
         if self.aim.level is None and self.fair is None:
             return self.answer(chosen, None, 0, reached=True)
         # 3. to 6. The worst-served papers, the level, what survives, conditioning.
@@ -290,7 +301,9 @@ class Run:
             settled = fewest_first(problem, problem.concerns, routes, self.seed)
             problem, cost, self.scale, best, self.fewest = settled
             lost = problem.affinity[plain].tolist() + (-problem.affinity[best]).tolist()
-            self.problem, plain, self.lost_first = problem, best, math.fsum(lost)
+            self.lost_first = math.fsum(lost)
+            plain = best
+            self.problem = problem
         # 2. Good reviewers, and rules that the plain flow does not cover.
         good = best_with_good(problem, cost) if problem.floors.best is not None else plain
         if good is None:
@@ -359,14 +372,17 @@ class Run:
             return False
         # Forced pairs of the search are forced no more.
         core.net.locked[linker.forced] = False
-        linker.forced, linker.ways = [], []
+        linker.forced = []
+        linker.ways = []
         flip(core.net, np.flatnonzero(decided.chosen != core.net.assigned))
         core.regroup()
         return True
 
     def _linker(self, start: Start) -> Relinker:
         """Start from an assignment, with potentials, and a lower bound on the cost of the level, if there is one."""
-        problem, cost, chosen = self.problem, start.cost, start.chosen
+        problem = self.problem
+        cost = start.cost
+        chosen = start.chosen
         # Where no rule changed the best assignment, no pair depends on others.
         free = bool((chosen == start.best).all())
         net = problem.network(chosen, whole(problem.panels.reward, self.scale))
@@ -394,7 +410,9 @@ class Run:
         """Exchange reviews for smaller errors, where that is promising."""
         from planner._assign import precision as better
 
-        problem, core, values = self.problem, linker.core, np.unique(snapped(np.unique(self.problem.affinity)))
+        problem = self.problem
+        core = linker.core
+        values = np.unique(snapped(np.unique(self.problem.affinity)))
         # Not for few papers, many papers, or where hardly any exchange is free and none may cost.
         if core.total < FEWEST or not core.net.assigned.any():
             return
@@ -467,7 +485,8 @@ class Run:
         fairness = None if self.fair is None else self.fair.result(assigned)
         below = fairness is not None and bool(fairness.below)
         # An assignment worth as much as the best without a level is optimal.
-        best, same = self.solution.chosen, False
+        best = self.solution.chosen
+        same = False
         if self.solution.proved and best is not None:
             plain = fairness is None and problem.concerns is None and not problem.ruled.rules
             worth = [math.fsum(problem.worth[chosen].tolist()) for chosen in (assigned, best)]

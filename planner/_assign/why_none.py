@@ -40,11 +40,14 @@ NO_OTHER = (
 
 def why_infeasible(problem: Problem) -> str:
     """Explain an infeasible flow by a set that needs more than it can get."""
-    (load, least), demand, free = problem.open_loads(), problem.open_demand(), ~problem.given
+    (load, least) = problem.open_loads()
+    demand = problem.open_demand()
+    free = ~problem.given
     cut = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
     if cut is None:
         return ""
-    who, give = people(cut.reviewers), cut.supply + cut.pairs
+    who = people(cut.reviewers)
+    give = cut.supply + cut.pairs
     # Reviewers whose minimum loads exceed the papers open to them.
     if not cut.by_items:
         rest = f", and {cut.pairs} other allowed pairs" if cut.pairs else ""
@@ -56,7 +59,8 @@ def why_infeasible(problem: Problem) -> str:
     # Papers whose demands exceed the loads of those who may review them, or the number of allowed pairs.
     barred = int(problem.barred[cut.items].sum())
     more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
-    need, total = noun(cut.items.size, "needs", "need"), f"{cut.needed} {noun(cut.needed, 'review')}"
+    need = noun(cut.items.size, "needs", "need")
+    total = f"{cut.needed} {noun(cut.needed, 'review')}"
     needy = f"{papers(cut.items)} {need} {each(demand[cut.items], 'review')} = {total}"
     if problem.old.any():
         needy += ", reviewers of the first phase aside where they have read the paper"
@@ -111,7 +115,8 @@ def nearly_all(problem: Problem, aim: Aim) -> str:
     N papers and M reviewers of two or more reviews each take N + 2 M - 2 at least (N + M - 1 where one shared paper is
     enough), by the same count as in :func:`why_unreachable`; M is smallest with full loads.
     """
-    total, N = int(problem.demand.sum()), int(problem.required.sum())
+    total = int(problem.demand.sum())
+    N = int(problem.required.sum())
     spare = _reach(problem, aim.shared, int(problem.load.max(initial=0))) - N
     if not aim.counts_joins or problem.old.any() or aim.shared >= N or not 0 <= spare <= NEARLY * total:
         return ""
@@ -120,7 +125,8 @@ def nearly_all(problem: Problem, aim: Aim) -> str:
 
 def _reach(problem: Problem, shared: int, cap: int) -> int:
     """Return the most papers that one component can cover when nobody takes more than ``cap``."""
-    remaining, reach = int(problem.demand.sum()), shared
+    remaining = int(problem.demand.sum())
+    reach = shared
     for load in sorted(problem.load.tolist(), reverse=True):
         taken = min(load, cap, remaining)
         reach += max(taken - shared, 0)
@@ -132,9 +138,11 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
     """Count the reviewers who are still critical, and prove that somebody must be, where possible."""
     codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
     if not aim.may_survive:
-        who, proof = f"single reviews of {counted(len(codes), 'reviewer')}", why_single(problem)
+        who = f"single reviews of {counted(len(codes), 'reviewer')}"
+        proof = why_single(problem)
     else:
-        who, proof = counted(len(codes), "reviewer"), why_counted(problem, aim)
+        who = counted(len(codes), "reviewer")
+        proof = why_counted(problem, aim)
         # Without a reviewer even all allowed pairs must be enough: tried for those who are critical, in time.
         for j in codes if not proof else []:
             if clock.over():
@@ -155,7 +163,8 @@ def why_counted(problem: Problem, aim: Aim) -> str:
     Nobody may be the only reviewer of a paper. The reviewer of most reviews, k, takes k - 2 from what the others can
     join (k - 1 where one shared paper is enough).
     """
-    N, shared = int(problem.required.sum()), aim.shared
+    N = int(problem.required.sum())
+    shared = aim.shared
     single = why_single(problem)
     if single:
         return single
@@ -211,7 +220,8 @@ def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, 
     """Explain why the search ended, and which level the assignment has; ``proof`` is why no assignment reaches it."""
     kept = assigned & problem.required[problem.item]
     codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
-    N, M = int(problem.required.sum()), problem.n_reviewers
+    N = int(problem.required.sum())
+    M = problem.n_reviewers
     report = check(Reviews.from_codes(problem.reviewer[kept], codes, reviewers=M, items=N))
     has = f"{report.level}, no more" if report.level else "not even connected"
     end = "The search found no further change that helps; raise demands or loads"
@@ -269,7 +279,8 @@ def too_few_strangers(problem: Problem) -> str:
     At most one of each circle of mutual co-authors may review it, so a cover of the candidates by circles bounds their
     number. Circles are built greedily, candidate by candidate.
     """
-    open_pairs, rivals = problem.load[problem.reviewer] > 0, problem.rivals
+    open_pairs = problem.load[problem.reviewer] > 0
+    rivals = problem.rivals
     for item in np.flatnonzero(problem.required & (problem.open_demand() > 0)).tolist():
         pairs = np.flatnonzero(open_pairs & (problem.item == item))
         if problem.old[pairs].any():
@@ -354,7 +365,8 @@ def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 
 def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     """Name papers whose demand is below that of a rule, given the most values that one reviewer has."""
-    terms, several = rule.terms(attribute), int(np.diff(attribute.start).max(initial=1))
+    terms = rule.terms(attribute)
+    several = int(np.diff(attribute.start).max(initial=1))
     required = max(int(terms.least.max(initial=0)), -(-terms.different // max(several, 1)))
     bad = np.flatnonzero(problem.bound & (problem.demand < required))
     if not bad.size:
@@ -370,7 +382,8 @@ def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     required = rule.terms(attribute).different
     # The different values among the candidates and given reviewers of each paper.
     pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
-    size, reviewer = max(len(attribute.values), 1), problem.reviewer[pairs]
+    size = max(len(attribute.values), 1)
+    reviewer = problem.reviewer[pairs]
     count = np.diff(attribute.start)[reviewer]
     value = attribute.value[spread(attribute.start[reviewer], count)]
     key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
@@ -430,7 +443,8 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
         return ""
     # The cut is the proof: these papers need more than crosses it.
     items = cut.items[wanted[cut.items] > 0]
-    which, need = papers(items), noun(items.size, "needs", "need")
+    which = papers(items)
+    need = noun(items.size, "needs", "need")
     kind = attribute.kind(value)
     if not cut.reviewers.size:
         some = f"only {counted(cut.pairs, 'pair')} with a {kind} {noun(cut.pairs, 'is', 'are')} allowed"

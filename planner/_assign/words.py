@@ -53,7 +53,8 @@ def alternate_lines(alternates: Alternates | None) -> list[str]:
     people = counted(alternates.asked, "alternate")
     if not alternates.missing:
         return [f"Every paper has {people}, each of whom can take the place of anyone on its panel."]
-    papers, have = counted(len(alternates.missing), "paper"), noun(len(alternates.missing), "has", "have")
+    papers = counted(len(alternates.missing), "paper")
+    have = noun(len(alternates.missing), "has", "have")
     lines = [f"{papers} {have} fewer than {people} who can replace anyone on the panel:"]
     reasons = Counter(one.why for one in alternates.missing)
     for why, count in sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0].value)):
@@ -74,11 +75,15 @@ CHANGES_NAMED = 5
 
 def concerns(assignment: Assignment) -> list[str]:
     """Return lines on the changes of a previous assignment and on reviews below a threshold; none without either."""
-    changes, below, lines = assignment.changes, assignment.below, []
+    changes = assignment.changes
+    below = assignment.below
+    lines = []
     if changes is not None:
         counts = Counter(pair.reason for pair in changes.dropped)
         why = ", ".join(f"{counts[reason]} {reason.text}" for reason in Reason if counts[reason])
-        kept, dropped, new = len(changes.kept), len(changes.dropped), len(changes.new)
+        kept = len(changes.kept)
+        dropped = len(changes.dropped)
+        new = len(changes.new)
         stay = counted(kept, "review of the previous assignment stays", "reviews of the previous assignment stay")
         gone = f", {dropped} {noun(dropped, 'is', 'are')} dropped ({why})" if why else ""
         proof = _proof(new, changes.fewest)
@@ -86,7 +91,8 @@ def concerns(assignment: Assignment) -> list[str]:
     if below is not None and not below.pairs:
         lines.append(f"No review has an affinity below {below.min_affinity:g}.")
     elif below is not None:
-        has, proof = counted(len(below.pairs), "review has", "reviews have"), _proof(len(below.pairs), below.fewest)
+        has = counted(len(below.pairs), "review has", "reviews have")
+        proof = _proof(len(below.pairs), below.fewest)
         lines += [f"{has} an affinity below {below.min_affinity:g}{proof}.", *_named("  ", below.pairs)]
     return lines
 
@@ -139,7 +145,8 @@ def fair_lines(fairness: Fairness | None) -> list[str]:
     """
     if fairness is None:
         return []
-    (before, after), (worst, better) = fairness.smallest, fairness.worst_tenth
+    (before, after) = fairness.smallest
+    (worst, better) = fairness.worst_tenth
     sought = f" ({fairness.way}: {way_named(fairness.way).words})" if fairness.way else ""
     # The distance of the smallest score from its bound; figures that are printed alike count as equal.
     most = "" if fairness.at_most is None else f"; {fairness.at_most:.4g} at most, the level aside"
@@ -160,7 +167,8 @@ def fair_lines(fairness: Fairness | None) -> list[str]:
 def why_below(fairness: Fairness) -> str:
     """Name the papers below the floor, where nothing proves that they have to be."""
     number = len(fairness.below)
-    is_below, it = noun(number, "is", "are"), noun(number, "it", "them")
+    is_below = noun(number, "is", "are")
+    it = noun(number, "it", "them")
     return (
         f"{counted(number, 'paper')} ({_first(fairness.below, PAPERS_NAMED)}) {is_below} below the floor of "
         f"{fairness.floors.total:g} still; the search found no way to lift {it} within the other constraints, and no "
@@ -197,7 +205,8 @@ def why_no_good(problem: Problem) -> str:
     # Papers whose good reviewers are too few, whatever else they need.
     cut = too_few_good(problem)
     if cut is not None and not cut.reviewers.size:
-        has, it = noun(cut.items.size, "has", "have"), noun(cut.items.size, "it", "them")
+        has = noun(cut.items.size, "has", "have")
+        it = noun(cut.items.size, "it", "them")
         return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {problem.advice('lower the floor')}"
     if cut is not None:
         rest = f", and others have {counted(cut.pairs, 'such pair')} with them" if cut.pairs else ""
@@ -245,7 +254,8 @@ def lottery_lines(lottery: Randomised | None, level: str) -> list[str]:
     listed = lottery.listed
     if listed is not None:
         lost = percent_of(listed.lost, lottery.best)
-        aim, whole = aim_named(level), counted(listed.count, "assignment")
+        aim = aim_named(level)
+        whole = counted(listed.count, "assignment")
         reached = "obey all rules" if aim.level is None else f"are {aim.name}"
         lines.append(
             f"One of {whole} is drawn with equal probability: {100 * listed.at_level:.0f} % {reached} as rounded and "
@@ -288,13 +298,16 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
     ``units`` is the number of units of one whole review, of which caps are multiples.
     """
     free = ~problem.given
-    demand, (load, least) = problem.open_demand(), problem.open_loads()
-    item, reviewer = problem.item[free], problem.reviewer[free]
+    demand = problem.open_demand()
+    (load, least) = problem.open_loads()
+    item = problem.item[free]
+    reviewer = problem.reviewer[free]
     short = np.flatnonzero(np.bincount(item, most[free], problem.n_items) < demand - 1e-9)
     # The caps of one paper's candidates sum to less than it needs.
     if short.size:
         here = item == short[0]
-        total, need = float(most[free][here].sum()), int(demand[short[0]])
+        total = float(most[free][here].sum())
+        need = int(demand[short[0]])
         more = f" ({counted(short.size - 1, 'more paper')} likewise)" if short.size > 1 else ""
         return (
             f"{papers(short[:1])} needs {counted(need, 'review')}, and the probabilities of its "
@@ -310,7 +323,9 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
             f"{problem.advice('raise --max-probability')}"
         )
     # A set that needs more than its caps and loads give.
-    needed, supply, pairs = cut.needed / units, cut.supply / units, cut.pairs / units
+    needed = cut.needed / units
+    supply = cut.supply / units
+    pairs = cut.pairs / units
     rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if cut.pairs else ""
     if not cut.by_items:
         return (
@@ -351,7 +366,8 @@ def rule_lines(assignment: Assignment) -> list[str]:
 
 
 #: Columns of the longest bar, and bins of the histogram.
-WIDTH, BINS = 40, 10
+WIDTH = 40
+BINS = 10
 
 #: Critical reviewers listed; the rest is only counted.
 CRITICAL_NAMED = 10
@@ -416,7 +432,8 @@ def sizes(assignment: Assignment) -> str:
 
 def opening(assignment: Assignment) -> list[str]:
     """Return lines on the loads, the level, and the affinity that it cost."""
-    per_paper, loads = assignment.reviews.reviews_per_item, assignment.loads
+    per_paper = assignment.reviews.reviews_per_item
+    loads = assignment.loads
     return [
         f"Reviews per paper: {_spread(per_paper)}; per reviewer: {_spread(loads)}.{_usual_load(assignment)}",
         f"Level: {_level(assignment)}.",
@@ -429,7 +446,8 @@ def _usual_load(assignment: Assignment) -> str:
 
 
 def _spread(numbers: IntArray) -> str:
-    least, most = int(numbers.min()), int(numbers.max())
+    least = int(numbers.min())
+    most = int(numbers.max())
     return f"{ranging(least, most)}, median {np.median(numbers):g}" if least < most else f"{most}"
 
 
@@ -468,7 +486,9 @@ def figures(assignment: Assignment) -> list[str]:
 
 def _parts(assignment: Assignment) -> str:
     """Return the parts of the price: concerns before affinity, rules, the level, and smaller errors."""
-    least, for_errors, first = assignment.least_price, assignment.price_of_exchanges, assignment.price_of_concerns
+    least = assignment.least_price
+    for_errors = assignment.price_of_exchanges
+    first = assignment.price_of_concerns
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
     fair = assignment.price_of_fairness
     # The rest is rounding where only smaller errors cost anything; + 0.0 removes its sign.
@@ -490,7 +510,9 @@ def _exchanges(assignment: Assignment) -> list[str]:
     if exchanges is None:
         why = assignment.not_exchanged
         return [f"Exchanges for smaller errors were not tried: {why}."] if why else []
-    (error, less), (right, more), assumed = exchanges.error, exchanges.right, exchanges.assumptions
+    (error, less) = exchanges.error
+    (right, more) = exchanges.right
+    assumed = exchanges.assumptions
     unit = "of the spread of qualities" if assumed.spread == 1.0 else "points"
     was, so = (f" ({error:.4g} before exchanges for that)", f" ({100 * right:.2f} %)") if less != error else ("", "")
     end = (
@@ -527,7 +549,8 @@ def _critical(assignment: Assignment) -> list[str]:
     number = len(assignment.critical)
     if not number:
         return ["The level holds after any one reviewer drops out."]
-    who, without = counted(number, "reviewer is", "reviewers are"), noun(number, "this one", "any one of them")
+    who = counted(number, "reviewer is", "reviewers are")
+    without = noun(number, "this one", "any one of them")
     named = _first(assignment.critical, CRITICAL_NAMED)
     return [f"{who} critical: without {without} the level would not hold ({named})."]
 
@@ -536,6 +559,7 @@ def _chart(title: str, names: Sequence[str], counts: IntArray) -> list[str]:
     """Return bars below their title; nothing for a single one."""
     if len(names) < 2:
         return []
-    most, width = max(int(counts.max()), 1), WIDTH
+    most = max(int(counts.max()), 1)
+    width = WIDTH
     bars = zip(names, counts.tolist(), strict=True)
     return [title, *(f"  {name:>18}  {'#' * -(-width * count // most)} {count}" for name, count in bars)]

@@ -56,9 +56,11 @@ if TYPE_CHECKING:
 #: Reviewers of a block compared by their extra loads before one is chosen.
 FEW = 64
 #: Gain of a join with the largest block: unknown, or to be computed again.
-UNKNOWN, STALE = -2, -1
+UNKNOWN = -2
+STALE = -1
 #: Entries, and reviews of a plan, from which a cascade grows the largest block only, after its first step.
-LOCAL_FROM, LONG = 20_000, 300
+LOCAL_FROM = 20_000
+LONG = 300
 #: What ``local`` is for a cascade that grows the largest block only and was stopped, instead of 1.
 RESUMED = 2
 
@@ -79,7 +81,8 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
         if board.free[item, board.group[place]] <= 0:
             return False
     # Bisection: everything before ``low`` is smaller than the item, nothing from ``high`` on is.
-    low, end = board.barred_start[reviewer], board.barred_start[reviewer + 1]
+    low = board.barred_start[reviewer]
+    end = board.barred_start[reviewer + 1]
     high = end
     while low < high:
         middle = (low + high) // 2
@@ -94,9 +97,12 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
 def reader(state: Structure, board: Board, block: int, item: int) -> int:
     """Least loaded of the first few reviewers of a block who may read an item, or -1."""
     # The reviewers of each part from a random one on, so that no index is chosen more often than others.
-    part, best, looked = find_block(state.root, block), -1, 0
+    part = find_block(state.root, block)
+    best = -1
+    looked = 0
     while part >= 0 and looked < FEW:
-        low, high = board.member_start[part], board.member_start[part + 1]
+        low = board.member_start[part]
+        high = board.member_start[part + 1]
         shift = roll(board.dice, high - low) if high - low > 1 else 0
         for place in range(high - low):
             reviewer = board.member[low + (place + shift) % (high - low)]
@@ -142,19 +148,28 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tupl
     Sizes are blurred by up to ``noise`` items.
     """
     # Sizes are in 64ths, so that the last digits break ties at random even without noise.
-    best, reviewer, item, left, right = -1, -1, -1, -1, -1
+    best = -1
+    reviewer = -1
+    item = -1
+    left = -1
+    right = -1
     drop_anchor(state, space)
     # Every two blocks that share an item; a pair is only kept if somebody may write the review that joins it.
     for thing in range(state.first.size):
         count = blocks_of(state, space, thing)
         for x in range(count):
             for y in range(x):
-                a, b = space.near[x], space.near[y]
+                a = space.near[x]
+                b = space.near[y]
                 value = try_join(state, space, a, b) * 64 + roll(board.dice, 64 * noise + 8)
                 if value > best:
                     j, i = review_between(state, board, a, b)
                     if j >= 0:
-                        best, reviewer, item, left, right = value, j, i, a, b
+                        best = value
+                        reviewer = j
+                        item = i
+                        left = a
+                        right = b
     return reviewer, item, left, right
 
 
@@ -176,7 +191,8 @@ def best_join_of_largest(
     # A block that has come to share an item with the largest one may help those that share other items with it.
     for b in range(state.root.size):
         if space.touch[b] >= 0 and space.gain[b] == UNKNOWN and b != main and state.cover[b] > 1:
-            space.gain[b], space.blur[b] = STALE, roll(board.dice, 64 * noise + 8)
+            space.blur[b] = roll(board.dice, 64 * noise + 8)
+            space.gain[b] = STALE
             if begun:
                 mark_neighbours(state, space, b)
     for b in range(state.root.size):
@@ -184,11 +200,13 @@ def best_join_of_largest(
             break
     # Other gains fall as the largest block takes in their items: the best is weighed again until it stays the best.
     while True:
-        best, most = -1, -1
+        best = -1
+        most = -1
         space.extent[STEPS] += state.root.size
         for b in range(state.root.size):
             if space.gain[b] > most and space.touch[b] >= 0 and b != main:
-                best, most = b, space.gain[b]
+                best = b
+                most = space.gain[b]
         if best < 0:
             return -1, -1, -1, -1
         if space.weighed[best] <= old:
@@ -227,7 +245,8 @@ def weigh(state: Structure, space: Growth, block: int) -> int:
 def blocks_of(state: Structure, space: Growth, thing: int) -> int:
     """List in ``near`` the distinct blocks that cover an item and at least one more; return their number."""
     space.anchor[NEAR_STAMP] += 1
-    count, entry = 0, state.first[thing]
+    count = 0
+    entry = state.first[thing]
     while entry >= 0:
         block = find_block(state.root, state.block[entry])
         if state.cover[block] > 1 and space.near_mark[block] != space.anchor[NEAR_STAMP]:
@@ -251,25 +270,31 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
         if state.root[block] == block and state.cover[block] > state.cover[main]:
             main = block
     # An item that the largest block lacks, preferably one of a large block, with which it then shares it.
-    best, reviewer, item = -1, -1, -1
+    best = -1
+    reviewer = -1
+    item = -1
     for thing in range(state.first.size):
         if board.room[thing] <= 0 or covers_item(state, main, thing):
             continue
-        value, entry = 0, state.first[thing]
+        value = 0
+        entry = state.first[thing]
         while entry >= 0:
             value = max(value, state.cover[find_block(state.root, state.block[entry])])
             entry = state.beside[entry]
         if value > best:
             j = reader(state, board, main, thing)
             if j >= 0:
-                best, reviewer, item = value, j, thing
+                best = value
+                reviewer = j
+                item = thing
     if reviewer >= 0:
         return reviewer, item
     # Nobody in it may: let another block read one of its items, preferably a large one with much spare load.
     best = -1
     for block in range(state.root.size):
         if state.root[block] == block and block != main:
-            load, part = 0, block
+            load = 0
+            part = block
             while part >= 0:
                 for place in range(board.member_start[part], board.member_start[part + 1]):
                     load = max(load, board.spare[board.member[place]])
@@ -278,7 +303,9 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
             if load > 0 and value > best:
                 j, i = review_across(state, board, block, main)
                 if j >= 0:
-                    best, reviewer, item = value, j, i
+                    best = value
+                    reviewer = j
+                    item = i
     return reviewer, item
 
 
@@ -290,12 +317,16 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
     space since.
     """
     # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
-    n_items, begun = state.first.size, local == RESUMED and space.anchor[KEPT] == 1
+    n_items = state.first.size
+    begun = local == RESUMED and space.anchor[KEPT] == 1
     while largest(state) < n_items:
         space.extent[STEPS] += state.root.size
         if moves.length[COUNT] >= most:
             return False
-        reviewer, item, a, b = -1, -1, -1, -1
+        reviewer = -1
+        item = -1
+        a = -1
+        b = -1
         if local:
             reviewer, item, a, b = best_join_of_largest(state, space, board, noise, begun)
         begun = reviewer >= 0
@@ -327,7 +358,8 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
 def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
     """Make joins of blocks while there is room, skipping those that are implied or that nobody may make."""
     for k in range(left.size):
-        a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
+        a = find_block(state.root, left[k])
+        b = find_block(state.root, right[k])
         if a == b or moves.length[COUNT] >= moves.reviewer.size:
             continue
         reviewer, item = review_between(state, board, a, b)
@@ -341,7 +373,9 @@ def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: In
 @kernel
 def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
     place = moves.length[COUNT]
-    moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
+    moves.block[place] = board.home[reviewer]
+    moves.item[place] = item
+    moves.reviewer[place] = reviewer
     moves.length[COUNT] = place + 1
     use(board, reviewer, item, 1)
 
@@ -396,14 +430,16 @@ def unmark(
     start: Structure, state: Structure, space: Growth, moves: Moves, keep: IntArray, shift: int, first: int, last: int
 ) -> None:
     """Set ``keep`` to 0 for reviews that the target does not need, from turn ``first`` up to ``last``."""
-    size, n_items = moves.length[COUNT], start.first.size
+    size = moves.length[COUNT]
+    n_items = start.first.size
     # Invariant: the reviews marked in ``keep`` reach the target.
     for turn in range(first, last):
         place = (turn + shift) % size
         keep[place] = 0
         restore(state, start)
         space.extent[STEPS] += state.root.size + size
-        most, before = 0, space.extent[STAMP]
+        most = 0
+        before = space.extent[STAMP]
         for other in range(size):
             if keep[other] and not covers_item(state, moves.block[other], moves.item[other]):
                 enter(state, moves.block[other], moves.item[other])
@@ -469,15 +505,18 @@ def improve(
 @kernel
 def finishing_pairs(state: Structure, space: Growth, left: IntArray, right: IntArray) -> int:
     """List pairs of blocks that share an item and cover all items once joined; return their number."""
-    count, n_items = 0, state.first.size
+    count = 0
+    n_items = state.first.size
     drop_anchor(state, space)
     for thing in range(n_items):
         near = blocks_of(state, space, thing)
         for x in range(near):
             for y in range(x):
-                a, b = space.near[x], space.near[y]
+                a = space.near[x]
+                b = space.near[y]
                 if count < left.size and try_join(state, space, a, b) == n_items:
-                    left[count], right[count] = a, b
+                    left[count] = a
+                    right[count] = b
                     count += 1
     return count
 
@@ -512,7 +551,9 @@ class Search:
 
 def new_search(task: Task, length: int, seed: int = 0) -> Search:
     """Return an empty plan with room for ``length`` reviews."""
-    moves, trial, keep = new_moves(length + 1), new_moves(length + 1), np.zeros(length + 1, np.int64)
+    moves = new_moves(length + 1)
+    trial = new_moves(length + 1)
+    keep = np.zeros(length + 1, np.int64)
     return Search(task, task.board(seed), moves, trial, copy_structure(task.start), keep)
 
 
@@ -526,8 +567,11 @@ def begin(
     stops when it is over, but may take ``grace`` seconds and work once its kernel is loaded. In small tables time is of
     the order of the plan's length times the pairs of blocks that share an item.
     """
-    search, step, late = new_search(task, length, seed), 1, None
-    extend, from_first = task.form(cascade), task.start.size >= FIRST_LOCAL_FROM
+    search = new_search(task, length, seed)
+    step = 1
+    late = None
+    extend = task.form(cascade)
+    from_first = task.start.size >= FIRST_LOCAL_FROM
     while True:
         size = search.moves.made
         # How often the clock is read depends on the work, not on the machine: the plan is the same everywhere.
@@ -551,7 +595,8 @@ def is_local(task: Task) -> int:
 
 def prune_search(search: Search, clock: Clock) -> None:
     """Remove reviews that are not needed, as far as time allows; the target stays reached."""
-    task, size = search.task, search.moves.made
+    task = search.task
+    size = search.moves.made
     if not task.has_time(unmark):
         return
     shift = task.form(roll)(search.board.dice, size) if size else 0
@@ -592,7 +637,8 @@ def joined_pieces(task: Task, most: int, clock: Clock) -> IntArray:
     left = task.left(no_pairs())
     sizes = np.diff(pieces.cover_start)
     order = np.argsort(-sizes, kind="stable").tolist()
-    main, chosen = order[:1], list[tuple[int, int]]()
+    main = order[:1]
+    chosen = list[tuple[int, int]]()
     for piece in order[1:]:
         if len(chosen) == most or clock.over():
             break
@@ -697,7 +743,8 @@ class Repairer:
 # Replacements for a review of a plan: for a reviewer who declines, for lower costs, for smaller loads.
 
 #: Maximum numbers of pairs of blocks, and of pairs of a reviewer and an item.
-MOST_BLOCKS, MOST_PAIRS = 2_000, 20_000
+MOST_BLOCKS = 2_000
+MOST_PAIRS = 20_000
 #: Passes over a plan in search of cheaper or lighter reviews.
 PASSES = 3
 #: Replacements listed for the targets whose levels are tested one pair at a time.
@@ -707,7 +754,8 @@ ENOUGH = 20
 def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
     """Return allowed pairs that can replace review number ``place`` of a plan: cheapest, then lightest, first."""
     rest = np.delete(pairs, place, axis=0)
-    state, left = task.after(rest), task.left(rest)
+    state = task.after(rest)
+    left = task.left(rest)
     load = task.spare - left.spare
     members: dict[int, list[int]] = {}
     for reviewer, block in enumerate(task.block_labels(state)[task.home].tolist()):
@@ -772,7 +820,8 @@ def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
 def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Clock) -> tuple[int, int] | None:
     """Find a cheaper replacement, or one as cheap that moves a review off the largest load."""
     reviewer = int(pairs[place, 0])
-    now, most = task.constraints.price_of(pairs[place : place + 1]), int(load.max())
+    now = task.constraints.price_of(pairs[place : place + 1])
+    most = int(load.max())
     for other in substitutes(task, pairs, place, clock):
         price = task.constraints.price_of(np.array([other]))
         lighter = load[reviewer] == most and load[other[0]] + 1 < most
@@ -789,8 +838,10 @@ def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: C
     ``task`` has no fixed reviews; they are among ``pairs``.
     """
     rest = np.delete(pairs, place, axis=0)
-    planned, left = set(map(tuple, pairs.tolist())), task.left(rest)
-    load, replacements = task.spare - left.spare, []
+    planned = set(map(tuple, pairs.tolist()))
+    left = task.left(rest)
+    load = task.spare - left.spare
+    replacements = []
     for j in np.flatnonzero(left.spare > 0).tolist():
         for i in task.constraints.readable(j).tolist():
             if (j, i) in planned or not left.open(j, i):

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 
 
 #: The levels that have certificates of their own.
-DOUBLE, RECOVERABLE = level_named("double"), level_named("recoverable")
+DOUBLE = level_named("double")
+RECOVERABLE = level_named("recoverable")
 #: Losses simulated to estimate how likely a level is kept, and the tolerance in standard errors.
-DRAWN, FAR_OFF = 200, 6
+DRAWN = 200
+FAR_OFF = 6
 #: Reviews up to which claims that there is no plan, or none that is cheaper, are tested by trying.
 TRIED_UP_TO = 8
 #: Kinds of bounds made of parts, of which only the largest is replayed: it implies the others.
@@ -122,7 +124,8 @@ def _under(plan: Plan, rules: Rules) -> Plan:
 
 def rules_of(plan: Plan) -> PlainRules:
     """Return the constraints of a plan as plain sets and dictionaries; codes serve as names."""
-    own, table = plan.constraints, plan.constraints.reviews
+    own = plan.constraints
+    table = plan.constraints.reviews
     N = max(table.n_items, 1)
     return PlainRules(
         table_of(table),
@@ -159,7 +162,8 @@ def _panels(own: Constraints) -> Iterable[PanelRule]:
             str(j): tuple(g for g in one.tolist() if panels.attribute[g] == attribute) for j, one in enumerate(groups)
         }
         for group in np.flatnonzero(panels.attribute == attribute).tolist():
-            least, most = int(panels.least[group]), int(panels.most[group])
+            least = int(panels.least[group])
+            most = int(panels.most[group])
             if least:
                 yield PanelRule(PanelRule.at_least, own.people.ruled.kind(group), str(attribute), mine, least, group)
             if most < NO_MOST:
@@ -216,7 +220,8 @@ def _check_status(plan: Plan) -> None:
 
 def _check_constraints(plan: Plan, case: Case) -> None:
     rules = plan.constraints
-    table, closed = rules.reviews, set(rules.conflicts.tolist())
+    table = rules.reviews
+    closed = set(rules.conflicts.tolist())
     # Labels are for people, proofs use codes: both must name the same reviews.
     pairs = [(int(j), int(i)) for j, i in plan.pairs]
     labelled = [(table.reviewer_code.get(review.reviewer), table.item_code.get(review.item)) for review in plan.reviews]
@@ -241,7 +246,8 @@ def _check_constraints(plan: Plan, case: Case) -> None:
         if count > limit:
             _fail(f"item {table.items[what]!r} gets {counted(count, 'review')}, and {limit} are allowed")
     # So do the floor and the limits on panels.
-    floor, panels = rules.cost.floor, dict[str, list[str]]()
+    floor = rules.cost.floor
+    panels = dict[str, list[str]]()
     for reviewer, item in {*case.rules.table.score, *_names(plan.pairs)}:
         panels.setdefault(item, []).append(reviewer)
     for reviewer, item in _new(plan):
@@ -314,7 +320,8 @@ def _check_keeping(plan: Plan) -> None:
         return
     rng = np.random.default_rng(len(plan.pairs))
     for name, pairs in (("before", []), ("after", _new(plan))):
-        stated, table = getattr(keeping, name), _with(plan, pairs)
+        stated = getattr(keeping, name)
+        table = _with(plan, pairs)
         kept = sum(_holds(plan, table.subset(rng.random(table.n_reviews) >= keeping.missing)) for _ in range(DRAWN))
         share = (kept + 1) / (DRAWN + 2)
         error = np.hypot(stated.standard_error, np.sqrt(share * (1 - share) / DRAWN))

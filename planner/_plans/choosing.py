@@ -61,17 +61,20 @@ def choose(
     With ``discussion`` papers are discussed where that has a higher rate, each at most once, those ``discussed``, codes
     (D,), not again. Takes N evaluations at first, then the time of N + M per review.
     """
-    left, rules = task.left(taken), task.constraints
+    left = task.left(taken)
+    rules = task.constraints
     readers = _Readers(task, taken, left)
     extra = aim.beliefs.brought_by(taken)
     every = np.arange(rules.reviews.n_items)
     open_ = np.ones(every.size, np.bool_)
     whole = float(aim.losses(every, extra).sum())
-    least, precision = max(TIE * whole, worth), snapped(aim.beliefs.review_precision)
+    least = max(TIE * whole, worth)
+    precision = snapped(aim.beliefs.review_precision)
     rate = rates(aim, every, extra, left.room, most)
     talking = _Talks(aim, extra, discussion, discussed)
     pairs: list[tuple[int, int]] = []
-    before, after = [], []
+    before = []
+    after = []
     while (remaining := most - len(pairs) - talking.cost) >= min(1, talking.price):
         item = largest(np.where(open_, rate, -np.inf), whole)
         best = float(rate[item]) if open_[item] and remaining >= 1 else -np.inf
@@ -105,7 +108,8 @@ class _Talks:
     def __init__(
         self, aim: Objective, extra: FloatArray, discussion: Discussion | None, discussed: IntArray | None
     ) -> None:
-        self.aim, self.taken = aim, list[tuple[int, int]]()
+        self.taken = list[tuple[int, int]]()
+        self.aim = aim
         self.price = np.inf if discussion is None else discussion.price
         self.brings = 0.0 if discussion is None else discussion.worth * aim.beliefs.typical
         self.rate = np.full(extra.size, -np.inf)
@@ -128,7 +132,8 @@ class _Talks:
 
     def take(self, item: int, place: int) -> None:
         self.taken.append((item, place))
-        self.open[item], self.rate[item] = False, -np.inf
+        self.rate[item] = -np.inf
+        self.open[item] = False
 
     def look(self, item: int, extra: FloatArray) -> None:
         """Compute the rate of a paper anew."""
@@ -145,14 +150,18 @@ def choose_alike(aim: Objective, task: Task, taken: IntArray, most: int, worth: 
     A group for one of whose papers no reviewer is found gets no further reviews.
     """
     left = task.left(taken)
-    readers, extra = _Readers(task, taken, left), aim.beliefs.brought_by(taken)
+    readers = _Readers(task, taken, left)
+    extra = aim.beliefs.brought_by(taken)
     members = [np.flatnonzero(group == code) for code in range(int(group.max(initial=-1)) + 1)]
     open_ = np.array([bool(own.size) for own in members], np.bool_)
     whole = float(aim.losses(np.arange(group.size), extra).sum())
-    least, precision = max(TIE * whole, worth), snapped(aim.beliefs.review_precision)
+    least = max(TIE * whole, worth)
+    precision = snapped(aim.beliefs.review_precision)
     pairs: list[tuple[int, int]] = []
-    before, after = [], []
-    rate, sizes = np.zeros(len(members)), np.array([own.size for own in members], np.int64)
+    before = []
+    after = []
+    rate = np.zeros(len(members))
+    sizes = np.array([own.size for own in members], np.int64)
     changed = list(range(len(members)))
     while open_.any():
         remaining = most - len(pairs)
@@ -163,7 +172,8 @@ def choose_alike(aim: Objective, task: Task, taken: IntArray, most: int, worth: 
             break
         asked = readers.one_each(members[code].tolist(), precision)
         if asked is None:
-            open_[code], changed = False, []
+            open_[code] = False
+            changed = []
             continue
         for reviewer, item in asked:
             pairs.append((reviewer, item))
@@ -178,7 +188,9 @@ def choose_alike(aim: Objective, task: Task, taken: IntArray, most: int, worth: 
 
 def _rate_together(aim: Objective, item: IntArray, extra: FloatArray, room: IntArray, most: int) -> float:
     """Return the best gain per review over the next few typical reviews of all papers of a group."""
-    now, best, size = float(aim.losses(item, extra[item]).sum()), 0.0, item.size
+    now = float(aim.losses(item, extra[item]).sum())
+    best = 0.0
+    size = item.size
     for count in range(1, min(TOGETHER, most // size, int(room[item].min())) + 1):
         then = float(aim.losses(item, extra[item] + count * aim.beliefs.typical).sum())
         best = max(best, (now - then) / (count * size))
@@ -191,7 +203,8 @@ def rates(aim: Objective, item: IntArray, extra: FloatArray, room: IntArray, mos
     ``extra`` is the precision beyond the pending one and ``room`` the number of reviews each item may get, shape (K,);
     ``most`` reviews are left in all.
     """
-    now, best = aim.losses(item, extra), np.zeros(item.size)
+    now = aim.losses(item, extra)
+    best = np.zeros(item.size)
     for count in range(1, min(TOGETHER, most) + 1):
         then = aim.losses(item, extra + count * aim.beliefs.typical)
         best = np.maximum(best, np.where(room >= count, (now - then) / count, 0.0))
@@ -202,14 +215,17 @@ class _Readers:
     """Reviewers who may still review an item, and the number of new reviews each has."""
 
     def __init__(self, task: Task, taken: IntArray, left: Left) -> None:
-        self.rules, self.left = task.constraints, left
-        n_reviewers, n_items = left.spare.size, left.room.size
+        self.rules = task.constraints
+        self.left = left
+        n_reviewers = left.spare.size
+        n_items = left.room.size
         everything = np.concatenate([self.rules.fixed, taken])
         self.load = np.bincount(everything[:, 0], minlength=n_reviewers)
         who = np.concatenate([np.repeat(np.arange(n_reviewers), np.diff(self.rules.barred_start)), everything[:, 0]])
         what = np.concatenate([self.rules.barred, everything[:, 1]])
         order = np.argsort(what, kind="stable")
-        self.barred, self.first = who[order], np.searchsorted(what[order], np.arange(n_items + 1))
+        self.first = np.searchsorted(what[order], np.arange(n_items + 1))
+        self.barred = who[order]
         self.new: dict[int, list[int]] = {}
 
     def best(self, item: int, precision: FloatArray) -> int | None:
@@ -270,7 +286,8 @@ def _best(
     """Return the replacement of largest gain, the first of equals; None if the review itself gains as much."""
     own = (int(pairs[place, 0]), int(pairs[place, 1]))
     load = task.loads(pairs)
-    cost, most = task.constraints.whole_cost_of, int(load.max())
+    cost = task.constraints.whole_cost_of
+    most = int(load.max())
     options = [
         other
         for other in target.stand_ins(task, pairs, place, clock)

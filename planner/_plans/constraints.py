@@ -158,7 +158,8 @@ class People:
         return np.bincount(table.item[place] * size + group, minlength=N * size).reshape(N, size)
 
     def needs(self, table: Reviews) -> Needs:
-        panels, counts = self.panels, self.counts(table)
+        panels = self.panels
+        counts = self.counts(table)
         reviews = np.maximum(self.min_reviews - table.reviews_per_item, 0)
         members = np.maximum(panels.least - counts, 0)
         mine = panels.attribute[:, None] == np.arange(panels.different.size)
@@ -369,7 +370,8 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
     kept = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[kept] * table.n_items + i[kept]
     order = np.argsort(code, kind="stable")
-    code, known_value = code[order], value[kept][order]
+    code = code[order]
+    known_value = value[kept][order]
     if (code[1:] == code[:-1]).any():
         message = f"{name}: expected each (reviewer, item) pair once, found one twice"
         raise InputError(message)
@@ -467,7 +469,8 @@ class Constraints:
 
     def least_price(self, count: int) -> int:
         """Return a lower bound on the cost of any ``count`` extra reviews, in the whole units of solvers."""
-        code, N = self.cost.code, max(self.reviews.n_items, 1)
+        code = self.cost.code
+        N = max(self.reviews.n_items, 1)
         free = ~occurs(code, self.closed_pairs) & (self.spare[code // N] > 0) & (self.room[code % N] > 0)
         # No pair has the code -1: its cost is that of all pairs without a value.
         others = np.resize(self.cost.whole(np.array([-1])), count)
@@ -507,7 +510,8 @@ class Constraints:
         return np.flatnonzero(free)
 
     def may_read(self, reviewer: int, item: int) -> bool:
-        low, high = self.barred_start[reviewer], self.barred_start[reviewer + 1]
+        low = self.barred_start[reviewer]
+        high = self.barred_start[reviewer + 1]
         place = low + np.searchsorted(self.barred[low:high], item)
         barred = place < high and self.barred[place] == item
         return bool(self.spare[reviewer] > 0 and self.room[item] > 0 and not barred)
@@ -531,7 +535,9 @@ def constrain(
     """
     rules = rules or Rules()
     # Spare loads, stated or by default.
-    spellings, capacity, willing = reviews.spellings(), rules.capacity, rules.willing
+    spellings = reviews.spellings()
+    capacity = rules.capacity
+    willing = rules.willing
     others = 0 if capacity is not None else UNLIMITED
     least = others if rules.spare is None else min(rules.spare, UNLIMITED)
     stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role, spellings)
@@ -561,7 +567,8 @@ def constrain(
     # Limits, and pairs that may not be or must be.
     limit = UNLIMITED if rules.max_per_item is None else min(rules.max_per_item, UNLIMITED)
     conflicts = pairs_of(rules.conflicts or (), "conflicts", spellings)
-    codes, gone = (table.reviewer_code, table.item_code), lost.reviewers
+    codes = (table.reviewer_code, table.item_code)
+    gone = lost.reviewers
     reviewer, item = match_pairs(conflicts, *codes, "conflicts", unknown="asked", spellings=spellings, explained=gone)
     closed = distinct((reviewer * N + item)[(reviewer >= 0) & (item >= 0)], lost.keys(table))
     held = _meta_reviews(table)
@@ -599,7 +606,8 @@ def _fixed(table: Reviews, pairs: Columns, closed: IntArray, held: IntArray) -> 
     ):
         clash = np.flatnonzero(occurs(reviewer * table.n_items + item, keys))
         if clash.size:
-            j, i = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
+            j = table.reviewers[int(reviewer[clash[0]])]
+            i = table.items[int(item[clash[0]])]
             message = f"fixed: reviewer {j!r} and item {i!r} {why}"
             raise InputError(message)
     listed = dict.fromkeys(zip(reviewer.tolist(), item.tolist(), strict=True))

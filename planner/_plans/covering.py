@@ -39,7 +39,8 @@ POTENTIALS_UP_TO = 2_000
 #: Exceeds any sum of costs.
 FAR = 2**60
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of computing the takers of a review: in all, and per reviewer.
-LOOK, EACH = 3e-5, 1e-8
+LOOK = 3e-5
+EACH = 1e-8
 
 
 def even(
@@ -70,7 +71,8 @@ def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
 def share(task: Task, count: int) -> int:
     """Return a lower bound on the largest extra load if ``count`` reviews are given, by spare loads alone."""
     fixed = task.loads(no_pairs())
-    low, high = int(fixed.max(initial=0)), int(fixed.max(initial=0)) + count
+    low = int(fixed.max(initial=0))
+    high = int(fixed.max(initial=0)) + count
     while low < high:
         middle = (low + high) // 2
         if int(np.clip(middle - fixed, 0, np.maximum(task.spare, 0)).sum()) >= count:
@@ -91,8 +93,11 @@ class _Ways:
     def __init__(
         self, task: Task, pairs: IntArray, tied: BoolArray | None, group: object, *, priced: bool = True
     ) -> None:
-        rules, M, N = task.constraints, task.spare.size, task.n_items
-        self.rules, self.n_items = rules, N
+        rules = task.constraints
+        M = task.spare.size
+        N = task.n_items
+        self.rules = rules
+        self.n_items = N
         self.owner, self.item = pairs[:, 0].copy(), pairs[:, 1].copy()
         self.tied = np.zeros(len(pairs), np.bool_) if tied is None else tied
         self.group = np.zeros(M, np.int64) if group is None else np.asarray(group, np.int64)
@@ -118,7 +123,8 @@ class _Ways:
 
     def relieve_all(self, clock: Clock) -> bool:
         """Relieve the heaviest reviewers first; false if time is over."""
-        closed, free = np.zeros(self.load.size, np.bool_), self.potential[:-1] == self.potential[-1]
+        closed = np.zeros(self.load.size, np.bool_)
+        free = self.potential[:-1] == self.potential[-1]
         for load in range(int(self.load.max()), 1, -1):
             for j in np.flatnonzero((self.load == load) & free).tolist():
                 if clock.over():
@@ -133,7 +139,9 @@ class _Ways:
 
     def _relieve(self, reviewer: int, seen: BoolArray) -> bool:
         """Follow a shortest path from a reviewer to one with two reviews fewer; false if there is none."""
-        waiting, came, load = [reviewer], dict[int, int](), int(self.load[reviewer])
+        waiting = [reviewer]
+        came = dict[int, int]()
+        load = int(self.load[reviewer])
         seen[reviewer] = True
         for j in waiting:
             for place in self.held[j]:
@@ -153,7 +161,8 @@ class _Ways:
 
     def takers(self, place: int, *, tight: bool = True) -> BoolArray:
         """Shape (M,): who may have a review instead of its owner, at the cost that potentials allow."""
-        j, i = int(self.owner[place]), int(self.item[place])
+        j = int(self.owner[place])
+        i = int(self.item[place])
         able = self.able.copy()
         able[self.barred[self.barred_start[i] : self.barred_start[i + 1]]] = False
         able[list(self.on[i])] = False
@@ -171,7 +180,8 @@ class _Ways:
 
     def _finds_place(self, reviewer: int, leaving: int, item: int) -> bool:
         """Whether the panel groups of a reviewer have places on an item that another reviewer leaves."""
-        places, gone = self.left.places, self.left.places.of(leaving)
+        places = self.left.places
+        gone = self.left.places.of(leaving)
         return all(
             places.free[item, group] - self.left.taken[item, group] + (group in gone) > 0
             for group in places.of(reviewer)
@@ -191,7 +201,8 @@ class _Ways:
         self.load[reviewer] += 1
         while reviewer in came:
             place = came[reviewer]
-            before, i = int(self.owner[place]), int(self.item[place])
+            before = int(self.owner[place])
+            i = int(self.item[place])
             self.left.give_back(before, i)
             self.left.take(reviewer, i)
             self.held[before].remove(place)
@@ -222,9 +233,11 @@ class _Ways:
             return potential, False
         step = np.full((M, M), FAR)
         for place, j in enumerate(self.owner.tolist()):
-            able, price = self.takers(place, tight=False), self._price(int(self.item[place]))
+            able = self.takers(place, tight=False)
+            price = self._price(int(self.item[place]))
             step[j, able] = np.minimum(step[j, able], price[able] - price[j])
-        gives, takes = np.array([bool(held) for held in self.held]), self.left.spare > 0
+        gives = np.array([bool(held) for held in self.held])
+        takes = self.left.spare > 0
         for _ in range(M + 2):
             before = potential.copy()
             potential[:M] = np.minimum(potential[:M], (potential[:M, np.newaxis] + step).min(axis=0))
@@ -249,11 +262,15 @@ def _asked(task: Task) -> BoolArray | None:
 
 
 #: Pairs up to which all are offered; beyond, the cheapest ``FEW`` readers of each item, and all if these fail.
-ALL_UP_TO, FEW = 100_000, 60
+ALL_UP_TO = 100_000
+FEW = 60
 #: Pairs up to which all are listed; beyond, for each item that is short, few more than it needs, and those preferred.
-LISTED_UP_TO, SOME = 3_000_000, 4
+LISTED_UP_TO = 3_000_000
+SOME = 4
 #: Statuses of :func:`scipy.optimize.milp`; and the threshold between zero and one.
-SOLVED, INFEASIBLE, HALF = 0, 2, 0.5
+SOLVED = 0
+INFEASIBLE = 2
+HALF = 0.5
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per entry of the programme, which is nearly one of flows.
 ROOT = 1e-5
 #: Minimum seconds, and work, of the programme.
@@ -318,7 +335,8 @@ def _too_many(pairs: IntArray, clock: Clock) -> bool:
 
 def _some(task: Task, preferred: IntArray) -> IntArray:
     """Return some allowed pairs of each item that is short: some of its readers, the cheapest, and those preferred."""
-    N, rules = task.n_items, task.constraints
+    N = task.n_items
+    rules = task.constraints
     priced = np.column_stack(np.divmod(rules.cost.code, max(N, 1)))
     free = (task.needs.each[priced[:, 1]] > 0) & (task.room[priced[:, 1]] > 0) & (task.spare[priced[:, 0]] > 0)
     free &= ~occurs(rules.cost.code, rules.barred_pairs) & rules.places.open(priced)
@@ -332,7 +350,9 @@ def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
     """Take the cheapest pairs one after the other, as loads and rules allow; None if that does not fill all needs."""
     if not task.needs.exact or task.needs.members.any() or task.needs.different.any():
         return None
-    left, need, taken = task.left(no_pairs()), task.needs.each.copy(), list[tuple[int, int]]()
+    left = task.left(no_pairs())
+    need = task.needs.each.copy()
+    taken = list[tuple[int, int]]()
     for j, i in pairs[np.argsort(goal, kind="stable")].tolist():
         if need[i] > 0 and left.open(j, i):
             left.take(j, i)
@@ -343,7 +363,8 @@ def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
 
 def _prices(task: Task, pairs: IntArray) -> FloatArray:
     """Return costs, shape (P,), rounded to the units of solvers."""
-    cost, prices = task.constraints.cost, np.zeros(len(pairs))
+    cost = task.constraints.cost
+    prices = np.zeros(len(pairs))
     if cost:
         prices += cost.unit * cost.whole(task.codes(pairs))
     return prices
@@ -387,7 +408,9 @@ def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
     """
     if _too_many(pairs, clock):
         return None
-    programme, needs, count = _Programme(task, pairs, short=True), task.needs, len(pairs)
+    programme = _Programme(task, pairs, short=True)
+    needs = task.needs
+    count = len(pairs)
     most = [cell[places] for cell, places in zip(needs.cells, programme.lacking, strict=True)]
     # A missing review counts more than all reviews together.
     goal = np.repeat([1.0, count + 1.0], [count, sum(part.size for part in most)])
@@ -410,10 +433,12 @@ class _Programme:
     """
 
     def __init__(self, task: Task, pairs: IntArray, *, short: bool) -> None:
-        self.n_columns, self.possible = len(pairs), True
+        self.n_columns = len(pairs)
+        self.possible = True
         self.rows: list[tuple[IntArray, IntArray, FloatArray]] = []
         self.limits: list[tuple[FloatArray, FloatArray]] = []
-        needs, every = task.needs, np.arange(len(pairs))
+        needs = task.needs
+        every = np.arange(len(pairs))
         self.lacking = [np.flatnonzero(cell) if short else NONE for cell in needs.cells]
         self.lacks = [self._more(places.size) for places in self.lacking]
         # Reviews of items, within their limits, and loads.
@@ -426,14 +451,16 @@ class _Programme:
         spare = np.minimum(task.spare, len(pairs))
         self.add(every, pairs[:, 0], np.zeros_like(spare), spare)
         # Places of panel groups, and members of those that are missing.
-        places, people = task.constraints.places, task.constraints.people
+        places = task.constraints.places
+        people = task.constraints.people
         pair, place = places.held_by(pairs)
         self.add(pair, place, np.zeros(places.free.size), np.maximum(places.free.ravel(), 0))
         size = people.panels.n_groups
         pair, group = people.groups_of(pairs[:, 0])
         key = pairs[pair, 1] * size + group
         asked = needs.members.ravel()[key] > 0
-        column, cell = np.append(pair[asked], self.lacks[1]), np.append(key[asked], self.lacking[1])
+        column = np.append(pair[asked], self.lacks[1])
+        cell = np.append(key[asked], self.lacking[1])
         self.add(column, cell, needs.members.ravel(), np.full(needs.members.size, np.inf))
         # A value that the item does not have yet counts once, if one of its reviewers is taken.
         new = (people.counts(task.table(no_pairs())) == 0) & (needs.different > 0)[:, people.panels.attribute]
@@ -441,10 +468,12 @@ class _Programme:
         names, which = np.unique(key[fresh], return_inverse=True)
         own = self._more(names.size)
         entry = np.append(np.ones(which.size), -np.ones(names.size))
-        column, cell = np.append(pair[fresh], own), np.append(key[fresh], names)
+        column = np.append(pair[fresh], own)
+        cell = np.append(key[fresh], names)
         self.add(column, cell, np.zeros(new.size), np.full(new.size, np.inf), entry)
         wanted = needs.different.shape[1] * (names // max(size, 1)) + people.panels.attribute[names % max(size, 1)]
-        column, cell = np.append(own, self.lacks[2]), np.append(wanted, self.lacking[2])
+        column = np.append(own, self.lacks[2])
+        cell = np.append(wanted, self.lacking[2])
         self.add(column, cell, needs.different.ravel(), np.full(needs.different.size, np.inf))
 
     def _more(self, count: int) -> IntArray:
@@ -497,7 +526,8 @@ def waived(task: Task, clock: Clock) -> Waived | None:
 
     Takes the time of a flow over the allowed pairs of items that are short, or of HiGHS on as many columns.
     """
-    pairs, needs = short_pairs(task), task.needs
+    pairs = short_pairs(task)
+    needs = task.needs
     if not needs.exact or needs.members.any() or task.constraints.places.any:
         return least_missing(task, pairs, clock)
     lacks = _spread_lacks(task, pairs)
@@ -508,13 +538,19 @@ def _spread_lacks(task: Task, pairs: IntArray) -> IntArray:
     """Shape (N,): unmet need of each item in a flow from items to reviewers, or to nobody at increasing costs."""
     from ortools.graph.python import min_cost_flow
 
-    each, N, M = task.needs.each, task.n_items, task.spare.size
+    each = task.needs.each
+    N = task.n_items
+    M = task.spare.size
     item = np.repeat(np.arange(N), each)
     rank = 1 + np.arange(item.size) - np.repeat(np.cumsum(each) - each, each)
     # Beyond its limit an item gets nothing, whoever might review it.
     room = np.clip(task.room, 0, each)
-    flow, reviewers, nobody, sink = min_cost_flow.SimpleMinCostFlow(), 2 * N + np.arange(M), 2 * N + M, 2 * N + M + 1
-    ones, none = np.ones(item.size, np.int64), np.zeros(N, np.int64)
+    flow = min_cost_flow.SimpleMinCostFlow()
+    reviewers = 2 * N + np.arange(M)
+    nobody = 2 * N + M
+    sink = 2 * N + M + 1
+    ones = np.ones(item.size, np.int64)
+    none = np.zeros(N, np.int64)
     lack = flow.add_arcs_with_capacity_and_unit_cost(item, np.full(item.size, nobody), ones, rank)
     flow.add_arcs_with_capacity_and_unit_cost(np.arange(N), N + np.arange(N), room, none)
     nothing = np.zeros(len(pairs), np.int64)

@@ -62,9 +62,12 @@ class Judge:
 
 
 #: Items of a group up to which exchanges are sought, and passes over the reviews.
-EXCHANGE_UP_TO, PASSES = 600, 3
+EXCHANGE_UP_TO = 600
+PASSES = 3
 #: Pairs compared for each exchange; the best of them examined; and those tried that keep the group.
-PAIRS, LOOKED_AT, TRIED = 2_000, 60, 6
+PAIRS = 2_000
+LOOKED_AT = 60
+TRIED = 6
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per pair compared.
 EACH = 5e-5
 #: An eigenvalue below this, the largest being near the reviews of a paper, is a missing link.
@@ -86,7 +89,8 @@ def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArra
                 changed = np.insert(rest, place if place >= 0 else len(rest), pair, axis=0)
                 now = judge.worth(changed)
                 if outranks(now, value):
-                    pairs, value = changed, now
+                    pairs = changed
+                    value = now
         if value == before or clock.over():
             break
     return pairs
@@ -99,7 +103,8 @@ def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> I
     link), the trace of the inverse becomes ``tr L^+ + (1 + v^T L^+ v) / (n^T v)^2``; otherwise it falls by ``|L^+ v|^2
     / (1 + v^T L^+ v)``.
     """
-    task, least = judge.task, numbers_a_reviewer(scales=judge.target.scales)
+    task = judge.task
+    least = numbers_a_reviewer(scales=judge.target.scales)
     group = judge.group(judge.table(pairs))
     table = judge.table(rest)
     owner, item = inside(table, group, least)
@@ -122,7 +127,8 @@ def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> I
 
 def _offered(judge: Judge, rest: IntArray, group: IntArray, least: int) -> IntArray:
     """Pairs within the group that may be added to some reviews; an evenly spaced sample if there are many."""
-    task, table = judge.task, judge.table(rest)
+    task = judge.task
+    table = judge.table(rest)
     left = task.left(rest)
     member = np.zeros(task.n_items, np.bool_)
     member[group] = True
@@ -148,7 +154,8 @@ def _new_rows(table: Reviews, group: IntArray, offered: IntArray, quality: Float
     for k, (j, i) in enumerate(offered.tolist()):
         own = place[table.items_of(j)]
         own = own[own >= 0]
-        x, new = quality[own], quality[place[i]]
+        x = quality[own]
+        new = quality[place[i]]
         square = float(((x - x.mean()) ** 2).sum())
         tilt = (new - x.mean()) * (x - x.mean()) / square if square > 0 else 0.0
         vectors[own, k] = -(1.0 / own.size + tilt)
@@ -192,7 +199,8 @@ AT_MOST = 64
 #: The same by scores, times reviews of the table: describing each of them takes a closure of all.
 BY_SCORES = 500_000
 #: Pairs and sets of reviews up to which all sets are tried.
-LISTED, SETS = 5_000, 3_000
+LISTED = 5_000
+SETS = 3_000
 
 
 def best_few(
@@ -205,7 +213,8 @@ def best_few(
     """
     if allowed is None:
         allowed = max(most_without_budget(task), 0 if whole is None else len(whole))
-    most, judge = min(task.start.room, allowed), Judge(task, target, clock)
+    most = min(task.start.room, allowed)
+    judge = Judge(task, target, clock)
     if task.candidates_up_to <= LISTED:
         n_sets = sum(comb(len(judge.allowed), size) for size in range(min(most, 8) + 1))
         if n_sets <= SETS:
@@ -230,18 +239,21 @@ def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
     for pairs in _subsets(judge, most):
         papers = judge.papers(pairs)
         if papers > best:
-            best, kept = papers, []
+            best = papers
+            kept = []
         if papers == best:
             kept.append(pairs)
         if clock.over():
             return kept[0], False
-    chosen, value = kept[0], judge.worth(kept[0])
+    chosen = kept[0]
+    value = judge.worth(kept[0])
     for pairs in kept[1:]:
         if clock.over():
             return chosen, False
         now = judge.worth(pairs)
         if outranks(now, value):
-            chosen, value = pairs, now
+            chosen = pairs
+            value = now
     return chosen, True
 
 
@@ -267,7 +279,8 @@ def _subsets(judge: Judge, most: int) -> Iterator[IntArray]:
 
 def _grown(judge: Judge, whole: IntArray | None, most: int, clock: Clock) -> IntArray:
     """Reviews that grow the largest group: the better of a whole plan's first ones and the target's own starts."""
-    task, target = judge.task, judge.target
+    task = judge.task
+    target = judge.target
     options = [no_pairs()]
     if whole is not None:
         options.append(whole[target.order(task, whole, clock)][:most])

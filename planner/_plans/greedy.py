@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per pair offered to the pebble game, and to a forest.
-OFFER, JOIN = 1e-6, 2e-8
+OFFER = 1e-6
+JOIN = 2e-8
 
 
 @kernel
@@ -55,7 +56,9 @@ def take_independent(
     item by panel group, those of a reviewer as in :class:`~planner._plans.constraints.Places`; ``taken`` marks the
     reviews.
     """
-    n_bodies, found, stamp = game.parent.size, 0, 0
+    n_bodies = game.parent.size
+    found = 0
+    stamp = 0
     for vertex in range(game.seen.size):
         stamp = max(stamp, game.seen[vertex])
     nothing = np.empty(0, np.bool_)
@@ -64,7 +67,9 @@ def take_independent(
             break
         if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
             continue
-        first, last, shut = group_start[owner[r]], group_start[owner[r] + 1], False
+        first = group_start[owner[r]]
+        last = group_start[owner[r] + 1]
+        shut = False
         for place in range(first, last):
             shut = shut or free[item[r], group[place]] <= 0
         if shut:
@@ -95,7 +100,9 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
     keep = body_of[table.reviewer] >= 0
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
     task.form(play)(game, start, np.ascontiguousarray(table.item[keep]), np.empty(0, np.bool_))
-    chosen, room, count = [no_pairs()], task.room.copy(), 0
+    chosen = [no_pairs()]
+    room = task.room.copy()
+    count = 0
     groups = task.places()
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
         for pairs in _in_turn(oracle, live):
@@ -120,7 +127,8 @@ def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
     """
     task = oracle.task
     table = task.table(no_pairs())
-    active, wanted = np.flatnonzero(table.loads > 0), pieces(table) - 1
+    active = np.flatnonzero(table.loads > 0)
+    wanted = pieces(table) - 1
     forest = _Forest(task, table)
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
         for pairs in _in_turn(oracle, active):
@@ -145,7 +153,8 @@ class _Forest:
 
     def join(self, pairs: IntArray, step: IntArray) -> bool:
         """Take the pairs that join two pieces, in order, within loads that are used up; whether any did."""
-        before, (reviewer, item) = len(self.chosen), pairs.T
+        before = len(self.chosen)
+        (reviewer, item) = pairs.T
         full = np.zeros(len(pairs), np.bool_)
         while True:
             apart = (self.who[reviewer] != self.what[item]) & (step[reviewer] > 0) & (self.left.room[item] > 0) & ~full
@@ -157,7 +166,8 @@ class _Forest:
                 self.chosen.append((j, i))
                 step[j] -= 1
                 self.left.take(j, i)
-                one, other = self.who[j], self.what[i]
+                one = self.who[j]
+                other = self.what[i]
                 self.who[self.who == other] = one
                 self.what[self.what == other] = one
             else:
@@ -181,7 +191,8 @@ def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
     """Return the loads released at a time: all at once if costs decide, otherwise 1, 1, 2, 4, ... per reviewer."""
     if costs:
         return [spare.copy()]
-    steps, given = [], 0
+    steps = []
+    given = 0
     while given < min(int(spare.max(initial=0)), max(wanted, 1)):
         more = max(given, 1)
         steps.append(np.clip(spare - given, 0, more))
@@ -269,13 +280,15 @@ def exchanged(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generato
 def _next(task: Task, pairs: IntArray, rng: np.random.Generator | None) -> list[tuple[int, int]]:
     """One review that joins a group to the main one, or two, or one that brings an item; or none."""
     state = _ScoredGroups(task, pairs, doubly_connected_components(task.table(pairs), use_scores=True), rng)
-    best, chosen = 0.0, None
+    best = 0.0
+    chosen = None
     for other in state.outside:
         gain = state.worth(other)
         if gain > best:
             join = state.join(other)
             if join is not None:
-                best, chosen = gain, [join]
+                best = gain
+                chosen = [join]
     return chosen or state.join_by_two() or state.bring()
 
 
@@ -283,7 +296,10 @@ class _ScoredGroups:
     """Groups by scores after some reviews, and the allowed next reviews."""
 
     def __init__(self, task: Task, pairs: IntArray, groups: Components, rng: np.random.Generator | None) -> None:
-        self.constraints, self.groups, self.table, self.rng = task.constraints, groups, groups.reviews, rng
+        self.constraints = task.constraints
+        self.groups = groups
+        self.table = groups.reviews
+        self.rng = rng
         self.main = self._main_group()
         self.left = task.left(pairs)
         self.spare = self.left.spare
@@ -363,7 +379,9 @@ class _ScoredGroups:
 # 4. Repeat until the level survives enough newly drawn losses.
 
 #: Losses drawn for a first test, for a second one, and for the estimates.
-DRAWN, SURE, DRAWS = 100, 400, 400
+DRAWN = 100
+SURE = 400
+DRAWS = 400
 #: Failing losses for which joins are planned in a round.
 LOOKED_AT = 8
 #: Share of time and work for the search; the rest is for the estimates.
@@ -462,7 +480,8 @@ class _Search:
 #: Work (reviews squared times entries) up to which a plan is ordered so that each step helps most.
 ORDER_UP_TO = 100_000_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a review tried: in all, and to copy an entry.
-TRY, COPY = 2e-5, 5e-9
+TRY = 2e-5
+COPY = 5e-9
 
 
 def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
@@ -473,7 +492,9 @@ def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
     """
     if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
         return np.arange(len(pairs))
-    state, left, order = copy_structure(task.start), list(range(len(pairs))), []
+    state = copy_structure(task.start)
+    left = list(range(len(pairs)))
+    order = []
     trial = copy_structure(state)
     while left and not clock.over():
         # The state is closed, so what a review brings is one growth, tried on a copy.

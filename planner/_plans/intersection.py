@@ -66,7 +66,8 @@ def clear(matrix: IntArray, row: int, column: int) -> None:
 
 
 #: Unknowns, and entries of the matrix of coordinates times rank, up to which it is computed.
-UNKNOWNS, WORK = 800, 1_000_000_000
+UNKNOWNS = 800
+WORK = 1_000_000_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per entry of a matrix.
 ENTRY = 1e-8
 #: Exceeds any length of a path.
@@ -111,7 +112,8 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
         return answer
     # The smallest largest load at this cost, by bisection: with more load, plans cost no more.
     price_of = task.constraints.price_of
-    best, price = answer.pairs, price_of(answer.pairs)
+    best = answer.pairs
+    price = price_of(answer.pairs)
     high = int((np.bincount(best[:, 0], minlength=fixed.size) + fixed).max())
     low = max(int(fixed.max()), 1)
     while low < high:
@@ -120,7 +122,8 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
         if less is None:
             break
         if less.pairs is not None and price_of(less.pairs) <= price:
-            best, high = less.pairs, middle
+            best = less.pairs
+            high = middle
         else:
             low = middle + 1
     return Answer(best, answer.prices, answer.short)
@@ -131,7 +134,9 @@ def _ground(oracle: Oracle) -> Ground | None:
     task = oracle.task
     table = task.table(no_pairs())
     graph = recoverability(table)
-    label, covers, n_items = graph.block_labels, graph.block_covers, table.n_items
+    label = graph.block_labels
+    covers = graph.block_covers
+    n_items = table.n_items
     rank = graph.degrees_of_freedom
     if not covers or rank == 0 or 2 * len(covers) > UNKNOWNS:
         return None
@@ -139,7 +144,8 @@ def _ground(oracle: Oracle) -> Ground | None:
     for block, cover in enumerate(covers):
         inside[block, cover] = True
     unknowns = 2 * len(covers) + int((~inside.any(axis=0)).sum())
-    chunks, listed = [no_pairs()], 0
+    chunks = [no_pairs()]
+    listed = 0
     for pairs in oracle.candidates.chunks(np.flatnonzero((task.spare > 0) & (label >= 0))):
         chunks.append(pairs[~inside[label[pairs[:, 0]], pairs[:, 1]]])
         listed += len(chunks[-1])
@@ -151,7 +157,8 @@ def _ground(oracle: Oracle) -> Ground | None:
         return None
     x = np.random.default_rng(0).integers(1, PRIME, n_items)
     slope, offset, value = _solutions(inside, x)
-    b, i = classes // n_items, classes % n_items
+    b = classes // n_items
+    i = classes % n_items
     vectors = (value[i] - x[i, np.newaxis] * slope[b] % PRIME - offset[b]) % PRIME
     weight = task.constraints.cost.whole(task.codes(pairs))
     return Ground(pairs[:, 0], pairs[:, 1], weight, column, np.ascontiguousarray(vectors.T), rank)
@@ -167,7 +174,8 @@ def _solutions(inside: BoolArray, x: IntArray) -> tuple[IntArray, IntArray, IntA
         for other in others:
             row = np.zeros(2 * B + alone.size, np.int64)
             row[first], row[other] = x[i], PRIME - x[i]
-            row[B + first], row[B + other] = 1, PRIME - 1
+            row[B + first] = 1
+            row[B + other] = PRIME - 1
             rows.append(row)
     basis = null_space(np.array(rows, np.int64).reshape(-1, 2 * B + alone.size))
     first = np.argmax(inside, axis=0)
@@ -203,7 +211,9 @@ def _within(ground: Ground, cap: IntArray, clock: Clock) -> Answer | None:
 
 def _cheapest_base(ground: Ground, cap: IntArray, clock: Clock) -> tuple[IntArray, list[int]]:
     """Greedy; among reviews of one cost those by the least loaded are first, if their loads allow them."""
-    work, base, load = ground.vectors.copy(), list[int](), np.zeros(cap.size, np.int64)
+    work = ground.vectors.copy()
+    base = list[int]()
+    load = np.zeros(cap.size, np.int64)
     for row in clock.watch(range(ground.rank)):
         clock.spend(ENTRY * work.size)
         useful: BoolArray = (work[row:] != 0).any(axis=0)
@@ -223,7 +233,8 @@ def _cheapest_base(ground: Ground, cap: IntArray, clock: Clock) -> tuple[IntArra
 
 def _arcs(ground: Ground, coordinates: IntArray, base: list[int], size: int) -> tuple[IntArray, IntArray]:
     """Shape (M, r) twice: the cheapest review by a reviewer that can replace one of the base, and its weight."""
-    enter, arc = np.full((size, len(base)), -1, np.int64), np.full((size, len(base)), FAR, np.int64)
+    enter = np.full((size, len(base)), -1, np.int64)
+    arc = np.full((size, len(base)), FAR, np.int64)
     free = np.ones(ground.owner.size, np.bool_)
     free[base] = False
     order = np.lexsort((ground.weight, ground.owner))
@@ -244,9 +255,12 @@ def _paths(start: IntArray, arc: IntArray, ground: Ground, base: list[int], step
 
     With ``step`` the fewest arcs count second; reviewers whose start is far may not be entered from.
     """
-    owner, leaves = ground.owner[base], ground.weight[base]
+    owner = ground.owner[base]
+    leaves = ground.weight[base]
     scale = 2 * start.size if step else 1
-    length, by, out = start.copy(), np.full(start.size, -1, np.int64), np.full(start.size, -1, np.int64)
+    length = start.copy()
+    by = np.full(start.size, -1, np.int64)
+    out = np.full(start.size, -1, np.int64)
     cost = np.where(arc < FAR, (arc - leaves) * scale + step, FAR)
     for _ in range(start.size):
         through = np.where((cost < FAR) & (length[:, np.newaxis] < FAR), length[:, np.newaxis] + cost, FAR)
@@ -266,7 +280,8 @@ def _exchange(
     coordinates: IntArray, base: list[int], ground: Ground, enter: IntArray, by: IntArray, out: IntArray, end: int
 ) -> None:
     """Exchange the reviews along a path, in an order in which every step is an exchange of two."""
-    rows, new = [], []
+    rows = []
+    new = []
     while by[end] >= 0:
         rows.append(int(out[end]))
         new.append(int(enter[by[end], out[end]]))

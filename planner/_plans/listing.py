@@ -22,10 +22,18 @@ if TYPE_CHECKING:
     Path = list[tuple[int, int]]
 
 #: Why a kernel stopped: all done, a group covers everything, no room left, or enough work for now.
-DONE, FOUND, FULL, PAUSE = 0, 1, 2, 3
+DONE = 0
+FOUND = 1
+FULL = 2
+PAUSE = 3
 #: Registers of ``Desk.size`` and of ``Pool.size``.
-TRAIL, COVERS, NEAR, STEPS = 0, 1, 2, 3
-GROUPS, PARENT, ADDED = 0, 1, 2
+TRAIL = 0
+COVERS = 1
+NEAR = 2
+STEPS = 3
+GROUPS = 0
+PARENT = 1
+ADDED = 2
 
 
 class Piece(NamedTuple):
@@ -77,8 +85,10 @@ class Pool(NamedTuple):
 
 
 def new_desk(piece: Piece) -> Desk:
-    n, items = piece.start.size - 1, piece.own_start.size - 1
-    by_component, by_item = np.zeros((4, n), np.int64), np.zeros((2, items), np.int64)
+    n = piece.start.size - 1
+    items = piece.own_start.size - 1
+    by_component = np.zeros((4, n), np.int64)
+    by_item = np.zeros((2, items), np.int64)
     inside, shared, trail, near = by_component
     covered, covers = by_item
     return Desk(inside, covered, shared, trail, covers, near, np.zeros(4, np.int64))
@@ -140,7 +150,9 @@ def take_back(piece: Piece, desk: Desk, trail: int, covers: int, near: int) -> N
             desk.shared[piece.own[spot]] -= 1
     for place in range(trail, desk.size[TRAIL]):
         desk.inside[desk.trail[place]] = 0
-    desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR] = trail, covers, near
+    desk.size[TRAIL] = trail
+    desk.size[COVERS] = covers
+    desk.size[NEAR] = near
 
 
 @kernel
@@ -156,8 +168,10 @@ def lay_out(piece: Piece, desk: Desk, pool: Pool, group: int) -> None:
 def spot_of(pool: Pool, group: int) -> int:
     """Place in the table of a group with the same members, or the free place for it."""
     # Open addressing, linear probing; the table is at most half full, so a free place is near.
-    low, length = pool.begin[group], pool.begin[group + 1] - pool.begin[group]
-    mask, mixed = pool.table.size - 1, 0
+    low = pool.begin[group]
+    length = pool.begin[group + 1] - pool.begin[group]
+    mask = pool.table.size - 1
+    mixed = 0
     for place in range(low, low + length):
         mixed = ((mixed ^ int(pool.member[place])) * 1099511 + 12345) & 0x7FFFFFFFFF
     spot = (mixed ^ (mixed >> 17)) & mask
@@ -188,7 +202,8 @@ def put_in_order(member: IntArray, low: int, high: int) -> None:
         gap = 3 * gap + 1
     while gap > 0:
         for place in range(low + gap, high):
-            value, spot = member[place], place
+            value = member[place]
+            spot = place
             while spot - gap >= low and member[spot - gap] > value:
                 member[spot] = member[spot - gap]
                 spot -= gap
@@ -199,7 +214,8 @@ def put_in_order(member: IntArray, low: int, high: int) -> None:
 @kernel
 def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool:
     """Add the group on the desk to a pool unless it is there; false if the pool is full."""
-    count, length = pool.size[GROUPS], desk.size[TRAIL]
+    count = pool.size[GROUPS]
+    length = desk.size[TRAIL]
     low = pool.begin[count]
     if count >= pool.parent.size or low + length > pool.member.size:
         return False
@@ -212,7 +228,9 @@ def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool
     if pool.table[spot] >= 0:
         return True
     pool.table[spot] = count
-    pool.parent[count], pool.added[count], pool.absorbed[count] = parent, added, absorbed
+    pool.parent[count] = parent
+    pool.added[count] = added
+    pool.absorbed[count] = absorbed
     pool.size[GROUPS] = count + 1
     return True
 
@@ -230,7 +248,9 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
             return PAUSE, group
         # The desk holds the group at the head of the inner loop; each join is made on top of it and taken back.
         lay_out(piece, desk, pool, group)
-        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
+        trail = desk.size[TRAIL]
+        covers = desk.size[COVERS]
+        near = desk.size[NEAR]
         desk.size[STEPS] += near
         work -= near
         for place in range(near):
@@ -240,7 +260,8 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
             put(desk, other)
             take_in(piece, desk, trail)
             work -= desk.size[TRAIL] - trail + 1
-            into.size[PARENT], into.size[ADDED] = group, other
+            into.size[PARENT] = group
+            into.size[ADDED] = other
             if desk.size[COVERS] == n_items:
                 return FOUND, group
             if store and not keep(desk, into, group, other, int(desk.size[TRAIL] > trail + 1)):
@@ -255,10 +276,13 @@ def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArra
 
     A join that covers all items is the last one listed.
     """
-    count, n_items = 0, piece.own_start.size - 1
+    count = 0
+    n_items = piece.own_start.size - 1
     for group in range(pool.size[GROUPS]):
         lay_out(piece, desk, pool, group)
-        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
+        trail = desk.size[TRAIL]
+        covers = desk.size[COVERS]
+        near = desk.size[NEAR]
         desk.size[STEPS] += near
         for place in range(near):
             other = desk.near[place]
@@ -266,7 +290,9 @@ def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArra
                 continue
             put(desk, other)
             take_in(piece, desk, trail)
-            parent[count], added[count], cover[count] = group, other, desk.size[COVERS]
+            cover[count] = desk.size[COVERS]
+            added[count] = other
+            parent[count] = group
             count += 1
             if desk.size[COVERS] == n_items:
                 return count
@@ -326,12 +352,15 @@ def unite(
     ``post[post_start[i]:post_start[i + 1]]``; ``price`` is what they cost. Stops and returns as :func:`extend` does.
     """
     n_items = piece.own_start.size - 1
-    hits, last = np.zeros(small.size[GROUPS], np.int32), np.full(small.size[GROUPS], -1, np.int32)
+    hits = np.zeros(small.size[GROUPS], np.int32)
+    last = np.full(small.size[GROUPS], -1, np.int32)
     for group in range(first, large.size[GROUPS]):
         if work <= 0:
             return PAUSE, group
         lay_out(piece, desk, large, group)
-        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
+        trail = desk.size[TRAIL]
+        covers = desk.size[COVERS]
+        near = desk.size[NEAR]
         for place in range(covers):
             thing = desk.covers[place]
             desk.size[STEPS] += post_start[thing + 1] - post_start[thing]
@@ -341,7 +370,8 @@ def unite(
                 work -= 1
                 # Postings count the shared items; at the second one the union is made, once.
                 if last[other] != group:
-                    last[other], hits[other] = group, 0
+                    last[other] = group
+                    hits[other] = 0
                 hits[other] += 1
                 if hits[other] != 2:
                     continue
@@ -352,7 +382,8 @@ def unite(
                     put(desk, small.member[member])
                 take_in(piece, desk, trail)
                 work -= desk.size[TRAIL]
-                into.size[PARENT], into.size[ADDED] = group, -1 - other
+                into.size[PARENT] = group
+                into.size[ADDED] = -1 - other
                 if desk.size[COVERS] == n_items:
                     return FOUND, group
                 if store and not keep(desk, into, group, -1 - other, 1 + price):
@@ -411,7 +442,8 @@ class Levels:
 
         Source: the lemma on groups of ``docs/explanation/planning.md``.
         """
-        level, self.seconds = len(self.pools), MEMBER * self.effort
+        level = len(self.pools)
+        self.seconds = MEMBER * self.effort
         room = (4 * int(self.pools[-1].size[GROUPS]) + 64, 5 * self.effort + 512) if store else (1, 1)
         self.pools.append(new_pool(*room))
         # First the joins with one component, then the unions of two groups whose prices add up to the level.
@@ -431,7 +463,8 @@ class Levels:
     def _list(self, level: int, small: int, *, store: bool, clock: Clock) -> int:
         """List joins with one component, or unions with groups of price ``small`` if above 0; return how it ended."""
         pools: list[Any] = [self.pools[level - 1]]
-        ended, first = PAUSE, 0
+        ended = PAUSE
+        first = 0
         if small:
             pools = [self.pools[level - small], self.pools[small], self.pools[small - 1]]
             pools += postings(self.part, pools[1])
@@ -488,13 +521,15 @@ def wider(pool: Pool, refill: Any) -> Pool:
 
 def worked(desk: Desk) -> float:
     """Return the work on a desk since the last call."""
-    steps, desk.size[STEPS] = int(desk.size[STEPS]), 0
+    steps = int(desk.size[STEPS])
+    desk.size[STEPS] = 0
     return STEP * steps
 
 
 def postings(part: Part, pool: Pool) -> tuple[IntArray, IntArray]:
     """List the groups that absorbed something by the items they cover, compressed."""
-    piece, count = part.piece, max(int(pool.size[GROUPS]), 1)
+    piece = part.piece
+    count = max(int(pool.size[GROUPS]), 1)
     groups = np.flatnonzero(pool.absorbed[: pool.size[GROUPS]])
     sizes = np.diff(pool.begin)[groups]
     member = np.concatenate([np.zeros(0, np.int64), *(pool.member[pool.begin[g] : pool.begin[g + 1]] for g in groups)])
@@ -523,7 +558,10 @@ def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part
     With ``in_part`` the joins of the largest group are returned if time is over. Takes time of the order of joins times
     width times the components near a group.
     """
-    piece, desk, pool, n_items = part.piece, new_desk(part.piece), singles(part), part.piece.own_start.size - 1
+    piece = part.piece
+    desk = new_desk(part.piece)
+    pool = singles(part)
+    n_items = part.piece.own_start.size - 1
     steps: list[tuple[IntArray, IntArray]] = []
     parent, added, cover = np.zeros((3, min(4 * width * max(part.blocks.size, 16), JOINS_UP_TO)), np.int64)
     while len(steps) < most and not clock.over():
@@ -552,7 +590,9 @@ def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) 
 
 def _path(part: Part, chain: list[int]) -> Path:
     """Pair each component with a member of the group before it that shares an item; the seed is first."""
-    piece, desk, path = part.piece, new_desk(part.piece), []
+    piece = part.piece
+    desk = new_desk(part.piece)
+    path = []
     for component in chain:
         for thing in piece.item[piece.start[component] : piece.start[component + 1]].tolist():
             if desk.covered[thing]:
@@ -604,7 +644,8 @@ class Reduction:
 def reduce(task: Task) -> Reduction:
     """Take a task apart. Time is linear in the entries, plus that of the pebble game on the parts."""
     count = task.start.size
-    owner, item = task.block_labels(task.start)[task.start.block[:count]], task.start.item[:count]
+    owner = task.block_labels(task.start)[task.start.block[:count]]
+    item = task.start.item[:count]
     large = task.start.cover[owner] > 1
     # Distinct pairs, since fixed reviews may have merged blocks.
     owner, item = np.divmod(np.unique(owner[large] * task.n_items + item[large]), task.n_items)
@@ -630,7 +671,9 @@ def peel(covers: dict[int, list[int]]) -> tuple[int, dict[int, list[int]]]:
     for block, things in covers.items():
         for thing in things:
             owners.setdefault(thing, set()).add(block)
-    left, price, todo = dict.fromkeys(sorted(covers)), 0, sorted(covers, reverse=True)
+    left = dict.fromkeys(sorted(covers))
+    price = 0
+    todo = sorted(covers, reverse=True)
     while todo and len(left) > 1:
         block = todo.pop()
         shared = [thing for thing in covers[block] if len(owners[thing]) > 1]
@@ -678,7 +721,8 @@ def _part(covers: dict[int, list[int]], blocks: list[int]) -> Part:
 def _least(piece: Piece, links: int) -> int:
     """Links, 1, or N - 2 - sum of (n_c - 2), plus one if every split of the part shares three items."""
     sizes = np.diff(piece.start)
-    known, saved = max(links, 1), piece.own_start.size - 3 - int((sizes - 2).sum())
+    known = max(links, 1)
+    saved = piece.own_start.size - 3 - int((sizes - 2).sum())
     small = piece.item.size * piece.own_start.size <= WASTE_UP_TO
     return saved + 1 if saved >= known and small and _holds_without_two_items(piece) else known
 
@@ -687,7 +731,8 @@ def _holds_without_two_items(piece: Piece) -> bool:
     """Whether the components stay connected without any two items. Takes items times entries."""
     import igraph
 
-    n, n_items = piece.start.size - 1, piece.own_start.size - 1
+    n = piece.start.size - 1
+    n_items = piece.own_start.size - 1
     edges = np.column_stack([np.repeat(np.arange(n), np.diff(piece.start)), n + piece.item])
     graph = igraph.Graph(n + n_items, edges.tolist())
     for item in range(n, n + n_items):

@@ -127,7 +127,8 @@ def _least_surplus(cover_start: IntArray, cover_item: IntArray, n_items: int) ->
 
 def _first_large_block(alone: FloatArray, largest: int) -> int:
     """Most, over thresholds t, of the least two blocks below t that make one of t or more need together."""
-    n_items, best_value = alone.size, 0.0
+    n_items = alone.size
+    best_value = 0.0
     for t in np.unique(np.linspace(max(largest + 1, n_items // 4), n_items - 1, 24).astype(int)):
         below = alone[: t - 1]  # blocks of 1..t-1 items
         tail = np.minimum.accumulate(below[::-1])[::-1]  # least need among blocks of at least that many items
@@ -175,7 +176,9 @@ def second_eigenvalue(together: csr_array) -> float:
 #: Items up to which the flow is sent: a dozen matrices of N x N and components x N.
 FLOW_UP_TO = 1_500
 #: Rounds in which weights divert flow from crowded paths, the exponent, and the range of weights.
-ROUNDS, STRENGTH, RANGE = 12, 1.5, 1e4
+ROUNDS = 12
+STRENGTH = 1.5
+RANGE = 1e4
 #: Steps of the longest path: products of that many weights do not overflow.
 LONGEST = 25
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a round, per slot and item.
@@ -211,7 +214,8 @@ def slots(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Slots:
     sizes = np.diff(cover_start)
     large = sizes[sizes > 2]
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(large)])
-    owner, kept = np.repeat(np.arange(large.size), large), np.repeat(sizes > 2, sizes)
+    owner = np.repeat(np.arange(large.size), large)
+    kept = np.repeat(sizes > 2, sizes)
     return Slots(start, owner, cover_item[kept], np.repeat((large - 2) / large, large), n_items)
 
 
@@ -225,7 +229,8 @@ def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Cloc
     if n_items > FLOW_UP_TO or not spreads(cover_start, cover_item, n_items):
         return None
     graph = slots(cover_start, cover_item, n_items)
-    weight, best = np.ones(graph.item.size), (0.0, np.empty(0), np.empty(0))
+    weight = np.ones(graph.item.size)
+    best = (0.0, np.empty(0), np.empty(0))
     for _ in range(ROUNDS):
         sent = send(graph, weight)
         if sent is None:
@@ -253,12 +258,16 @@ def send(graph: Slots, weight: FloatArray) -> FloatArray | None:
     A unit takes the ways of fewest components, each in proportion to the product of the weights of the slots by which
     it enters and leaves components: dependencies as [Brandes01]_ accumulates them, all sources side by side.
     """
-    matrix, N = graph.matrix(weight), graph.n_items
+    matrix = graph.matrix(weight)
+    N = graph.n_items
     back = matrix.T.tocsr()
     # Column u holds the search from item u: levels of items and components, and the weight of the ways to them.
-    level, turn = np.full((N, N), -1, np.int16), np.full((graph.start.size - 1, N), -1, np.int16)
+    level = np.full((N, N), -1, np.int16)
+    turn = np.full((graph.start.size - 1, N), -1, np.int16)
     np.fill_diagonal(level, 0)
-    ways, front, step = np.eye(N), np.eye(N), 0
+    ways = np.eye(N)
+    front = np.eye(N)
+    step = 0
     while front.any():
         if step > LONGEST:
             return None
@@ -271,7 +280,8 @@ def send(graph: Slots, weight: FloatArray) -> FloatArray | None:
     if (level < 0).any():
         return None
     # Backwards, each item hands what it takes and passes on to the components before it.
-    passed_on, asked = np.zeros((N, N)), np.zeros(turn.shape)
+    passed_on = np.zeros((N, N))
+    asked = np.zeros(turn.shape)
     for now in range(step - 1, 0, -1):
         each = np.where(level == now, (1.0 + passed_on) / ways, 0.0)
         asked += np.where(turn == now - 1, matrix @ each, 0.0)
@@ -286,7 +296,9 @@ def _left_over(graph: Slots, left: FloatArray) -> csr_array:
     """Shape (N, N): weights on pairs, of which no item gives more than is left at its slots."""
     from scipy.sparse import coo_array
 
-    rows, columns, values = [], [], []
+    rows = []
+    columns = []
+    values = []
     for first, last in zip(graph.start[:-1].tolist(), graph.start[1:].tolist(), strict=True):
         mine = np.maximum(left[first:last], 0.0)
         least = np.minimum.outer(mine, mine) / (last - first - 1)
@@ -310,10 +322,12 @@ def why_uncovered(task: Task) -> list[str]:
     then looks for papers whose readers have too small loads together, a minimum cut (Hall's condition). Empty if
     neither finds anything.
     """
-    pairs, needs = short_pairs(task), task.needs
+    pairs = short_pairs(task)
+    needs = task.needs
     give, why = _at_hand(task, pairs)
     readable = np.minimum(give, task.room)
-    few, reasons = np.flatnonzero(readable < needs.each), []
+    few = np.flatnonzero(readable < needs.each)
+    reasons = []
     for i in few[:NAMED].tolist():
         limit = ", with its limit," if task.room[i] < give[i] else f", {why}," if why else ""
         reasons.append(
@@ -328,11 +342,14 @@ def why_uncovered(task: Task) -> list[str]:
 
 def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
     """Reviews that each item can get from its readers under the tightest rule, and that rule in words."""
-    best, why = np.bincount(pairs[:, 1], minlength=task.n_items), ""
-    people, table = task.constraints.people, task.table(no_pairs())
+    best = np.bincount(pairs[:, 1], minlength=task.n_items)
+    why = ""
+    people = task.constraints.people
+    table = task.table(no_pairs())
     if not people.limits:
         return best, why
-    panels, free = people.panels, np.maximum(people.free(table), 0)
+    panels = people.panels
+    free = np.maximum(people.free(table), 0)
     place, group = people.groups_of(pairs[:, 0])
     for number, name in enumerate(people.attribute_names):
         mine = panels.attribute[group] == number
@@ -345,7 +362,8 @@ def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
         able = np.bincount(key // panels.n_groups, np.minimum(count, free.ravel()[key]), task.n_items)
         can = alone + able.astype(int)
         if (can < best).any():
-            best, why = np.minimum(best, can), _limit(people, name)
+            best = np.minimum(best, can)
+            why = _limit(people, name)
     return best, why
 
 
@@ -356,7 +374,9 @@ def _limit(people: People, name: str) -> str:
 
 def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
     """Name further papers that lack a panel group none of whose members can read them."""
-    people, needs, reasons = task.constraints.people, task.needs, []
+    people = task.constraints.people
+    needs = task.needs
+    reasons = []
     place, group = people.groups_of(pairs[:, 0])
     for one in np.flatnonzero(needs.members.any(axis=0)).tolist():
         least = int(people.panels.least[one])
@@ -384,7 +404,8 @@ def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
 
 def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
     """Name papers whose readers' loads together are too small, for reviews or for a panel group alone."""
-    people, needs = task.constraints.people, task.needs
+    people = task.constraints.people
+    needs = task.needs
     place, group = people.groups_of(pairs[:, 0])
     asked = [
         (pairs[place[group == one]], needs.members[:, one], partial(people.ruled.kind, one, what="review"))
@@ -406,8 +427,10 @@ def _cut(spare: IntArray, pairs: IntArray, each: IntArray) -> tuple[IntArray, in
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-    M, N = spare.size, each.size
-    source, sink = M + N, M + N + 1
+    M = spare.size
+    N = each.size
+    source = M + N
+    sink = M + N + 1
     start = np.concatenate([np.full(M, source), pairs[:, 0], M + np.arange(N)])
     end = np.concatenate([np.arange(M), M + pairs[:, 1], np.full(N, sink)])
     room = np.concatenate([np.minimum(np.maximum(spare, 0), N), np.ones(len(pairs), np.int64), each]).astype(np.int32)
@@ -464,12 +487,15 @@ class Master:
     def __init__(self, oracle: Oracle) -> None:
         from ortools.sat.python import cp_model
 
-        self.oracle, self.task, self.candidates = oracle, oracle.task, oracle.allowed
+        self.oracle = oracle
+        self.task = oracle.task
+        self.candidates = oracle.allowed
         self.model: Any = cp_model.CpModel()
         self.take: list[Any] = [self.model.new_bool_var("") for _ in range(len(self.candidates))]
         self.links, self.lost = list(self.take), dict[int, tuple[Any, int]]()
         self.seen: set[tuple[bytes, int]] = set()
-        task, fixed = self.task, np.bincount(self.task.constraints.fixed[:, 0], minlength=self.task.home.size)
+        task = self.task
+        fixed = np.bincount(self.task.constraints.fixed[:, 0], minlength=self.task.home.size)
         self.heaviest = self.model.new_int_var(0, len(self.candidates) + int(fixed.max(initial=0)), "")
         for j, group in self._groups(0):
             total = sum(group)
@@ -482,13 +508,16 @@ class Master:
 
     def _meet(self) -> None:
         """Limit panel groups, and require what items are short of."""
-        task, people, needs = self.task, self.task.constraints.people, self.task.needs
+        task = self.task
+        people = self.task.constraints.people
+        needs = self.task.needs
         members: dict[tuple[int, int], list[Any]] = {}
         place, group = people.groups_of(self.candidates[:, 0])
         for k, one in zip(place.tolist(), group.tolist(), strict=True):
             members.setdefault((int(self.candidates[k, 1]), one), []).append(self.take[k])
         table = task.table(no_pairs())
-        free, counts = people.free(table), people.counts(table)
+        free = people.free(table)
+        counts = people.counts(table)
         for (i, one), there in members.items():
             if free[i, one] < len(there):
                 self.model.add(sum(there) <= max(0, int(free[i, one])))
@@ -528,7 +557,8 @@ class Master:
             least = int(threshold + 1 - cover[j])
             if self.task.needs.total:
                 # A review that links must be taken.
-                taken, group = group, [self.model.new_bool_var("") for _ in group]
+                taken = group
+                group = [self.model.new_bool_var("") for _ in group]
                 for review, link in zip(taken, group, strict=True):
                     self.model.add_implication(link, review)
                     self.links[number[review.index]] = link
@@ -546,7 +576,8 @@ class Master:
         Raises InternalError if a reviewer alone has new reviews inside the structure: fewer of those outside would be
         lost then, and the cut would forbid plans.
         """
-        reviewer, leaves = self.candidates[:, 0].tolist(), np.flatnonzero(cut.leaves).tolist()
+        reviewer = self.candidates[:, 0].tolist()
+        leaves = np.flatnonzero(cut.leaves).tolist()
         linking = cut.alone if cut.least > 1 else set()
         terms = [self.links[k] if reviewer[k] in linking else self.take[k] for k in leaves]
         inside = set(self.candidates[cut.leaves == 0, 0].tolist())
@@ -597,7 +628,8 @@ class Master:
 
 def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Outcome:
     """Find the best plan and prove it, as far as time allows; ``best`` (P, 2) and ``lower`` start the search."""
-    master, outcome = Master(oracle), Outcome(best, lower)
+    master = Master(oracle)
+    outcome = Outcome(best, lower)
     count: Any = sum(master.take)
     master.model.add(count >= lower)
     master.cut(no_pairs())

@@ -208,7 +208,8 @@ class Decision(Objective):
         import numpy as np
 
         coming = self.beliefs.pending[item] + np.array([before, after])
-        distance, sd = np.full(2, self.distance[item]), np.full(2, self.beliefs.sd[item])
+        distance = np.full(2, self.distance[item])
+        sd = np.full(2, self.beliefs.sd[item])
         often = settled(distance, sd, coming, ERROR_RATE)[1]
         cause = "the planned reviews settle" if coming[0] > 0 else "this review settles"
         return f"{label} is in with probability {100 * self.chance[item]:.0f} %: {cause} it {_times(often)}"
@@ -335,15 +336,19 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None, arri
         raise InputError(message)
     if draws is None:
         learned = learned_from(reviews, n_draws=0)
-        mean, sd, error = learned.mean, learned.error, learned.review_error
+        mean = learned.mean
+        sd = learned.error
+        error = learned.review_error
     else:
         mean, sd, error = _summary(reviews, draws)
     known = np.isfinite(mean) & np.isfinite(sd)
     if not known.any():
         message = "draws: expected finite qualities of some items, found none"
         raise InputError(message)
-    centre, spread = mean[known].mean(), np.sqrt(mean[known].var() + (sd[known] ** 2).mean())
-    mean, sd = np.where(known, mean, centre), np.where(known, sd, spread)
+    centre = mean[known].mean()
+    spread = np.sqrt(mean[known].var() + (sd[known] ** 2).mean())
+    mean = np.where(known, mean, centre)
+    sd = np.where(known, sd, spread)
     coming = np.concatenate([np.column_stack([reviews.reviewer, reviews.item])[~reviews.scored], fixed])
     precision = arrive / least_spread(mean, error) ** 2
     pending = brought_by(coming, precision, reviews.n_items)
@@ -358,7 +363,8 @@ def _summary(reviews: Reviews, draws: FloatArray) -> tuple[FloatArray, FloatArra
     if drawn.ndim != 2 or drawn.shape[0] < 2 or drawn.shape[1] != reviews.n_items:
         message = f"draws: expected two or more draws of {reviews.n_items} items, found shape {drawn.shape}"
         raise InputError(message)
-    mean, sd = drawn.mean(axis=0), drawn.std(axis=0, ddof=1)
+    mean = drawn.mean(axis=0)
+    sd = drawn.std(axis=0, ddof=1)
     item = reviews.item[reviews.scored]
     square = (reviews.score[reviews.scored] - mean[item]) ** 2 + sd[item] ** 2
     error = np.sqrt(square[np.isfinite(square)].mean()) if np.isfinite(square).any() else np.nan
@@ -380,7 +386,8 @@ def brought_by(pairs: IntArray, precision: FloatArray, n_items: int) -> FloatArr
 def _averages(reviews: Reviews) -> FloatArray:
     import numpy as np
 
-    item, score = reviews.item[reviews.scored], reviews.score[reviews.scored]
+    item = reviews.item[reviews.scored]
+    score = reviews.score[reviews.scored]
     count = np.bincount(item, minlength=reviews.n_items)
     return np.where(count > 0, np.bincount(item, score, reviews.n_items) / np.maximum(count, 1), np.nan)
 
@@ -397,7 +404,8 @@ def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
     """
     import numpy as np
 
-    every, typical = np.arange(extra.size), aim.beliefs.typical
+    every = np.arange(extra.size)
+    typical = aim.beliefs.typical
     rounds, rest = divmod(count, extra.size)
     without = aim.losses(every, extra + rounds * typical).sum()
     with_one = aim.losses(every, extra + (rounds + 1) * typical).sum()
@@ -433,11 +441,13 @@ def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
     """Let reviews, shape (P, 2), arrive one after another; their gains sum to the gain of all."""
     import numpy as np
 
-    every, extra = np.arange(table.n_items), np.zeros(table.n_items)
+    every = np.arange(table.n_items)
+    extra = np.zeros(table.n_items)
     losses = aim.losses(every, extra)
     sum_ = float(losses.sum())
     now = aim.total(sum_)
-    gains, words = [], []
+    gains = []
+    words = []
     for reviewer, item in pairs.tolist():
         before = float(extra[item])
         extra[item] += aim.beliefs.review_precision[reviewer]

@@ -165,7 +165,8 @@ def recruits_load(rules: Constraints) -> int:
 
 def with_recruits(rules: Constraints, count: int, load: int) -> Constraints:
     """Return the same with further reviewers, the last ones, with numbers for labels."""
-    table, people = rules.reviews, rules.people
+    table = rules.reviews
+    people = rules.people
     panels = people.panels
     start = np.append(panels.start, np.full(count, panels.start[-1]))
     return replace(

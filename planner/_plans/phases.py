@@ -60,7 +60,8 @@ def review_precision(assumptions: Assumptions, per_paper: float, load: float) ->
 
 
 #: Splits of a budget that are compared, at most, and the steps between them in reviews per paper.
-MOST_SPLITS, GRID = 8, (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
+MOST_SPLITS = 8
+GRID = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
 
 
 def first_phases(n_items: int, n_reviews: int) -> list[int]:
@@ -108,18 +109,17 @@ def after_phases(
     >>> bool(flat.wrong.mean() > split.wrong.mean()), split.asked.tolist() == [100] * 20
     (True, True)
     """
-    wrong, asked = np.empty(draws), np.zeros(draws, np.int64)
+    wrong = np.empty(draws)
+    asked = np.zeros(draws, np.int64)
     each, rest = divmod(first, n_items)
     now = precision if early is None else early
     for draw, sequence in enumerate(np.random.SeedSequence(seed).spawn(draws)):
         own, later = (np.random.default_rng(one) for one in sequence.spawn(2))
         quality = own.standard_normal(n_items)
         # Reviews are numbered by paper, so that a larger first phase adds to a smaller one.
-        noise, late, order = (
-            own.standard_normal((n_items, each + 1)),
-            own.random((n_items, each + 1)),
-            own.permutation(n_items),
-        )
+        noise = own.standard_normal((n_items, each + 1))
+        late = own.random((n_items, each + 1))
+        order = own.permutation(n_items)
         count = np.full(n_items, each)
         count[order[:rest]] += 1
         comes = (np.arange(each + 1) < count[:, np.newaxis]) & (late >= missing)
@@ -229,7 +229,8 @@ class Replayed(NamedTuple):
 
 def replayed(reviews: Reviews, hidden: Hidden, start: IntArray, budgets: Sequence[int], select: int) -> Replayed:
     """Show scores in rounds of some ``budgets`` after ``start``, shape (N,), where the rule for decisions asks."""
-    eligible, count = hidden.room > 0, start
+    eligible = hidden.room > 0
+    count = start
     table = reviews.subset(hidden.shown(count, reviews.n_reviews))
     chosen, beliefs = selected_by(table, select, eligible)
     saved = 0
@@ -259,7 +260,8 @@ def others(
     ``random`` shows hidden scores at random; ``borderline`` two of each paper in turn, those first whose average of the
     scores shown is nearest to the cut of the averages.
     """
-    size, order = start.size, rng.permutation(start.size)
+    size = start.size
+    order = rng.permutation(start.size)
     flat = spread_evenly(np.zeros(size, np.int64), hidden.room, total, order)
     item = np.repeat(np.arange(size), hidden.room)
     unseen = item[hidden.place >= start[item]]
@@ -269,7 +271,8 @@ def others(
     average = np.bincount(table.item, table.score, size) / np.maximum(seen, 1)
     cut = np.sort(average[seen > 0])[::-1][select - 1 : select + 1].mean()
     near = order_of(np.where(seen > 0, np.abs(average - cut), np.inf))
-    border, remaining = start.copy(), total - int(start.sum())
+    border = start.copy()
+    remaining = total - int(start.sum())
     while remaining > 0:
         # One of each would be the same as flat, where there is one for each.
         more = np.minimum(hidden.room[near] - border[near], 2)

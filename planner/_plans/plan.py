@@ -228,7 +228,8 @@ class Plan(Pictured):
     @property
     def has_part(self) -> bool:
         """Whether the plan is infeasible but a best effort has a partial one: the fixed reviews respect the limits."""
-        rules, fixed = self.constraints, self.constraints.fixed
+        rules = self.constraints
+        fixed = self.constraints.fixed
         loads = np.bincount(fixed[:, 0], minlength=rules.spare.size) <= rules.spare
         limits = np.bincount(fixed[:, 1], minlength=rules.room.size) <= rules.room
         fits = bool(loads.all() and limits.all()) and (self.max_reviews is None or len(fixed) <= self.max_reviews)
@@ -239,7 +240,8 @@ class Plan(Pictured):
         """The shortage of a best effort, and recruits that would end it; None for other plans."""
         if self.status != PlanStatus.BEST_EFFORT:
             return None
-        rules, table = self.constraints, self.reviews_with_plan
+        rules = self.constraints
+        table = self.reviews_with_plan
         each = rules.people.needs(table).each
         missing = tuple((table.items[i], int(each[i])) for i in np.flatnonzero(each).tolist())
         if self.recruits is None:
@@ -262,7 +264,9 @@ class Plan(Pictured):
         from planner._plans.target import reach
         from planner._plans.targets import target_named
 
-        target, before, after = target_named(self.target), self.constraints.reviews, self.reviews_with_plan
+        target = target_named(self.target)
+        before = self.constraints.reviews
+        after = self.reviews_with_plan
         return reach(before, target, use_scores=self.use_scores), reach(after, target, use_scores=self.use_scores)
 
     @checked
@@ -316,8 +320,10 @@ class Plan(Pictured):
 
     def _other_reviewers(self, task: Task, place: int) -> list[int]:
         """Return other reviewers for the item of a review that serves an objective: cheapest, then lightest, first."""
-        rest, (own, item) = np.delete(self.pairs, place, axis=0), self.pairs[place].tolist()
-        left, rules = task.left(rest), self.constraints
+        rest = np.delete(self.pairs, place, axis=0)
+        (own, item) = self.pairs[place].tolist()
+        left = task.left(rest)
+        rules = self.constraints
         load = np.bincount(rest[:, 0], minlength=left.spare.size)
         taken = {own, *rest[rest[:, 1] == item, 0].tolist()}
         free = [j for j in range(load.size) if j not in taken and left.open(j, item) and rules.may_read(j, item)]
@@ -405,7 +411,8 @@ class Plan(Pictured):
 
         table = self.constraints.reviews
         # With a target, reviews for an objective are explained by the target, too.
-        level, chosen = level_named(self.target), self.purchase if self.status == PlanStatus.CHOSEN else None
+        level = level_named(self.target)
+        chosen = self.purchase if self.status == PlanStatus.CHOSEN else None
         reached = COMPARE if level.compares else f"get all papers {level.words}"
         return Outgoing(
             self.to_columns(),

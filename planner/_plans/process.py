@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
 #: Rollouts, and the papers times rollouts above which there are fewer.
-ROLLOUTS, FEWEST_ROLLOUTS, MOST_PAPERS = 64, 16, 80_000
+ROLLOUTS = 64
+FEWEST_ROLLOUTS = 16
+MOST_PAPERS = 80_000
 #: What reviews are for, in letters to reviewers; and where papers of a group are treated alike.
 OPEN = "decide on papers whose reviews so far leave it open whether they are selected"
 OPEN_ALIKE = "decide on groups of papers whose reviews so far leave open which are selected"
@@ -234,7 +236,8 @@ class Rounds:
     @property
     def helps(self) -> str:
         """What completes "it helps us ..." in letters to reviewers."""
-        least, aim = self.terms.rules.get("min_reviews"), OPEN_ALIKE if self.terms.alike else OPEN
+        least = self.terms.rules.get("min_reviews")
+        aim = OPEN_ALIKE if self.terms.alike else OPEN
         if not self.required or not least:
             return aim
         every = f"give every paper {counted(int(least), 'review')} or more"
@@ -254,7 +257,8 @@ class Rounds:
         return "no further review that is allowed is expected to avoid a wrong selection"
 
     def to_dict(self) -> dict[str, Any]:
-        terms, items = self.terms, self.beliefs["items"]
+        terms = self.terms
+        items = self.beliefs["items"]
         discussion = None if terms.discussion is None else terms.discussion._asdict()
         return {
             "number": self.number,
@@ -329,7 +333,8 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
         message = f"after: expected the answer of a round, as plan --rounds --json writes it, found {found} in it; "
         message += "give the answer of the last round"
         raise InputError(message)
-    number, left = int(last["number"]), terms.left or int(last["left"]) - 1
+    number = int(last["number"])
+    left = terms.left or int(last["left"]) - 1
     if left < 1:
         message = f"after: round {number} was the last one; state the rounds left to plan another"
         raise InputError(message)
@@ -380,7 +385,8 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
     pairs = zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.scored.tolist(), strict=True)
     there = {(reviews.reviewers[j], reviews.items[i]): scored for j, i, scored in pairs}
     people, lost_pairs = _not_coming(rules, reviews)
-    lost, outstanding = list[Asked](), list[Asked]()
+    lost = list[Asked]()
+    outstanding = list[Asked]()
     for one in terms.earlier:
         pair = one.reviewer, one.item
         if not there.get(pair, False):
@@ -426,7 +432,9 @@ def _without(reviews: Reviews, pairs: set[tuple[Label, Label]]) -> Reviews:
 
 def within_limits(rules: Constraints, earlier: Iterable[Asked]) -> Constraints:
     """Return constraints in which the reviews of earlier rounds count toward the loads and limits of extra reviews."""
-    table, spare, room = rules.reviews, rules.spare.copy(), rules.room.copy()
+    table = rules.reviews
+    spare = rules.spare.copy()
+    room = rules.room.copy()
     for one in earlier:
         if one.reviewer in table.reviewer_code:
             spare[table.reviewer_code[one.reviewer]] -= 1
@@ -483,7 +491,8 @@ def talks_of(aim: Decision, terms: Terms, more: Chosen, extra: FloatArray) -> tu
     told = terms.discussion.worth * aim.beliefs.typical
     talks = []
     for item, place in more.talks:
-        one, precision = np.array([item]), extra[item : item + 1]
+        one = np.array([item])
+        precision = extra[item : item + 1]
         gain = aim.losses(one, precision) - aim.losses(one, precision + told)
         talks.append(Talk(item, place, float(gain[0])))
     return tuple(talks)
@@ -504,17 +513,23 @@ class Outlook:
     ) -> None:
         beliefs = aim.beliefs
         group = terms.groups(task.constraints.reviews.items)
-        pending, typical = (beliefs.pending + taken) / terms.arrive, beliefs.typical / terms.arrive
+        pending = (beliefs.pending + taken) / terms.arrive
+        typical = beliefs.typical / terms.arrive
         self.papers = Papers(beliefs.mean, beliefs.sd, pending, typical, aim.n, group)
-        self.terms, self.seed, self.rollouts = terms, seed, rollouts_for(beliefs.mean.size)
-        self.spendable, self.left, self.asked = budget, terms.left, asked
+        self.rollouts = rollouts_for(beliefs.mean.size)
+        self.seed = seed
+        self.terms = terms
+        self.spendable = budget
+        self.left = terms.left
+        self.asked = asked
         self._played: dict[tuple[int, ...], Rollouts] = {}
 
     def play(self, parts: Sequence[int]) -> Rollouts:
         """Play a schedule; the same draws serve all."""
         key = tuple(parts)
         if key not in self._played:
-            draws, terms = np.random.default_rng(self.seed), self.terms
+            draws = np.random.default_rng(self.seed)
+            terms = self.terms
             self._played[key] = play(
                 self.papers, key, draws, arrive=terms.arrive, worth=terms.worth or 0.0, rollouts=self.rollouts
             )
@@ -567,7 +582,8 @@ def at_most(spare: IntArray, room: IntArray, barred: IntArray) -> int:
     >>> at_most(np.array([9, 1]), np.array([2, 2, 2]), np.array([[0, 0]]))
     3
     """
-    who, what = spare > 0, room > 0
+    who = spare > 0
+    what = room > 0
     inside = barred[who[barred[:, 0]] & what[barred[:, 1]]]
     papers = what.sum() - np.bincount(inside[:, 0], minlength=spare.size)
     readers = who.sum() - np.bincount(inside[:, 1], minlength=room.size)
@@ -587,7 +603,8 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     first = required(task, ledger)
     if ledger.infeasible:
         return None
-    rules, fixed = task.constraints, task.constraints.fixed
+    rules = task.constraints
+    fixed = task.constraints.fixed
     left = task.left(first)
     free = int(terms.budget or 0) - len(fixed) - len(first)
     closed = np.column_stack(np.divmod(rules.closed_pairs, max(rules.reviews.n_items, 1)))

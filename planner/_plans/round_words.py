@@ -78,7 +78,8 @@ def to_authors(rounds: Rounds) -> str:
 
 def where_it_stands(rounds: Rounds) -> list[str]:
     """Return what this round spends and what is held back, and what came of earlier rounds."""
-    terms, number = rounds.terms, rounds.number
+    terms = rounds.terms
+    number = rounds.number
     place = f"Round {number} of {number + rounds.left - 1} ({rounds.name} in uploads)"
     kept = f", {rounds.held_back} held back for later rounds"
     if rounds.stop or rounds.left == 1:
@@ -167,7 +168,8 @@ def discussed(plan: Plan, rounds: Rounds) -> list[str]:
     if terms.discussion is None:
         return []
     if terms.discussion.price > rounds.share:
-        price, room = f"{terms.discussion.price:g}", counted(rounds.share, "review")
+        price = f"{terms.discussion.price:g}"
+        room = counted(rounds.share, "review")
         return [
             f"No discussion is possible: it costs {price} reviews, and the choice by gain has {room} in this round."
         ]

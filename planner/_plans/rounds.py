@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Reviews of one paper that are considered in one round, and in all rounds together.
-DEEP, MOST_REVIEWS = 6, 24
+DEEP = 6
+MOST_REVIEWS = 24
 #: A paper that is in or out with an error probability below this gets no review in a rollout.
 DECIDED = 1e-3
 #: Papers times rollouts that are played at once.
 AT_ONCE = 80_000
 #: Steps towards the cut, its relative tolerance, and standard errors beyond the extreme papers that bracket it.
-STEPS, SETTLED, WIDE = 240, 1e-10, 40.0
+STEPS = 240
+SETTLED = 1e-10
+WIDE = 40.0
 #: Rollouts: the standard error of the expected number of wrong selections is about a hundredth of it.
 ROLLOUTS = 64
 
@@ -108,7 +111,8 @@ def cuts(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
     from scipy.special import ndtr
 
     size = mean.shape[1]
-    low, high = (mean - WIDE * sd).min(axis=1), (mean + WIDE * sd).max(axis=1)
+    low = (mean - WIDE * sd).min(axis=1)
+    high = (mean + WIDE * sd).max(axis=1)
     cut = np.partition(mean, size - n, axis=1)[:, size - n]
     before = np.full(cut.size, np.inf)
     for _ in range(STEPS):
@@ -116,12 +120,14 @@ def cuts(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
         excess = ndtr(above).sum(axis=1) - n
         if (np.abs(excess) <= SETTLED * n).all():
             break
-        low, high = np.where(excess > 0, cut, low), np.where(excess > 0, high, cut)
+        low = np.where(excess > 0, cut, low)
+        high = np.where(excess > 0, high, cut)
         slope = (np.exp(-0.5 * above * above) / sd).sum(axis=1) / np.sqrt(2.0 * np.pi)
         step = cut + excess / np.maximum(slope, np.finfo(float).tiny)
         # Newton's step if it stays between the bounds and the last one halved the excess; else bisection.
         newton = (low < step) & (step < high) & (np.abs(excess) < 0.5 * before)
-        cut, before = np.where(newton, step, 0.5 * (low + high)), np.abs(excess)
+        cut = np.where(newton, step, 0.5 * (low + high))
+        before = np.abs(excess)
     return cut
 
 
@@ -173,7 +179,8 @@ def spend(rate: FloatArray, size: IntArray, budget: int, least: float = 0.0) -> 
     if size.size and size.max() == 1:
         return np.asarray(np.bincount(groups[:budget], minlength=n_groups), np.int64)
     # A step that does not fit closes its group.
-    count, remaining = np.zeros(n_groups, np.int64), budget
+    count = np.zeros(n_groups, np.int64)
+    remaining = budget
     closed = np.zeros(n_groups, np.bool_)
     for group, price in zip(groups.tolist(), cost.tolist(), strict=True):
         if not closed[group] and price <= remaining:
@@ -203,14 +210,18 @@ def asked_for(
     count = np.zeros(mean.shape, np.int64)
     open_ = np.minimum(now.chance, 1.0 - now.chance) > DECIDED
     which, item = np.nonzero(open_)
-    distance, spread, coming = (mean - now.cut[:, None])[open_], sd[open_], pending[open_] * arrive
-    typical, price = papers.typical * arrive, now.price[which]
+    distance = (mean - now.cut[:, None])[open_]
+    spread = sd[open_]
+    coming = pending[open_] * arrive
+    typical = papers.typical * arrive
+    price = now.price[which]
     loss = misplaced(distance, spread, coming + np.arange(DEEP + 1)[:, None] * typical, price)
     ends = np.searchsorted(which, np.arange(len(mean) + 1))
     size = np.ones(mean.shape[1], np.int64) if papers.group is None else np.bincount(papers.group)
     rate = step_rates(loss) if papers.group is None else None
     for number, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
-        own, part = item[begin:end], loss[:, begin:end]
+        own = item[begin:end]
+        part = loss[:, begin:end]
         if rate is not None:
             count[number, own] = spend(rate[:, begin:end], size[own], int(budget[number]), least)
         elif papers.group is not None:
@@ -227,7 +238,10 @@ class _Draws:
         size = papers.mean.size
         # Pending reviews are as precise as the typical one, as nearly as their sum allows.
         number = np.where(papers.pending > 0, np.maximum(np.rint(papers.pending / papers.typical), 1), 0)
-        truth, total, arrived, late = [], [], [], []
+        truth = []
+        total = []
+        arrived = []
+        late = []
         for generator in generators:
             truth.append(papers.mean + papers.sd * generator.standard_normal(size))
             noise = generator.standard_normal((size, MOST_REVIEWS))
@@ -293,7 +307,8 @@ def play(
     """
     # All rollouts begin with the same round.
     mean, sd, pending = (values[None, :] for values in (papers.mean, papers.sd, papers.pending))
-    begun, budget = standing(mean, sd, papers.n), np.array([*budgets[:1], 0][:1])
+    begun = standing(mean, sd, papers.n)
+    budget = np.array([*budgets[:1], 0][:1])
     first = asked_for(papers, mean, sd, pending, budget, worth, arrive, begun)
     together = max(AT_ONCE // max(papers.mean.size, 1), 1)
     generators = rng.spawn(rollouts)
@@ -309,9 +324,13 @@ def _played(
 ) -> Rollouts:
     """Play some rollouts at once."""
     shape = draws.truth.shape
-    wrong, spent = np.full((shape[0], len(budgets) + 1), begun), np.zeros((shape[0], len(budgets)), np.int64)
-    count, nothing, saved = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape[0], np.int64)
-    mean, sd = np.broadcast_to(papers.mean, shape), np.broadcast_to(papers.sd, shape)
+    wrong = np.full((shape[0], len(budgets) + 1), begun)
+    spent = np.zeros((shape[0], len(budgets)), np.int64)
+    count = np.zeros(shape, np.int64)
+    nothing = np.zeros(shape)
+    saved = np.zeros(shape[0], np.int64)
+    mean = np.broadcast_to(papers.mean, shape)
+    sd = np.broadcast_to(papers.sd, shape)
     now: Standing | None = None
     for place, budget in enumerate(budgets):
         asked = (
@@ -340,7 +359,8 @@ def flat(
     >>> flat(papers, 50, np.random.default_rng(0), rollouts=2).asked.sum(axis=1).tolist()
     [50, 50]
     """
-    size, begun = papers.mean.size, expected_wrong(papers.mean, papers.sd, papers.n)
+    size = papers.mean.size
+    begun = expected_wrong(papers.mean, papers.sd, papers.n)
     each, rest = divmod(budget, size)
     together = max(AT_ONCE // max(size, 1), 1)
     generators = rng.spawn(rollouts)
@@ -387,7 +407,8 @@ class Band(NamedTuple):
 
 
 #: Ends of the bands of true ranks, in selections; and numbers of new reviews that are distinguished.
-BANDS, TOLD_APART = (0.0, 0.5, 1.0, 1.5, 2.0), 3
+BANDS = (0.0, 0.5, 1.0, 1.5, 2.0)
+TOLD_APART = 3
 
 
 def acceptance(played: Rollouts, even: Rollouts, n: int) -> list[Band]:
@@ -399,7 +420,8 @@ def acceptance(played: Rollouts, even: Rollouts, n: int) -> list[Band]:
         if first == last:
             continue
         here = (rank >= first) & (rank < last)
-        asked, accepted = np.minimum(played.asked[here], TOLD_APART), played.accepted[here]
+        asked = np.minimum(played.asked[here], TOLD_APART)
+        accepted = played.accepted[here]
         number = np.bincount(asked, minlength=TOLD_APART + 1)
         into = np.bincount(asked, accepted, TOLD_APART + 1)
         by = tuple(

@@ -19,8 +19,16 @@ if TYPE_CHECKING:
 
 #: Registers of ``Structure.entries``, of ``Growth.extent`` and of ``Growth.anchor``.
 COUNT = 0
-ITEMS, BLOCKS, STAMP, ANCHORED, BEYOND, STEPS = 0, 1, 2, 3, 4, 5
-NAME, MARK, NEAR_STAMP, KEPT = 0, 1, 2, 3
+ITEMS = 0
+BLOCKS = 1
+STAMP = 2
+ANCHORED = 3
+BEYOND = 4
+STEPS = 5
+NAME = 0
+MARK = 1
+NEAR_STAMP = 2
+KEPT = 3
 
 
 class Structure(NamedTuple):
@@ -102,7 +110,8 @@ class Growth(NamedTuple):
 
 
 def working_space(n_blocks: int, n_items: int) -> Growth:
-    by_block, by_item = np.zeros((11, n_blocks), np.int64), np.zeros((3, n_items), np.int64)
+    by_block = np.zeros((11, n_blocks), np.int64)
+    by_item = np.zeros((3, n_items), np.int64)
     return Growth(
         *(by_item[0], by_block[0], by_item[1], by_block[1], by_block[2], by_block[3], np.zeros(6, np.int64)),
         *(by_item[2], by_block[4], by_block[5], by_block[6], by_block[7], np.zeros(4, np.int64)),
@@ -112,7 +121,8 @@ def working_space(n_blocks: int, n_items: int) -> Growth:
 
 def new_structure(block: IntArray, item: IntArray, n_blocks: int, class_of: IntArray, room: int) -> Structure:
     """Return blocks with their covers, given as distinct (block, item) pairs, and room for more entries."""
-    count, by_entry = block.size, np.full((4, block.size + room), -1, np.int64)
+    count = block.size
+    by_entry = np.full((4, block.size + room), -1, np.int64)
     after, beside, by_entry[2, :count], by_entry[3, :count] = (*by_entry[:2], block, item)
     # As entered one after the other: the newest is the last of its block, and the first of its item.
     head, tail = _chained(block, n_blocks, after[:count])
@@ -175,9 +185,12 @@ def find_block(root: IntArray, block: int) -> int:
 def enter(state: Structure, block: int, item: int) -> None:
     """Add an entry: a block covers an item it did not cover."""
     # A new entry stands first among those of its item and last among those of its block: withdraw() relies on it.
-    block, entry = find_block(state.root, block), state.entries[COUNT]
+    block = find_block(state.root, block)
+    entry = state.entries[COUNT]
     state.entries[COUNT] = entry + 1
-    state.block[entry], state.item[entry], state.after[entry] = block, item, -1
+    state.block[entry] = block
+    state.item[entry] = item
+    state.after[entry] = -1
     state.beside[entry] = state.first[item]
     state.first[item] = entry
     state.cover[block] += 1
@@ -191,7 +204,8 @@ def enter(state: Structure, block: int, item: int) -> None:
 @kernel
 def covers_item(state: Structure, block: int, item: int) -> bool:
     """Whether a block covers an item; takes the number of entries of the item."""
-    block, entry = find_block(state.root, block), state.first[item]
+    block = find_block(state.root, block)
+    entry = state.first[item]
     while entry >= 0:
         if find_block(state.root, state.block[entry]) == block:
             return True
@@ -224,7 +238,9 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
     """Join block a with block b (b = a: none) and grow until no other block shares items of two classes."""
     space.extent[ITEMS] = space.extent[BLOCKS] = 0
     space.extent[STAMP] += 1
-    stamp, done, steps = space.extent[STAMP], 0, 0
+    stamp = space.extent[STAMP]
+    done = 0
+    steps = 0
     take(state, space, find_block(state.root, a))
     take(state, space, find_block(state.root, b))
     # Repeat-Union2 from one block: the items before ``done`` have hit every block that covers them. A block that is
@@ -238,7 +254,8 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
             other = find_block(state.root, state.block[entry])
             if space.taken[other] != stamp:
                 if space.hit[other] != stamp:
-                    space.hit[other], space.hit_class[other] = stamp, state.class_of[thing]
+                    space.hit_class[other] = state.class_of[thing]
+                    space.hit[other] = stamp
                 elif space.hit_class[other] != state.class_of[thing]:
                     take(state, space, other)
             entry = state.beside[entry]
@@ -268,11 +285,13 @@ def drop_anchor(state: Structure, space: Growth) -> int:
         if state.root[block] == block and (state.cover[block] > state.cover[main] or state.root[main] != main):
             main = block
     # The structure is closed: another block shares items of at most one class with the anchor, so one number suffices.
-    space.anchor[NAME], space.anchor[KEPT] = main, 0
+    space.anchor[NAME] = main
+    space.anchor[KEPT] = 0
     space.anchor[MARK] += 1
     for block in range(state.root.size):
         space.touch[block] = -1
-    steps, entry = state.root.size, state.head[main]
+    steps = state.root.size
+    entry = state.head[main]
     while entry >= 0:
         steps += take_inside(state, space, state.item[entry])
         entry = state.after[entry]
@@ -283,7 +302,8 @@ def drop_anchor(state: Structure, space: Growth) -> int:
 @kernel
 def take_on_trial(state: Structure, space: Growth, block: int) -> None:
     """Add a block other than the anchor to a trial."""
-    stamp, mark = space.extent[STAMP], space.anchor[MARK]
+    stamp = space.extent[STAMP]
+    mark = space.anchor[MARK]
     space.taken[block] = stamp
     entry = state.head[block]
     while entry >= 0:
@@ -320,7 +340,10 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
     """Items of the block that :func:`grow` would make of two blocks, without visiting the anchor's."""
     space.extent[ITEMS] = space.extent[BLOCKS] = space.extent[ANCHORED] = space.extent[BEYOND] = 0
     space.extent[STAMP] += 1
-    stamp, mark, done, steps = space.extent[STAMP], space.anchor[MARK], 0, 1
+    stamp = space.extent[STAMP]
+    mark = space.anchor[MARK]
+    done = 0
+    steps = 1
     try_take(state, space, a)
     try_take(state, space, b)
     rest = state.first.size - state.cover[space.anchor[NAME]]
@@ -332,7 +355,8 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
         done += 1
         if space.extent[ANCHORED] == 1 and space.inside[thing] == mark:
             continue
-        kind, entry = state.class_of[thing], state.first[thing]
+        kind = state.class_of[thing]
+        entry = state.first[thing]
         while entry >= 0:
             steps += 1
             other = find_block(state.root, state.block[entry])
@@ -340,7 +364,8 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
             if space.taken[other] == stamp:
                 continue
             if space.hit[other] != stamp:
-                space.hit[other], space.hit_class[other] = stamp, kind
+                space.hit[other] = stamp
+                space.hit_class[other] = kind
                 space.touched[space.extent[BLOCKS]] = other
                 space.extent[BLOCKS] += 1
                 if space.extent[ANCHORED] == 1 and space.touch[other] >= 0 and space.touch[other] != kind:
@@ -382,14 +407,19 @@ def settle_trial(state: Structure, space: Growth, block: int, covers: int) -> No
     ``covers`` is what :func:`try_join` returned, less than all items; a review of an item of one of the two may have
     been entered since.
     """
-    main, stamp, items = space.anchor[NAME], space.extent[STAMP], space.extent[ITEMS]
+    main = space.anchor[NAME]
+    stamp = space.extent[STAMP]
+    items = space.extent[ITEMS]
     # The trial lists all blocks that it met; those that joined are marked as taken.
-    space.blocks[0], space.blocks[1], count = main, block, 2
+    space.blocks[0] = main
+    space.blocks[1] = block
+    count = 2
     for place in range(space.extent[BLOCKS]):
         if space.taken[space.touched[place]] == stamp:
             space.blocks[count] = space.touched[place]
             count += 1
-    space.extent[BLOCKS], space.extent[ITEMS] = count, covers
+    space.extent[BLOCKS] = count
+    space.extent[ITEMS] = covers
     settle(state, space)
     for position in range(1, count):
         space.touch[space.blocks[position]] = -1
@@ -432,7 +462,8 @@ def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size
     One growth from each block that was given a review is enough: a block that grows later visits all others.
     """
     # All reviews first: only then does a growth from one block see all that it can take.
-    most, before = largest(state), space.extent[STAMP]
+    most = largest(state)
+    before = space.extent[STAMP]
     for entry in range(size):
         if not covers_item(state, block[entry], item[entry]):
             enter(state, block[entry], item[entry])
@@ -449,7 +480,8 @@ def withdraw(state: Structure, tail_before: int) -> None:
     """Undo the last :func:`enter`, if the structure has not changed since; the block's tail was ``tail_before``."""
     entry = state.entries[COUNT] - 1
     state.entries[COUNT] = entry
-    block, item = state.block[entry], state.item[entry]
+    block = state.block[entry]
+    item = state.item[entry]
     state.first[item] = state.beside[entry]
     state.cover[block] -= 1
     state.tail[block] = tail_before

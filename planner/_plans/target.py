@@ -320,7 +320,9 @@ def estimate(
 # How far reviews get: the papers of the largest group, and the precision of their scores.
 
 #: Draws of true qualities, of which the median counts; fewer in large groups, where a draw takes seconds.
-DRAWS, FEW_DRAWS, MANY_ITEMS = 5, 1, 300
+DRAWS = 5
+FEW_DRAWS = 1
+MANY_ITEMS = 300
 #: Items of a group up to which an error is computed, by a dense inverse: a second after the time limit.
 ERROR_UP_TO = 2000
 

@@ -78,10 +78,13 @@ class Left:
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of one step of a growth; and of a pass over a table, per review and
 #: in addition.
-STEP, READ, CALL = 16e-9, 1e-6, 2e-4
+STEP = 16e-9
+READ = 1e-6
+CALL = 2e-4
 #: Seconds of a first plan and its bounds as plain Python for each entry of the covers, per kernel; and those of a
 #: search that stops at its deadline.
-ENTRY, SEARCH = 0.5e-3, 60.0
+ENTRY = 0.5e-3
+SEARCH = 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +145,8 @@ class Task:
 
     def worked(self) -> float:
         """Return the work of growths in :attr:`space` since the last call."""
-        steps, self.space.extent[STEPS] = int(self.space.extent[STEPS]), 0
+        steps = int(self.space.extent[STEPS])
+        self.space.extent[STEPS] = 0
         return STEP * steps
 
     def warm_up(self) -> None:
@@ -186,7 +190,8 @@ class Task:
 
     def after(self, pairs: IntArray) -> Structure:
         """Return the closed structure after some more reviews, shape (P, 2)."""
-        state, block = copy_structure(self.start), self.home[pairs[:, 0]].astype(np.int64)
+        state = copy_structure(self.start)
+        block = self.home[pairs[:, 0]].astype(np.int64)
         item = np.ascontiguousarray(pairs[:, 1])
         self.form(close)(state, self.space, block, item, block.size)
         return state
@@ -271,11 +276,14 @@ def few_short_pairs(task: Task, few: int) -> IntArray:
 
     The readers of an item follow each other among those with spare load; each item begins with another one.
     """
-    rules, items = task.constraints, np.flatnonzero((task.needs.each > 0) & (task.room > 0))
+    rules = task.constraints
+    items = np.flatnonzero((task.needs.each > 0) & (task.room > 0))
     able = np.flatnonzero(task.spare > 0)
-    chunks, wanted = [no_pairs()], np.minimum(task.needs.each[items] + few, able.size)
+    chunks = [no_pairs()]
+    wanted = np.minimum(task.needs.each[items] + few, able.size)
     for turn in range(min(int(wanted.max(initial=0)) * TURNS, able.size)):
-        items, wanted = items[wanted > 0], wanted[wanted > 0]
+        items = items[wanted > 0]
+        wanted = wanted[wanted > 0]
         if not items.size:
             break
         pairs = np.column_stack([able[(7 * items + turn) % able.size], items])
@@ -290,10 +298,13 @@ def useful_loads(task: Task, short: IntArray) -> tuple[int, int]:
 
     p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
     """
-    table, spare, every = task.table(no_pairs()), task.spare, np.ones(task.n_items, np.bool_)
+    table = task.table(no_pairs())
+    spare = task.spare
+    every = np.ones(task.n_items, np.bool_)
     count = np.bincount(_open_pairs(task, spare, every)[:, 0], minlength=spare.size)
     useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
-    chosen, others = short[table.loads[short] >= 2], np.ones(spare.size, np.bool_)
+    chosen = short[table.loads[short] >= 2]
+    others = np.ones(spare.size, np.bool_)
     others[chosen] = False
     pairs = _open_pairs(task, np.where(others, 0, spare), every)
     before, after = (recoverability(those).degrees_of_freedom for those in (table, with_extra(table, pairs)))
@@ -303,7 +314,8 @@ def useful_loads(task: Task, short: IntArray) -> tuple[int, int]:
 # The oracle of the exact method: whether a target is reached, and which cuts forbid a structure that misses it.
 
 #: Candidates listed at once; and the maximum for which it is tested whether all of them together reach a target.
-AT_ONCE, RELAX_UP_TO = 10_000, 3_000_000
+AT_ONCE = 10_000
+RELAX_UP_TO = 3_000_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a round of the exact method, for each candidate.
 ROUND = 2e-5
 
@@ -328,7 +340,8 @@ class Oracle(ABC):
     threshold = 2
 
     def __init__(self, task: Task, allowed: IntArray | None = None) -> None:
-        self.task, self.candidates = task, Candidates(task)
+        self.candidates = Candidates(task)
+        self.task = task
         if allowed is not None:
             self.allowed = allowed
 
@@ -395,8 +408,10 @@ class Candidates:
 
     def __init__(self, task: Task) -> None:
         count = task.start.size
-        self.task, self.root = task, task.block_labels(task.start)
-        owner, item = self.root[task.start.block[:count]], task.start.item[:count]
+        self.root = task.block_labels(task.start)
+        self.task = task
+        owner = self.root[task.start.block[:count]]
+        item = task.start.item[:count]
         order = np.argsort(owner, kind="stable")
         self.covered = item[order]
         self.start = np.searchsorted(owner[order], np.arange(self.root.size + 1))
@@ -404,7 +419,8 @@ class Candidates:
 
     def of(self, reviewer: int) -> IntArray:
         """Return the useful items for a reviewer, ascending."""
-        task, block = self.task, self.root[self.task.home[reviewer]]
+        task = self.task
+        block = self.root[self.task.home[reviewer]]
         if task.spare[reviewer] <= 0:
             return np.empty(0, np.int64)
         free = np.zeros(task.n_items, np.bool_)
@@ -425,7 +441,8 @@ class Candidates:
             size += items.size
             if size >= AT_ONCE:
                 yield np.concatenate(chunk)
-                chunk, size = [], 0
+                chunk = []
+                size = 0
         if chunk:
             yield np.concatenate(chunk)
 
@@ -522,7 +539,8 @@ class AnyReview(Losses):
 
 def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
     """Return the task that remains when some reviews were planned and a loss occurs."""
-    table, spare = task.table(pairs), task.left(pairs).spare
+    table = task.table(pairs)
+    spare = task.left(pairs).spare
     if loss.item < 0 <= loss.reviewer:
         spare[loss.reviewer] = 0
     return with_rows_lost(task, pairs, loss.takes(table.reviewer, table.item), spare)
@@ -533,7 +551,9 @@ def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray
 
     ``spare`` are the remaining loads, by default those after the planned reviews.
     """
-    table, rules, N = task.table(pairs), task.constraints, max(task.n_items, 1)
+    table = task.table(pairs)
+    rules = task.constraints
+    N = max(task.n_items, 1)
     # Lost reviews were still asked for: nobody may read them again, and they count where a rule limits people.
     barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.excluded(table))
     left = task.left(pairs)

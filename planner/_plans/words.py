@@ -79,12 +79,14 @@ def verdict(plan: Plan) -> list[str]:
 
 def load_words(plan: Plan) -> list[str]:
     """Return the maximum extra reviews per reviewer, and whether a smaller maximum may be feasible."""
-    least, largest = plan.largest_load_lower_bound, plan.largest_load
+    least = plan.largest_load_lower_bound
+    largest = plan.largest_load
     if not plan.reviews:
         return []
     # With affinities loads come before them.
     costs = plan.constraints.cost and plan.constraints.cost.best is None
-    proof, alike = "", f"{counted(plan.count, 'review')}{' at this cost' if costs else ''}"
+    proof = ""
+    alike = f"{counted(plan.count, 'review')}{' at this cost' if costs else ''}"
     if least == largest:
         proof = f", the least possible for a plan of {alike}"
     elif least is not None:
@@ -107,7 +109,8 @@ def _how_it_ended(plan: Plan) -> str:
 
 def _table(plan: Plan) -> list[str]:
     """Return one line per review, after a legend of the columns."""
-    table, prices = plan.constraints.reviews, plan.constraints.cost
+    table = plan.constraints.reviews
+    prices = plan.constraints.cost
     priced = "affinity" if prices.best is not None else "cost" if prices else ""
     deal = plan.purchase
     columns: dict[str, list[str]] = {
@@ -160,7 +163,9 @@ def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[li
     """
     table = task.constraints.reviews
     groups = ArrivingGroups(table, target.groups(table, use_scores=task.use_scores))
-    descriptions, covers, left = [], [], []
+    descriptions = []
+    covers = []
+    left = []
     backups = None if target.losses is None else Backups(task, target, target.losses, clock)
     for place, others in enumerate(target.merges(task, pairs)):
         j, i = pairs[place].tolist()
@@ -179,7 +184,10 @@ class Backups:
     """What reviews join after a loss, if they join nothing without one."""
 
     def __init__(self, task: Task, target: Target, losses: Losses, clock: Clock) -> None:
-        self.task, self.target, self.losses, self.clock = task, target, losses, clock
+        self.task = task
+        self.target = target
+        self.losses = losses
+        self.clock = clock
         self.open: list[Loss] | None = None
 
     def after(self, pairs: IntArray, place: int) -> Joined | None:
@@ -189,7 +197,8 @@ class Backups:
         return None
 
     def _repaired(self, pairs: IntArray, place: int) -> Joined | None:
-        before, table = pairs[:place], self.task.constraints.reviews
+        before = pairs[:place]
+        table = self.task.constraints.reviews
         if self.open is None or self.open == [Loss()]:
             self.open = self.losses.failing(self.task.table(before), self.clock)
         for loss in self.clock.watch(self.open[:LOOKED_AT]):
@@ -221,7 +230,8 @@ class ArrivingGroups:
     """
 
     def __init__(self, table: Reviews, groups: Groups) -> None:
-        self.table, self.labels = table, groups.labels.tolist()
+        self.labels = groups.labels.tolist()
+        self.table = table
         self.home = list(range(len(groups.covers)))
         self.cover = [dict.fromkeys(cover.tolist()) for cover in groups.covers]
         self.reviews = table.reviews_per_item.tolist()
@@ -311,9 +321,11 @@ class ArrivingGroups:
 
 def filled(task: Task, pairs: IntArray, joined: list[Joined]) -> list[Joined]:
     """Add to what each review joins, in turn, the need of its paper that it fills."""
-    people, table = task.constraints.people, task.table(no_pairs())
+    people = task.constraints.people
+    table = task.table(no_pairs())
     needs = people.needs(table)
-    count, missing = table.reviews_per_item.tolist(), needs.members.copy()
+    count = table.reviews_per_item.tolist()
+    missing = needs.members.copy()
     place, group = people.groups_of(pairs[:, 0])
     descriptions = []
     for k, ((_, i), (words, short)) in enumerate(zip(pairs.tolist(), joined, strict=True)):
@@ -352,7 +364,8 @@ def still_short(task: Task, pairs: IntArray) -> list[str]:
     needs = task.constraints.people.needs(task.table(pairs))
     sentences = []
     if needs.reviews.any():
-        short, least = int((needs.reviews > 0).sum()), task.constraints.people.min_reviews
+        short = int((needs.reviews > 0).sum())
+        least = task.constraints.people.min_reviews
         sentences.append(
             f"{counted(short, 'paper stays', 'papers stay')} short of {counted(least, 'review')}, "
             f"{int(needs.reviews.sum())} in all"
@@ -402,7 +415,8 @@ def _times(error: float) -> str:
 
 def why_not(task: Task, target: Target) -> list[str]:
     """Explain why a target cannot be reached: unreadable papers, unreachable groups, insufficient loads."""
-    rules, table = task.constraints, task.constraints.reviews
+    rules = task.constraints
+    table = task.constraints.reviews
     if not (task.spare > 0).any():
         if not table.n_reviewers:
             return ["there are no reviewers; add the files with their reviews, or name emergency reviewers"]
@@ -434,7 +448,8 @@ def fixed_too_many(task: Task, budget: int | None = None) -> list[str]:
     if budget is not None and budget < 0:
         are = counted(fixed, "review is", "reviews are")
         reasons.append(f"{are} fixed, which is more than the {fixed + budget} allowed")
-    loaded, full = np.flatnonzero(task.spare < 0).tolist(), np.flatnonzero(task.room < 0).tolist()
+    loaded = np.flatnonzero(task.spare < 0).tolist()
+    full = np.flatnonzero(task.room < 0).tolist()
     reasons += [f"reviewer {Mentions.REVIEWERS[j]} has more fixed reviews than spare load" for j in loaded]
     return reasons + [f"paper {Mentions.PAPERS[i]} has more fixed reviews than its limit" for i in full]
 

@@ -78,7 +78,8 @@ AUTHOR_RULES = ("author_distance", "allow_cycles", "allow_coauthors")
 
 def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, Any]:
     """Read the authors' file as arguments of :func:`planner.assign`, with a note on authors who do not review."""
-    path, rules = session.params["authors"], {name: session.params[name] for name in AUTHOR_RULES}
+    path = session.params["authors"]
+    rules = {name: session.params[name] for name in AUTHOR_RULES}
     if not path:
         if any(rules.values()):
             name = next(name for name, value in rules.items() if value).replace("_", "-")
@@ -277,7 +278,8 @@ def assign(session: Session, /, **_: Any) -> None:
     from planner._assign.assignment import AssignmentStatus
     from planner._assign.words import page
 
-    params, destination = session.params, read_destination(session)
+    params = session.params
+    destination = read_destination(session)
     problem: dict[str, Any] | None = None
     if params["design"]:
         destination.expect_settings_fit()
@@ -346,7 +348,8 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any]:
     from planner._assign.problem import LISTS
     from reviewgraph.graph import learned_from
 
-    params, cap = session.params, read_cap(session)
+    params = session.params
+    cap = read_cap(session)
     listing = session.read("listing", params["items_file"])
     items = listing.items
     reviewers, attributes = session.read("roster", params["reviewers_file"])
@@ -356,7 +359,8 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any]:
     wanted, barred = read_wanted(session, people, items)
     authors = read_who_wrote(session, people)
     rules = read_rules(session, {params["reviewers_file"]: attributes}, people, LISTS)
-    phase_one, like = session.read("phase_one"), session.read("like")
+    phase_one = session.read("phase_one")
+    like = session.read("like")
     say_meta_reviews(phase_one, fixed, wanted["previous"])
     arguments = {
         **{name: params[name] for name in AS_GIVEN},

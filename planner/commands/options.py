@@ -70,7 +70,8 @@ def read_rules(
     """
     from reviewgraph.io import match_labels
 
-    params, tables = session.params, dict(listed)
+    params = session.params
+    tables = dict(listed)
     rules = [_rule(name, text) for name in ("at_most", "at_least", "reward") for text in params.get(name, ())]
     if params["attributes"]:
         tables[params["attributes"]] = session.read("attributes")
@@ -254,7 +255,8 @@ def read_fixed(
     from reviewgraph._base import natural_key
     from reviewgraph.io import match_labels
 
-    fixed, path = session.read("fixed"), session.params["fixed"]
+    fixed = session.read("fixed")
+    path = session.params["fixed"]
     if fixed is None or not session.is_export(path):
         return fixed, {}
     here = match_labels(fixed.items, items, path, "paper", where=LISTS)[fixed.item] >= 0
@@ -282,7 +284,9 @@ def read_preferences(
     Rows with unknown labels are counted on stderr, as not in ``where``. Unless ``everything``, bids of 0 or less do not
     make a pair possible.
     """
-    tables, wishes, barred = [], [], None
+    tables = []
+    wishes = []
+    barred = None
     for path, weight in map(weighed, affinities):
         tables.append((_of_those_here(read_affinity(session, path), reviewers, items, path, where), weight))
     for path, weight in map(weighed, session.params["bids"]):
@@ -468,7 +472,8 @@ class Destination:
         ``outsiders`` are reviewers outside the committee, who are not invited; None if the committee is unknown.
         ``stage`` is the name of the round, where there is one. What it needs is on stderr beside a page or JSON.
         """
-        params, named = session.params, self.label or stage
+        params = session.params
+        named = self.label or stage
         if self.output and len(written) and named and self.upload.round_advice:
             say(f"{self.output}: {self.upload.round_advice.format(named)}")
         settled = () if outsiders is None else ("willing",)

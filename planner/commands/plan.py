@@ -85,7 +85,8 @@ def read_aims(session: Session, given: Sequence[str], target: str) -> Aims:
 
 def _goals(session: Session, given: Sequence[str]) -> Sequence[str]:
     """Return the goals, with those of the process that ``--after`` continues, which has no others."""
-    after, selecting = session.params["after"], next(one.name for one in OBJECTIVES if one.selects)
+    after = session.params["after"]
+    selecting = next(one.name for one in OBJECTIVES if one.selects)
     if after is None:
         return given
     others = [f"--for {name}" for name in given if name != selecting]
@@ -366,7 +367,8 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
 
 def _process(session: Session, aims: Aims) -> dict[str, Any]:
     """Read the answer of the last round, and the groups of papers that are treated alike."""
-    key, files = session.params["same_for"], session.read_given("after")
+    key = session.params["same_for"]
+    files = session.read_given("after")
     for name in ("rounds", "after", "worth", "discussion", "same_for"):
         if session.params[name] is not None and (aims.target or not objective_named(aims.objective).selects):
             flag = f"--{name.replace('_', '-')}"
@@ -410,7 +412,8 @@ OF_ROUNDS = {
 
 def _next_round(session: Session, extra: Plan) -> list[Next]:
     """Return how to keep this round, and how to plan the one after it; nothing for a last round."""
-    rounds, table = extra.rounds, session.table(extra.constraints.reviews)
+    rounds = extra.rounds
+    table = session.table(extra.constraints.reviews)
     if rounds is None or rounds.last:
         return []
     # A shell empties the file of > before it runs the command: never that of --after.
@@ -430,7 +433,8 @@ def _lower_level(session: Session, extra: Plan, reviews: Reviews, request: dict[
 
     if session.params["as_json"] and not session.params["html"]:
         return ""
-    rules, lower = extra.constraints, ALL_NAMES[ALL_NAMES.index(extra.target) + 1 :]
+    rules = extra.constraints
+    lower = ALL_NAMES[ALL_NAMES.index(extra.target) + 1 :]
     # What each paper must have is no level to ask less of.
     if not (rules.spare > 0).any() or rules.people.asks:
         return ""
@@ -458,7 +462,8 @@ def _next(session: Session, extra: Plan, destination: Destination, lower: str) -
     if not extra.reviews:
         return Next.of("check", table)
 
-    output, upload = destination.output, destination.upload
+    output = destination.output
+    upload = destination.upload
     if output is None and upload is not CSV:
         why = f"to write {upload.words}; {INSTEAD}"
         return Next.of("plan", table, again, f"-o upload{upload.suffix}", why=why)

@@ -203,7 +203,8 @@ def _share(select: Share, papers: int) -> int:
 
 #: Files of a conference, as ``simulate conference`` writes them, by option: those that an assignment needs, and others.
 FILES = {name: f"{name}.csv" for name in ("items", "reviewers", "bids", "conflicts")} | {"items": "papers.csv"}
-NEEDED, WELCOME = ("items", "reviewers"), ("bids", "conflicts")
+NEEDED = ("items", "reviewers")
+WELCOME = ("bids", "conflicts")
 #: Folder of a simulated one.
 TRIAL = "trial"
 
@@ -218,11 +219,14 @@ def _next_of_design(design: RoundsDesign | None) -> list[Next]:
     if rest:
         exact = f"{low + 1} for {counted(rest, 'paper')} and {low} for the others"
         why += f"; exactly as above with a column demand in papers.csv, {exact}"
-    files, folder, first = [*NEEDED, *(name for name in WELCOME if Path(FILES[name]).exists())], "", []
+    files = [*NEEDED, *(name for name in WELCOME if Path(FILES[name]).exists())]
+    folder = ""
+    first = []
     if not all(Path(FILES[name]).exists() for name in NEEDED):
         size = f"--papers {design.n_items} --reviewers {math.ceil(design.n_reviews / design.load)}"
         first = [Next.of("simulate conference", size, f"-o {TRIAL}", why="to try it, without files of your own")]
-        files, folder = list(FILES), f"{TRIAL}/"
+        files = list(FILES)
+        folder = f"{TRIAL}/"
     options = [f"--{name} {folder}{FILES[name]}" for name in files]
     options += [f"--demand {low + up}", "--target connected", "-o assigned.csv"]
     return [*first, Next.of("assign", *options, why=why)]

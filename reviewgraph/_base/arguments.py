@@ -154,7 +154,8 @@ def kinds_of(hint: str) -> tuple[Kind, ...]:
 
 def _parts(hint: str) -> list[str]:
     """Split a hint at the bars outside of brackets."""
-    parts, depth = [""], 0
+    parts = [""]
+    depth = 0
     for letter in hint:
         depth += (letter == "[") - (letter == "]")
         if letter == "|" and depth == 0:
@@ -349,8 +350,13 @@ def _checked(
     optional = {name for name, hint in hints.items() if "None" in _parts(hint)}
     numbers = {name for name, hint in hints.items() if "float" in _parts(hint)}
     code = function.__code__
-    names, many = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
-    check, translate, double, words, refused = _refuse, _translate, in_double, function.__qualname__, unexpected
+    names = code.co_varnames[: code.co_argcount]
+    many = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
+    check = _refuse
+    translate = _translate
+    double = in_double
+    words = function.__qualname__
+    refused = unexpected
     own = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *also)
     is_open = bool(code.co_flags & TAKES_ANY) and not also
 

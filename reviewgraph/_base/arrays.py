@@ -242,7 +242,8 @@ def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
         raise InputError(message)
     known = np.isfinite(mean)
     probability = np.zeros(mean.size)
-    centre, spread = mean[known], least_spread(mean, sd)[known]
+    centre = mean[known]
+    spread = least_spread(mean, sd)[known]
     probability[known] = cdf((centre - cut_of(centre, spread, n)) / spread)
     return probability
 
@@ -257,8 +258,10 @@ def cut_of(mean: FloatArray, sd: FloatArray, n: float) -> float:
     """
     if n <= 0 or n >= mean.size:
         return np.inf if n <= 0 else -np.inf
-    low, high = float((mean - BEYOND * sd).min()), float((mean + BEYOND * sd).max())
-    cut, before = 0.5 * (low + high), np.inf
+    low = float((mean - BEYOND * sd).min())
+    high = float((mean + BEYOND * sd).max())
+    cut = 0.5 * (low + high)
+    before = np.inf
     for _ in range(STEPS):
         above = (mean - cut) / sd
         excess = float(cdf(above).sum()) - n

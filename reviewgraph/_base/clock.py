@@ -42,7 +42,9 @@ class Clock:
     def __init__(self, seconds: float | None, outer: Clock | None = None, *, work: float = math.inf) -> None:
         self.started = time.monotonic()
         self.deadline = math.inf if seconds is None else self.started + seconds
-        self.outer, self.work, self.closing = outer, work, False
+        self.outer = outer
+        self.work = work
+        self.closing = False
         self.interrupted = self.timed_out = False
 
     def over(self) -> bool:
@@ -87,12 +89,15 @@ class Clock:
         >>> [step for first, last in Clock(None).pieces(9) for step in range(first, last)]
         [0, 1, 2, 3, 4, 5, 6, 7, 8]
         """
-        first, size = 0, 1
+        first = 0
+        size = 1
         while first < count:
             self.check()
-            last, begun = min(first + size, count), time.monotonic()
+            last = min(first + size, count)
+            begun = time.monotonic()
             yield first, last
-            first, size = last, max(size // 2, 1) if time.monotonic() - begun > self.LOOK else 2 * size
+            first = last
+            size = max(size // 2, 1) if time.monotonic() - begun > self.LOOK else 2 * size
 
     def no_less_than(self, least: float) -> Clock:
         """Return a clock for closing work: the remainder of this one, but at least ``least`` seconds and units.

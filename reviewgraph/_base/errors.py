@@ -61,9 +61,11 @@ def warn(message: str, category: type[UserWarning]) -> None:
     >>> found[0].category.__name__
     'LabelWarning'
     """
-    level, frame = 2, sys._getframe(1)
+    level = 2
+    frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _OURS:
-        level, frame = level + 1, frame.f_back
+        level = level + 1
+        frame = frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
 

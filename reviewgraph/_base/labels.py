@@ -350,7 +350,8 @@ def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
     if match is None:
         return None
     # The number of every label must stand between the same letters as in the first; its length may differ.
-    before, after = match.span(1)[0], len(texts[0]) - match.span(1)[1]
+    before = match.span(1)[0]
+    after = len(texts[0]) - match.span(1)[1]
     width = np.fromiter(map(len, texts), np.int64, len(texts))
     length = width - before - after
     if length.min() < 1 or length.max() > 18:
@@ -437,7 +438,8 @@ def found_label(label: Any, known: Collection[Label]) -> str:
     from difflib import get_close_matches
 
     label = plain_label(label)
-    kinds, texts = sorted({type(one).__name__ for one in known}), {str(one).casefold(): one for one in known}
+    kinds = sorted({type(one).__name__ for one in known})
+    texts = {str(one).casefold(): one for one in known}
     other = bool(kinds) and type(label).__name__ not in kinds
     found = (
         f"found {label!r} ({type(label).__name__}), but labels are {' or '.join(kinds)}"
@@ -454,7 +456,8 @@ def found_label(label: Any, known: Collection[Label]) -> str:
 # Sentences that mention reviewers and papers, composed by code, so that they can be printed with any labels.
 
 #: Delimiters of a mention: characters that Unicode reserves and that never occur in text.
-_OPEN, _CLOSE = "\ufdd0", "\ufdd1"
+_OPEN = "\ufdd0"
+_CLOSE = "\ufdd1"
 _MENTION = re.compile(f"{_OPEN}([rp])([0-9]+){_CLOSE}")
 _LIST = re.compile(f"{_MENTION.pattern}(?:, {_MENTION.pattern})*")
 

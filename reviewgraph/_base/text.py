@@ -17,7 +17,8 @@ from reviewgraph._base.errors import InputError
 #: Invisible characters that control a terminal or the direction of writing: C0, C1, line ends, bidirectional marks.
 HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 #: Where Unicode has pictures of the characters 0 to 31, and that of 127.
-_PICTURES, _DELETE = 0x2400, "\u2421"
+_PICTURES = 0x2400
+_DELETE = "\u2421"
 
 #: Maximum names in a list before "..." or "and n more".
 LISTED = 5
@@ -148,9 +149,11 @@ def named(known: Iterable[N], name: object, argument: str) -> N:
 #: The hanging indent of a sentence: its indentation, and a number before it.
 _LEAD = re.compile(r" *(?:[-+<>]* ?[0-9][0-9.,]*(?: %)?  )?")
 #: Spaces at which a line does not end: before a percent sign, and before a number that a name has in brackets.
-_KEPT, _HARD_SPACE = re.compile(r" (?=%|\([0-9<>])"), "\N{NO-BREAK SPACE}"
+_KEPT = re.compile(r" (?=%|\([0-9<>])")
+_HARD_SPACE = "\N{NO-BREAK SPACE}"
 #: Between two columns of a table, and the least that a column of text is cut to.
-_GAP, _LEAST = "  ", 8
+_GAP = "  "
+_LEAST = 8
 
 
 def terminal_width() -> int:

@@ -156,7 +156,8 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
     from reviewgraph.streams.connection import check_stream, page
 
     expect_table(options["output"], "a CSV file", "leave out --stream")
-    connection, require = check_stream(stream), options["require"]
+    connection = check_stream(stream)
+    require = options["require"]
     reached = not require or connection.reaches(require)
     if options["output"]:
         write_whole(options["output"], csv_parts(connection.parts()))
@@ -226,7 +227,8 @@ def check(
         message = f"select: expected one paper or more; found {select}"
         raise InputError(message)
     n_selected = max(1, select.of(reviews.n_items))
-    duties, gone = read_duties(session), session.read_gone(reviews)
+    duties = read_duties(session)
+    gone = session.read_gone(reviews)
     session.expect_columns_used()
     report = examine(*(reviews, None, assumptions, n_selected, fragile, missing), **duties, gone=gone)
 

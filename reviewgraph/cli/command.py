@@ -56,7 +56,8 @@ class Number(click.FloatRange):
 # ``conference.toml``: options of all commands in one file.
 
 #: The default file in the current folder, and the word for no file.
-FOUND, NONE = "conference.toml", "none"
+FOUND = "conference.toml"
+NONE = "none"
 #: The section that names columns by role.
 COLUMNS = "columns"
 #: Metavars of options that take files; some also take numbers or other words.
@@ -119,7 +120,8 @@ class Conference:
 
     def place(self, section: str, key: str = "") -> str:
         """Return the file, the line if a simple search finds it, and the key."""
-        here, name = "", rf"\s*[\"']?{re.escape(key or section)}[\"']?\s*"
+        here = ""
+        name = rf"\s*[\"']?{re.escape(key or section)}[\"']?\s*"
         for number, line in enumerate(self.text.splitlines(), 1):
             heading = re.match(r"\s*\[\s*[\"']?([^\"'\]]+?)[\"']?\s*\]", line)
             here = heading[1] if heading else here
@@ -272,7 +274,9 @@ class Option(click.Option):
 
     def __init__(self, *args: Any, group: str, everyday: bool = False, old: str = "", **settings: Any) -> None:
         super().__init__(*args, **{"hidden": bool(old), **settings})
-        self.group, self.everyday, self.old = group, everyday, old
+        self.group = group
+        self.everyday = everyday
+        self.old = old
 
     @property
     def key(self) -> str:
@@ -345,9 +349,11 @@ class Command(click.Command):
         found: dict[str, dict[str, click.Parameter]] = {}
         for each in self.params:
             if isinstance(each, click.Argument):
-                place, key = "Input", "reviews"
+                place = "Input"
+                key = "reviews"
             elif isinstance(each, Option) and not each.old and each.key not in ("conference", COLUMNS):
-                place, key = each.group, each.key
+                place = each.group
+                key = each.key
             else:
                 continue
             if place not in OWN:
@@ -443,7 +449,8 @@ class Command(click.Command):
         path = None if asked == NONE else asked or found_here()
         if path is None:
             return []
-        conference, own = read_conference(path), self.sections()
+        conference = read_conference(path)
+        own = self.sections()
         if not conference.is_within(own):
             conference.expect_known(_of_all_commands())
         columns = next((each for each in self.params if each.name == COLUMNS), None)

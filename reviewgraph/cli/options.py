@@ -58,7 +58,8 @@ class NamesOption(Option):
         text: Callable[[], str],
         **settings: Any,
     ) -> None:
-        self._names, self._text = names, text
+        self._names = names
+        self._text = text
         super().__init__(declarations, type=click.Choice(list(names())), help=text(), **settings)
 
     def _look(self) -> None:
@@ -409,7 +410,8 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
 
 def expect_none_given(names: Collection[str], among: str = "") -> None:
     """Refuse options that are not supported in batches (``among`` which others, if not in general)."""
-    session, command = Session.of(), click.get_current_context().command
+    session = Session.of()
+    command = click.get_current_context().command
     for name in session.params:
         if session.is_typed(name) and name in names:
             option = next(param.opts[0] for param in command.params if param.name == name)

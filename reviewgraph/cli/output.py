@@ -194,7 +194,8 @@ def say(message: str) -> None:
 def show(page: str = "", *, whole: bool = False) -> None:
     """Print lines on stdout, wrapped to the width of the terminal unless ``whole``."""
     # Visible control characters are longer, so they are replaced before wrapping.
-    lines, width = visible(page, but="\n").split("\n"), terminal_width()
+    lines = visible(page, but="\n").split("\n")
+    width = terminal_width()
     _print("\n".join(lines if whole else [part for line in lines for part in folded(line, width)]))
 
 
@@ -310,7 +311,9 @@ def answered_interrupts() -> Iterator[Answers]:
         return
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
-    over, interrupted, saying = threading.Event(), threading.Event(), threading.Lock()
+    over = threading.Event()
+    interrupted = threading.Event()
+    saying = threading.Lock()
     watcher = threading.Thread(target=_answer, args=(receiver, over, interrupted, saying), daemon=True)
 
     def end_answers() -> None:
@@ -359,7 +362,8 @@ def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
 
     Short work prints nothing; the end of work with a known end is printed at once.
     """
-    clock, done = Clock(None), threading.Event()
+    clock = Clock(None)
+    done = threading.Event()
     last: list[Progress] = []
 
     def tell(now: Progress) -> None:
@@ -369,12 +373,14 @@ def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
             last.clear()
 
     def watch() -> None:
-        said, again = "", 0.0
+        said = ""
+        again = 0.0
         while not done.wait(silence):
             seconds = clock.elapsed()
             for now in last[:]:
                 if now.words != said or seconds >= again:
-                    said, again = now.words, 2 * seconds
+                    said = now.words
+                    again = 2 * seconds
                     say_progress(Progress(seconds, said))
 
     watcher = threading.Thread(target=watch, daemon=True)

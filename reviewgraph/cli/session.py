@@ -126,7 +126,8 @@ class Session:
         """The names of columns by role with that of the score: of two, the typed one counts."""
         from reviewgraph.formats.columns import SCORE, choose_score
 
-        score, columns = self.params.get("score"), self.columns
+        score = self.params.get("score")
+        columns = self.columns
         if score is None or SCORE.name not in columns or ("columns" in self.taken) == ("score" in self.taken):
             return choose_score(columns, score)
         return columns if "score" in self.taken else {**columns, SCORE.name: score}
@@ -215,7 +216,8 @@ class Session:
         from reviewgraph.io.reading import late_people, read_dates
 
         said = {"columns": self.table_columns, "format": self.params["format"], "merge": self.spellings}
-        end, dates = parse_end(after), read_dates(*self.params["paths"], **said)
+        end = parse_end(after)
+        dates = read_dates(*self.params["paths"], **said)
         late = late_people(reviews, dates, end.timestamp() if end else 0.0)
         who = counted(len(late), "reviewer owes a review and has", "reviewers owe reviews and have")
         last = datetime.fromtimestamp(dates.last, UTC)

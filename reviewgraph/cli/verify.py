@@ -121,7 +121,8 @@ def _findings(session: Session, made: click.Context, answer: Answer) -> Findings
 
 def _not_repeated(session: Session, answer: Answer, findings: Findings) -> str | None:
     """Return the option to repeat, if the answer may have been refuted only because it was left out."""
-    params, repeat = session.params, f"repeat it as it was given to {answer.command}"
+    params = session.params
+    repeat = f"repeat it as it was given to {answer.command}"
     if "select" in params and params["select"] is None:
         rows = answer.content["rows"] if answer.is_table else []
         if answer.content.get("selected") or any(row.get("probability") or row.get("list") for row in rows):
@@ -210,7 +211,8 @@ def numbers_in(columns: Columns) -> dict[Pair, float]:
 def _check(session: Session, answer: Answer) -> Findings:
     reviews = session.read_reviews(*session.params["paths"], items=session.params["items"])
     gone = session.read_gone(reviews)
-    duties, table = read_duties(session), table_of(reviews if gone is None else without_gone(reviews, gone))
+    duties = read_duties(session)
+    table = table_of(reviews if gone is None else without_gone(reviews, gone))
     conflicts = set(pairs_in(duties["conflicts"])) if "conflicts" in duties else None
     limits = [_limits(duties.get(key), names) for key, names in (("load", table.reviewers), ("demand", table.items))]
     return verify_check(answer, table, Duties(conflicts, *limits), streamed=bool(session.params["stream"]))
@@ -224,7 +226,8 @@ def _limits(given: Any, names: tuple[str, ...]) -> dict[str, int] | None:
 
 
 def _plan(session: Session, answer: Answer) -> Findings:
-    params, command = session.params, click.get_current_context().command
+    params = session.params
+    command = click.get_current_context().command
     kind = next(option.type for option in command.params if option.name == "target")
     levels = [name for name in params["goals"] if isinstance(kind, click.Choice) and name in kind.choices]
     target = levels[0] if levels and not _named(session, "target") else params["target"]
@@ -242,7 +245,8 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
     reviews = session.read_reviews(*params["paths"], items=params["items"])
     gone = session.read_gone(reviews)
     remaining = reviews if gone is None else without_gone(reviews, gone)
-    capacity, willing = session.read("capacity"), session.read("willing")
+    capacity = session.read("capacity")
+    willing = session.read("willing")
 
     # Reviewers without remaining reviews keep their codes; like those outside the committee they are not invited.
     lost = set(map(str, gone.reviewers)) if gone else set()
@@ -329,9 +333,11 @@ def _prices(session: Session, reviewers: tuple[str, ...], items: tuple[str, ...]
 
 def _assign(session: Session, answer: Answer) -> Findings:
     params = session.params
-    papers, people = session.read("items", params["items_file"]), session.read("reviewers", params["reviewers_file"])
+    papers = session.read("items", params["items_file"])
+    people = session.read("reviewers", params["reviewers_file"])
     demand = {str(label): _or(one.demand, params["demand"]) for label, one in papers.items()}
-    usual, loads = _usual_load(answer, params["load"], len(papers)), dict[str, tuple[int, int]]()
+    usual = _usual_load(answer, params["load"], len(papers))
+    loads = dict[str, tuple[int, int]]()
     for label, one in people.items():
         least = _or(one.min_load, params["min_load"])
         loads[str(label)] = least, max(usual, least) if one.load is None else one.load
@@ -348,7 +354,8 @@ def _assign(session: Session, answer: Answer) -> Findings:
         fixed = [(who, what) for who, what in fixed if what in demand]
         loads = {who: (0, 0) for who, _ in fixed} | loads
     # Demands and loads are at least those of the fixed pairs.
-    there, given = Counter(what for _, what in fixed), Counter(who for who, _ in fixed)
+    there = Counter(what for _, what in fixed)
+    given = Counter(who for who, _ in fixed)
     market = Market(
         {item: max(need, there[item]) for item, need in demand.items()},
         {who: (least, max(most, given[who])) for who, (least, most) in loads.items()},
@@ -439,7 +446,8 @@ def _panels(session: Session, reviewers: Iterable[str], path: str | None) -> tup
 
 
 def _calibrate(session: Session, answer: Answer) -> Findings:
-    params, command = session.params, click.get_current_context().command
+    params = session.params
+    command = click.get_current_context().command
     table = table_of(session.read_reviews(*params["paths"], items=params["items"]))
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
 

@@ -331,11 +331,13 @@ _USUAL = frozenset(
     ]
 )
 #: A header of HotCRP, the first letters of one word or of two, and how usual words start.
-_SHORT, _STARTS = re.compile("(?:[A-Z][a-z]{2}){1,2}"), {word[:3] for word in _USUAL}
+_SHORT = re.compile("(?:[A-Z][a-z]{2}){1,2}")
+_STARTS = {word[:3] for word in _USUAL}
 
 
 #: Separators in FILE:ROLE, where the user names columns, and in FILE#PART.
-FILE, PART = ":", "#"
+FILE = ":"
+PART = "#"
 
 #: Names of columns that may merely number the rows: used only if there is nothing better.
 ROW_NUMBERS = ("id", "#")
@@ -415,7 +417,8 @@ def require_named(
     headers: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str], others: Sequence[Role] = ()
 ) -> None:
     """Refuse column names of the user that no file has, and roles that do not exist."""
-    known, elsewhere = [role.name for role in roles], {role.name for role in others}
+    known = [role.name for role in roles]
+    elsewhere = {role.name for role in others}
     for given, wanted in columns.items():
         file, _, role = given.rpartition(FILE)
         if role not in known and role not in elsewhere:
@@ -483,7 +486,8 @@ def columns_of(columns: Mapping[str, str], *paths: object) -> dict[str, str]:
     >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
     {'reviewer': 'person'}
     """
-    given, here = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()], list(map(str, paths))
+    given = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()]
+    here = list(map(str, paths))
     # A name for a whole file is one for each sheet of it.
     own = dict.fromkeys(("", *(name for one in here for name in (one.partition(PART)[0], one))))
     return {role: name for mine in own for file, role, name in given if file == mine}
@@ -523,7 +527,8 @@ def _by_synonym(
         chosen = quote(header[present[0][0]])
         note(f"{name}: the {role.name} is read from the column {chosen} (choose with {naming(prefix, role)})")
     elif others:
-        chosen, passed = quote(header[present[0][0]]), quote_all(header[place] for place in others)
+        chosen = quote(header[present[0][0]])
+        passed = quote_all(header[place] for place in others)
         note(
             f"{name}: the {role.name} is read from the column {chosen}, not from {passed} "
             f"(choose with {naming(prefix, role)})"

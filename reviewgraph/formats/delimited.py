@@ -109,7 +109,8 @@ class Delimited(Table):
         return self._read_lines(positions, problems, file)
 
     def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
-        width, numbered = len(self.header), self._rows_after_header(problems, file)
+        width = len(self.header)
+        numbered = self._rows_after_header(problems, file)
         # One dictionary per column turns cells into codes, chunk by chunk; no row is kept.
         lines: array[int] = array("q")
         seen: list[dict[str, int]] = [{} for _ in positions]
@@ -143,7 +144,8 @@ class Delimited(Table):
         return Rows(columns, lines)
 
     def _rows_after_header(self, problems: Problems, file: int) -> Iterator[tuple[int, list[str]]]:
-        reader, last = self._reader(), 0
+        reader = self._reader()
+        last = 0
         try:
             for row in reader:
                 if last >= self.header_lines and any(map(str.strip, row)):
@@ -266,7 +268,8 @@ def _count_lines(data: bytes, start: int) -> int:
     end = len(data)
     while end > start and data[end - 1] in b"\r\n":
         end -= 1
-    returns, feeds = data.count(b"\r", start, end), data.count(b"\n", start, end)
+    returns = data.count(b"\r", start, end)
+    feeds = data.count(b"\n", start, end)
     if returns and returns != data.count(b"\r\n", start, end):
         return -1
     return feeds + 1 if end > start else 0
@@ -320,7 +323,8 @@ class Parquet(Table):
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile  # not where text is read
 
-        self.name, self.data = name, data
+        self.name = name
+        self.data = data
         with refused(name):
             file = ParquetFile(pa.BufferReader(pa.py_buffer(data)))
             self.schema = file.schema_arrow

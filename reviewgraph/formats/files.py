@@ -42,7 +42,8 @@ CELLS = Limit("cells of a sheet", 20_000_000, _SHORTER)
 #: Cells that a sheet may have in a file of any size; beyond, :data:`TIMES` the bytes of the file.
 SPARSE = 1_000_000
 #: Elements of XML that a workbook of any size may have; beyond, this number per byte of the file.
-ELEMENTS, ELEMENTS_A_BYTE = Limit("elements in a workbook of its size", 50_000, _SHORTER), 10
+ELEMENTS = Limit("elements in a workbook of its size", 50_000, _SHORTER)
+ELEMENTS_A_BYTE = 10
 #: Characters of a text in a spreadsheet; Excel has 32,767.
 CHARACTERS = Limit("characters of a cell", 100_000, _SHORTER)
 #: Files of an archive or a folder.
@@ -50,7 +51,8 @@ MEMBERS = Limit("files in an archive or a folder", 10_000, "give the one file th
 #: Unpacked size of an archive or a spreadsheet, which is one.
 UNPACKED = Limit("bytes unpacked", 256 << 20, "unpack it and give the one file that holds the table, or save it as CSV")
 #: Unpacked size of a Parquet file: this, or this multiple of its own size.
-PARQUET, TIMES = Limit("bytes unpacked", 256 << 20, "write the table anew, or as CSV"), 100
+PARQUET = Limit("bytes unpacked", 256 << 20, "write the table anew, or as CSV")
+TIMES = 100
 #: Objects within objects; the systems' own files have five.
 DEPTH = Limit("levels of objects within objects", 100, "give the file as the system exports it")
 #: Bytes of a pipe or a device, which may have no end.
@@ -60,7 +62,8 @@ STREAMED = Limit("bytes of a pipe or a device", 256 << 20, "save it as a file an
 #: Problems that one message lists; the rest are counted.
 LISTED = 10
 #: Maximum characters of a cell, and of an error of a library, in a message.
-QUOTED, SAID = 40, 200
+QUOTED = 40
+SAID = 200
 
 
 def quote(label: object) -> str:

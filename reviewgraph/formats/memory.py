@@ -745,7 +745,9 @@ def from_biadjacency(
     # What is stored is a review; of those, NaN may mean that the score is yet to come.
     if sparse:
         entries = table.tocoo()
-        row, column, value = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data.astype(np.float64)
+        row = entries.row.astype(np.int64)
+        column = entries.col.astype(np.int64)
+        value = entries.data.astype(np.float64)
     else:
         values = table.astype(np.float64)
         present = values != 0 if not scored else np.full(values.shape, True) if nan_is_planned else ~np.isnan(values)

@@ -82,7 +82,8 @@ class Format:
 class Text(Format):
     """Delimited text: any file that has no other format; binary files are refused when they are opened."""
 
-    name, suffix = "csv", ".csv"
+    name = "csv"
+    suffix = ".csv"
 
     def fits(self, data: bytes) -> bool:
         return True
@@ -191,7 +192,8 @@ class Zip(Format):
 class Xlsx(Zip):
     """A workbook of Excel, which is a zip archive."""
 
-    name, suffix = "xlsx", WORKBOOK
+    name = "xlsx"
+    suffix = WORKBOOK
 
     def fits(self, data: bytes) -> bool:
         return data.startswith(ARCHIVE) and is_xlsx(data)
@@ -255,22 +257,27 @@ def open_table(
         message = f"format: expected one of {', '.join(sources())}, found {format!r}"
         raise InputError(message)
     wanted = Wanted(SYSTEMS.values(), roles, columns, kind, format, note)
-    name, part = os.fspath(path), ""
+    name = os.fspath(path)
+    part = ""
     before, _, after = name.rpartition(PART)
     if before and not os.path.exists(name) and os.path.exists(before):
-        name, part = before, after
+        name = before
+        part = after
     if os.path.isdir(name):
         members = open_folder(name)
-        table, digest = _open_members(members, part, wanted), members.sha256
+        table = _open_members(members, part, wanted)
+        digest = members.sha256
     else:
         data = read_bytes(name)
-        table, digest = _format_of(data).open(name, data, part, wanted), hashlib.sha256(data).hexdigest()
+        table = _format_of(data).open(name, data, part, wanted)
+        digest = hashlib.sha256(data).hexdigest()
     if kind == "reviews":
         refuse_pairs(table, roles, columns)
     refuse_lower_table(table, roles, columns)
     if kind == "reviews":
         table = _with_maxima(table, columns, note)
-    found, system = table.provenance, table.source.system if table.source else None
+    found = table.provenance
+    system = table.source.system if table.source else None
     file = found.file or name
     table.provenance = replace(found, file=file, sha256=digest, system=system, header=tuple(table.header))
     return table

@@ -101,7 +101,8 @@ HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
 QUALITY = _number("quality", "true_quality", "reference", "truth")
 TRUTH = _number("truth", "true_quality", "quality")
 SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
-PERSON, PAPER = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
+PERSON = Field(REVIEWER, str, "a label")
+PAPER = Field(ITEM, str, "a label")
 
 CONFLICT = Field(
     Role(
@@ -158,13 +159,17 @@ class _Opened:
     """A side file whose header is read: its table, and the positions of its columns by role."""
 
     def __init__(self, path: Path, roles: Sequence[Role], kind: str | None, options: Options) -> None:
-        self.path, self.kind, self.options = path, kind, options
-        say, columns = options.get("note") or (lambda message: None), options.get("columns") or {}
+        self.path = path
+        self.kind = kind
+        self.options = options
+        say = options.get("note") or (lambda message: None)
+        columns = options.get("columns") or {}
         names = columns_of(columns, path)
         table = open_table(path, roles, names, say, kind=kind)
         # A name given for this file, or for a role that only files of this kind have, must be that of a column.
         for role in roles:
-            name, own = names.get(role.name, "").strip(), f"{path}{FILE}{role.name}" in columns
+            name = names.get(role.name, "").strip()
+            own = f"{path}{FILE}{role.name}" in columns
             if name and (own or role.name not in SHARED) and not named(table.header, name):
                 message = f"{table.name}: there is no column {quote(name)} ({role.name}); found "
                 raise InputError(message + quote_all(table.header))
@@ -175,7 +180,8 @@ class _Opened:
         if kind in MATRICES:
             self.matrix = melted(table, names, self.known, MATRICES[kind].role, MATRICES[kind].parse, say)
         if self.matrix is not None:
-            table, names = self.matrix, {}
+            table = self.matrix
+            names = {}
         # A column of conflicts may name the people.
         barred = [text for text in table.header if normalise(text) in CONFLICT.role.names]
         if kind == "conflicts" and barred and not recognised(table.header, [REVIEWER], {**table.columns, **names}):
@@ -223,10 +229,12 @@ class _Opened:
 
     def _refuse_row_numbers(self, columns: Mapping[str, Column], key: Sequence[str], size: int) -> None:
         # A list of papers may number them if it has each title once.
-        title, item = columns.get(TITLE.name), columns.get(ITEM.name)
+        title = columns.get(TITLE.name)
+        item = columns.get(ITEM.name)
         listed = REVIEWER.name not in key and (title is None or len(title.values) == size)
         if item is not None and not listed:
-            name, header = self.table.name, self.table.header
+            name = self.table.name
+            header = self.table.header
             refuse_row_numbers(header, self.places, self.chosen, item.values, size, name, f"{self.path}{FILE}")
 
     def _values(self, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
@@ -372,7 +380,8 @@ KEY = (REVIEWER.name, ITEM.name)
 
 
 def _pairs(columns: dict[str, Coded]) -> Columns:
-    reviewer, item = columns[REVIEWER.name], columns[ITEM.name]
+    reviewer = columns[REVIEWER.name]
+    item = columns[ITEM.name]
     return Columns(reviewer.codes, item.codes, reviewer.values, item.values)
 
 
@@ -411,7 +420,8 @@ def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
     if file.table.source is None and not named_there:
         file.refuse_unread_flag()
     columns = file.coded(fields, KEY, unique=None)
-    pairs, flag = _pairs(columns), columns[CONFLICT.role.name]
+    pairs = _pairs(columns)
+    flag = columns[CONFLICT.role.name]
     if CONFLICT.role.name in file.places:
         barred = file.flagged(flag)[flag.codes]
         pairs = replace(pairs, reviewer=pairs.reviewer[barred], item=pairs.item[barred])
@@ -584,7 +594,8 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
         if before.demand != demand and demand is not None:
             message = f"{path}: item {quote(item)}: demand {before.demand} in one row and {demand} in another"
             raise InputError(message)
-    place, source = list(file.places).index("item"), file.table.source
+    place = list(file.places).index("item")
+    source = file.table.source
     unlisted = source.unlisted if source else None
     return Listing(
         {item: items[item] for item in dict.fromkeys(rows["item"])},
@@ -687,7 +698,8 @@ def _reviewers(file: _Opened) -> dict[str, Reviewer]:
 
 
 def _attributes(file: _Opened, role: Role = REVIEWER) -> dict[str, dict[str, Any]]:
-    problems, table = Problems(), file.table
+    problems = Problems()
+    table = file.table
     rows = file.rows(range(len(table.header)), problems)
     place = file.places[role.name]
     reviewer = rows.columns[place]
@@ -704,7 +716,8 @@ def _attributes(file: _Opened, role: Role = REVIEWER) -> dict[str, dict[str, Any
         if table.source and np.unique(np.stack([reviewer.codes, column.codes]), axis=1).shape[1] != len(labels):
             continue
         same = [other.name for other in _SYNONYMOUS if normalise(header) in map(normalise, other.names)]
-        meaning, names = _meanings(column.values, flag=SENIOR.role.name in same), [header.strip(), *same]
+        meaning = _meanings(column.values, flag=SENIOR.role.name in same)
+        names = [header.strip(), *same]
         for label, code in zip(labels, column.codes[kept].tolist(), strict=True):
             if meaning[code] is not None:
                 attributes[label].update(dict.fromkeys(names, meaning[code]))

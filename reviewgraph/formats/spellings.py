@@ -34,7 +34,8 @@ Note = Callable[[str], object]
 #: Whether similar labels are one.
 Merge: TypeAlias = "Literal['all', 'none'] | Mapping[Any, Any] | Spellings"
 
-PERSON, PAPER = "reviewer", "paper"
+PERSON = "reviewer"
+PAPER = "paper"
 #: How to decide whether labels are one: in Python, and on the command line.
 BY_ARGUMENT = (
     'The argument merge of read_reviews, Reviews.from_frame and its siblings, and assign decides: "all" makes such '
@@ -116,7 +117,8 @@ class Spellings:
         ``place`` names the row of a label in messages; ``note`` is called with the changes, by default it warns.
         """
         known = self._known.get(role, ())
-        texts, named = set(map(type, labels)) == {str}, self.merge if isinstance(self.merge, Mapping) else {}
+        texts = set(map(type, labels)) == {str}
+        named = self.merge if isinstance(self.merge, Mapping) else {}
         if known and not texts:  # equal numbers are one label, whatever their type
             own = {label: label for label in known}
             labels = [own.get(label, label) for label in labels]
@@ -168,7 +170,8 @@ class Spellings:
 
     def _all_new(self, texts: Sequence[str], role: str) -> bool:
         """Whether no two labels are similar, nor one to a known label; then all become known. The usual case, fast."""
-        first, new = self._index(role), dict(zip(map(identity, texts), texts, strict=True))
+        first = self._index(role)
+        new = dict(zip(map(identity, texts), texts, strict=True))
         fresh = len(new) == len(set(texts)) and "" not in new and first.keys().isdisjoint(new)
         if fresh:
             first.update(new)
@@ -178,7 +181,8 @@ class Spellings:
     def _joined(self, labels: Mapping[Any, Label], role: str) -> dict[Any, Label]:
         """Return the first spelling of similar labels, except of those to be kept apart."""
         known = self._known.get(role, ())
-        first, alike = self._index(role), dict[str, list[Label]]()
+        first = self._index(role)
+        alike = dict[str, list[Label]]()
         for label in labels.values():
             alike.setdefault(identity(label), []).append(label)
         joined: dict[Any, Label] = {}
@@ -201,7 +205,8 @@ class Spellings:
             question = f"{'Each one' if several else 'One'} {role} or two? {self.ask}"
             message = "\n".join([*lines, question]) if several else f"{lines[0]}. {question}"
             raise InputError(f"{name}: {message}")  # noqa: TRY003 (made above)
-        (label, one), noun = pairs[0], ("address", "addresses") if _is_address(pairs[0][0]) else ("label", "labels")
+        (label, one) = pairs[0]
+        noun = ("address", "addresses") if _is_address(pairs[0][0]) else ("label", "labels")
         count = counted(len(pairs), f"{noun[0]} is", f"{noun[1]} are")
         example = f"{quote(label)} as {quote(one)}"
         note(f"{name}: {count} spelled as before, which differs in {_how(label, one)} ({example})")
@@ -278,9 +283,12 @@ class Respelled(Wrapped):
 
     def __init__(self, table: Table, places: Mapping[str, int], spellings: Spellings, note: Note | None) -> None:
         super().__init__(table)
-        self.spellings, self.note = spellings, note
+        self.spellings = spellings
+        self.note = note
         self.roles = {place: role for role, place in places.items()}
-        self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
+        self.columns = table.columns
+        self.source = table.source
+        self.provenance = table.provenance
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         rows = self.table.read(positions, problems, file)

@@ -259,7 +259,9 @@ class Wrapped(Table):
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
+        self.name = table.name
+        self.header = table.header
+        self.decimal_comma = table.decimal_comma
         self.unread = table.unread
 
     def place(self, line: int) -> str:
@@ -366,8 +368,11 @@ class WithMaxima(Wrapped):
 
     def __init__(self, table: Table, score: int, most: int) -> None:
         super().__init__(table)
-        self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
-        self.score, self.most = score, most
+        self.columns = table.columns
+        self.source = table.source
+        self.provenance = table.provenance
+        self.score = score
+        self.most = most
         self.unread = [*table.unread, most]
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
@@ -402,7 +407,8 @@ class Changed(Wrapped):
 
     def __init__(self, table: Table, places: Collection[int], change: Callable[[str], str]) -> None:
         super().__init__(table)
-        self.places, self.change = places, change
+        self.places = places
+        self.change = change
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         rows = self.table.read(positions, problems, file)
@@ -418,7 +424,9 @@ class Combined(Wrapped):
 
     def __init__(self, table: Table, name: str, sources: tuple[int, int], combine: Callable[[str, str], str]) -> None:
         super().__init__(table)
-        self.header, self.sources, self.combine = [*table.header, name], sources, combine
+        self.header = [*table.header, name]
+        self.sources = sources
+        self.combine = combine
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         import numpy as np
@@ -526,15 +534,18 @@ def read_json(name: str, data: bytes) -> Any:
         message = f"{name}: the limit is {DEPTH.most} {DEPTH.what}, found more; {DEPTH.advice}"
         raise InputError(message) from error
     except ValueError as error:
-        where, why = name, cut(error)
+        where = name
+        why = cut(error)
         if isinstance(error, UnicodeEncodeError):
             why = "a surrogate without its other half"
         elif isinstance(error, json.JSONDecodeError):
-            where, why = f"{name}:{error.lineno}", error.msg
+            where = f"{name}:{error.lineno}"
+            why = error.msg
         message = f"{where}: the JSON is damaged ({why}); export the file again"
         raise InputError(message) from error
     # The depth, level by level.
-    level, depth = [content], 0
+    level = [content]
+    depth = 0
     while level := [one for one in level if isinstance(one, dict | list)]:
         depth += 1
         DEPTH.expect(name, depth)

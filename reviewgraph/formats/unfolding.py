@@ -114,8 +114,13 @@ class People(Wrapped):
         self, table: Table, role: str, place: int, known: Collection[Label], note: Callable[[str], object]
     ) -> None:
         super().__init__(table)
-        self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
-        self.role, self.at, self.known, self.note = role, place, known, note
+        self.columns = table.columns
+        self.source = table.source
+        self.provenance = table.provenance
+        self.role = role
+        self.at = place
+        self.known = known
+        self.note = note
         self.size = 0  # the rows of the table, once it is read
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
@@ -153,7 +158,9 @@ class Melted(Wrapped):
     def __init__(self, table: Table, rows: Rows, headers: Sequence[str], across: str, value: str) -> None:
         super().__init__(table)
         self.provenance = table.provenance
-        self.rows, self.headers, self.across = rows, headers, across
+        self.rows = rows
+        self.headers = headers
+        self.across = across
         self.header = [ITEM.name, REVIEWER.name, value]
         self.size = len(rows.lines)
 
@@ -225,7 +232,8 @@ def melted(
     texts = [table.header[others[k]] for k in kept]
     across = _across(table, first, places, sides, (set(map(identity, labels.values)), {headers[k] for k in kept}))
     matrix = Melted(table, rows._replace(columns=[labels, *(columns[k] for k in kept)]), texts, across, value.name)
-    entries, cells = len(matrix.read([0], problems).lines), matrix.size * len(kept)
+    entries = len(matrix.read([0], problems).lines)
+    cells = matrix.size * len(kept)
     down = next(role for role in _WORDS if role != across)
     left = [table.header[place] for k, place in enumerate(others) if k not in kept]
     more = f"; left out: {quote_all(left)}" if left else ""

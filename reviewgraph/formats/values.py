@@ -186,7 +186,8 @@ def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma:
     import numpy as np
 
     size = len(values)
-    number, state = np.full(size, np.nan), np.zeros((3, size), np.bool_)
+    number = np.full(size, np.nan)
+    state = np.zeros((3, size), np.bool_)
     scored, bad, spelled = state
     rank = {grade: float(len(scale) - place) for place, grade in enumerate(scale)}
     cells = [text.strip() for text in values]
@@ -199,7 +200,8 @@ def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma:
             continue
         value = rank.get(cell) if rank else None if grouped[place] else parse_number(cell, decimal_comma)
         if value is not None:
-            number[place], scored[place] = value, True
+            number[place] = value
+            scored[place] = True
         elif cell.casefold() in MISSING:
             spelled[place] = True
         else:
@@ -332,7 +334,8 @@ BIDS = {
 
 CONFLICT = "conflict"
 #: HotCRP's preferences: the one equal to the strongest word, and the one from which it is a conflict.
-STRONGEST, BARRED = 20.0, -100.0
+STRONGEST = 20.0
+BARRED = -100.0
 #: The valid cells, for messages.
 A_BID = (
     f"one of {', '.join(word for words in BIDS.values() for word in words)}, {CONFLICT}, or a preference "
@@ -379,7 +382,8 @@ A_MOMENT = (
     "since 1970"
 )
 #: Digits of seconds since 1970, and of milliseconds.
-_SECONDS, _MILLISECONDS = (9, 10), (12, 13)
+_SECONDS = (9, 10)
+_MILLISECONDS = (12, 13)
 _BEFORE_ZONE = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$|Z$)")
 
 

@@ -108,7 +108,8 @@ def taken_out(columns: Mapping[str, str], headers: Sequence[Sequence[str]]) -> t
     >>> taken_out({"score": "a+b"}, [["reviewer", "paper", "a+b"]])
     ({'score': 'a+b'}, Weighted(text='', weights=None))
     """
-    names, text = dict(columns), columns.get(SCORE.name, "")
+    names = dict(columns)
+    text = columns.get(SCORE.name, "")
     every = list(dict.fromkeys(name for header in headers for name in header))
     if not is_sum(text) or any(_is_called(name, text) for name in every):
         return names, Weighted()

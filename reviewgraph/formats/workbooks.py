@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 #: A file inside every .xlsx.
 INSIDE = "[Content_Types].xml"
 #: What Excel allows a sheet and a cell, and numbers: whole ones above it have no exact value there.
-MOST_ROWS, MOST_CHARACTERS, EXACT = 1_048_576, 32_767, 2**53
+MOST_ROWS = 1_048_576
+MOST_CHARACTERS = 32_767
+EXACT = 2**53
 #: The date of all that is written, so that equal tables are equal files.
 DATE = datetime.datetime(1980, 1, 1)
 #: Characters that XML lacks or changes, and what would be taken for one of them, which is written in the same way.
@@ -88,7 +90,10 @@ class _Budget:
     """The size of a sheet so far; cells are counted as they are declared, empty or not."""
 
     def __init__(self, name: str, cells: Limit = CELLS) -> None:
-        self.name, self.rows, self.cells, self.most = name, 0, 0, cells
+        self.name = name
+        self.rows = 0
+        self.cells = 0
+        self.most = cells
 
     def spend(self, cells: int, rows: int = 1) -> None:
         self.rows += rows
@@ -148,8 +153,10 @@ def _xlsx_sheet(name: str, sheet: Any, cells: Limit, percents: frozenset[int]) -
     from openpyxl.worksheet._reader import COL_TAG, ROW_TAG, WorkSheetParser
     from openpyxl.xml.functions import iterparse
 
-    place, book = f"{name}, sheet {sheet.title}", sheet.parent
-    budget, before = _Budget(place, cells), 0
+    place = f"{name}, sheet {sheet.title}"
+    book = sheet.parent
+    budget = _Budget(place, cells)
+    before = 0
     rows: list[tuple[int, list[str]]] = []
     areas: list[Area] = []
     hidden_rows: set[int] = set()
@@ -263,7 +270,8 @@ class _Undated(zipfile.ZipFile):
 
     def writestr(self, name: Any, data: Any, *how: Any, **more: Any) -> None:  # type: ignore[override]
         info = zipfile.ZipInfo(name, DATE.timetuple()[:6])
-        info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 0
+        info.compress_type = zipfile.ZIP_DEFLATED
+        info.create_system = 0
         super().writestr(info, data)
 
     def write(self, filename: Any, arcname: Any = None, *how: Any, **more: Any) -> None:
@@ -353,7 +361,8 @@ def _visible(sheet: Element) -> str:
 def _xml_sheet(name: str, sheet: Element) -> Sheet:
     title = attribute(sheet, "Name")
     place = f"{name}, sheet {title}"
-    budget, number = _Budget(place), 0
+    budget = _Budget(place)
+    number = 0
     rows: list[tuple[int, list[str]]] = []
     areas: list[Area] = []
     hidden_rows: set[int] = set()

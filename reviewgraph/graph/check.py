@@ -51,11 +51,14 @@ def today(structure: Structure, as_of_now: Structure | None, violations: Violati
 
     ``structure`` is that of all reviews, ``as_of_now`` that of the reviews with scores where some have none.
     """
-    reviews, later, sentences = structure.reviews, "", list[str]()
+    reviews = structure.reviews
+    later = ""
+    sentences = list[str]()
     none, elsewhere = unreviewed(reviews)
     unread = int(none.sum())
     if as_of_now is not None:
-        there, later = as_of_now.reviews, ", even when all are in"
+        there = as_of_now.reviews
+        later = ", even when all are in"
         empty = int((there.reviews_per_item == 0).sum())
         of = f"{there.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(there.n_reviews, 'is', 'are')} in"
         bare = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
@@ -103,7 +106,8 @@ def verdict(structure: Structure, *, late: bool = False) -> str:
 
     ``late`` says that others are still to come, so that papers without a review may have reviewers.
     """
-    n_items, of = structure.reviews.n_items, structure.reviews.origin.of_this_file
+    n_items = structure.reviews.n_items
+    of = structure.reviews.origin.of_this_file
     missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     reached = ""
     if structure.level is not None:
@@ -162,7 +166,8 @@ def state_of(n_reviews: int, n_scored: int) -> str:
 
 def groups(structure: Structure) -> list[str]:
     """Return a heading, a line for each of the largest groups, and one for the rest."""
-    reviews, components = structure.reviews, structure.doubly_connected
+    reviews = structure.reviews
+    components = structure.doubly_connected
     order = components.largest_first
     lines = ["Largest groups (doubly connected components):"]
     for component in order[:LISTED].tolist():
@@ -175,7 +180,8 @@ def groups(structure: Structure) -> list[str]:
         )
     rest = order[LISTED:]
     if rest.size:
-        least, most = components.cover_sizes[rest].min(), components.cover_sizes[rest].max()
+        least = components.cover_sizes[rest].min()
+        most = components.cover_sizes[rest].max()
         more = counted(rest.size, "more group")
         lines.append(f"  and {more} of {ranging(int(least), int(most))} {noun(int(most), 'paper')}")
     return lines
@@ -294,7 +300,9 @@ def violations_of(
     ((('ann', 2),), 1, 2)
     """
     reviews = as_reviews(reviews)
-    people, papers, N = reviews.reviewers, reviews.items, reviews.n_items
+    people = reviews.reviewers
+    papers = reviews.items
+    N = reviews.n_items
     barred = over_load = short = None
     # Labels to codes, then reviews, loads and counts against the limits.
     if conflicts is not None:
@@ -304,11 +312,13 @@ def violations_of(
         rows = np.flatnonzero(np.isin(reviews.reviewer * N + reviews.item, keys)).tolist()
         barred = tuple((people[int(reviews.reviewer[row])], papers[int(reviews.item[row])]) for row in rows)
     if load is not None:
-        limit, loads = _limits(load, "load", reviews), reviews.loads
+        limit = _limits(load, "load", reviews)
+        loads = reviews.loads
         codes = np.flatnonzero((limit != NO_LIMIT) & (loads > limit)).tolist()
         over_load = tuple(Violated(people[code], int(loads[code]), int(limit[code])) for code in codes)
     if demand is not None:
-        limit, counts = _limits(demand, "demand", reviews), reviews.reviews_per_item
+        limit = _limits(demand, "demand", reviews)
+        counts = reviews.reviews_per_item
         codes = np.flatnonzero(counts < limit).tolist()
         short = tuple(Violated(papers[code], int(counts[code]), int(limit[code])) for code in codes)
     return Violations(barred, over_load, short)
@@ -316,7 +326,11 @@ def violations_of(
 
 def _limits(limits: int | Valued, name: str, reviews: Reviews) -> IntArray:
     """Return the limit of each reviewer (``load``) or item (``demand``)."""
-    labels, others, label, value, role = reviews.reviewers, reviews.items, REVIEWER, LOAD.role, "reviewer"
+    labels = reviews.reviewers
+    others = reviews.items
+    label = REVIEWER
+    value = LOAD.role
+    role = "reviewer"
     if name == "demand":
         labels, others, label, value, role = others, labels, ITEM, DEMAND.role, "paper"
     if isinstance(limits, Real):
@@ -463,7 +477,8 @@ class Report(Pictured):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
-        report, unlisted = self.structure.to_dict(), self.reviews.origin.unlisted
+        report = self.structure.to_dict()
+        unlisted = self.reviews.origin.unlisted
         report["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
         report["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
         report |= self.losses.to_dict()

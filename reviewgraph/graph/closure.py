@@ -73,7 +73,8 @@ def repeat_union(
     1
     """
     # 1. Every reviewer is a component of their own. It covers nothing yet: items arrive one by one.
-    home, merges = Classes(rows), list[tuple[Any, ...]]()
+    home = Classes(rows)
+    merges = list[tuple[Any, ...]]()
     cover: dict[Any, dict[Any, None]] = {reviewer: {} for reviewer in rows}
     holders: dict[Any, dict[Any, None]] = {item: {} for own in rows.values() for item in own}
     for one, other in joined:
@@ -121,7 +122,8 @@ def replay(
     >>> replay({"ann": "pqr", "bob": "qrs"}, [("ann", "bob", "p", "q")])[0]
     0
     """
-    home, wrong = Classes(rows), -1
+    home = Classes(rows)
+    wrong = -1
     cover = {reviewer: set(own) for reviewer, own in rows.items()}
     for place, (a, b, u, v) in enumerate(merges):
         # The covers are those from before this merge; the smaller moves into the larger.

@@ -277,7 +277,8 @@ def connected_components(reviews: ReviewsLike) -> Components:
     (3, [0, 0, 1], [0, 1, 2])
     """
     reviews = as_reviews(reviews)
-    M, N = reviews.n_reviewers, reviews.n_items
+    M = reviews.n_reviewers
+    N = reviews.n_items
     parent = np.arange(M + N)
     if reviews.n_reviews < MANY:
         union_pairs(parent, reviews.reviewer, M + reviews.item)
@@ -324,13 +325,18 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     reviews = as_reviews(reviews)
     if use_scores:
         reviews = reviews.only_scored()
-        level, class_of = score_levels(reviews), tie_classes(reviews)
+        level = score_levels(reviews)
+        class_of = tie_classes(reviews)
     else:
-        level, class_of = np.empty(0, np.int64), np.arange(reviews.n_items)
-    M, N = reviews.n_reviewers, reviews.n_items
+        level = np.empty(0, np.int64)
+        class_of = np.arange(reviews.n_items)
+    M = reviews.n_reviewers
+    N = reviews.n_items
     # 1. Merge reviewers who share two items, by the 4-cycles of the graph from its vertices of highest degree on.
     graph = rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
-    reached, merges, parent = nothing_reached(M + N, scored=level.size > 0), no_merges(M), np.arange(M)
+    reached = nothing_reached(M + N, scored=level.size > 0)
+    merges = no_merges(M)
+    parent = np.arange(M)
     # A few hubs often join everybody: the rest is weighed for compilation when they are done. As plain Python the
     # kernel copies all arrays to lists, which costs more than the hubs for millions of reviews.
     paths = np.minimum(reviews.loads[reviews.reviewer], reviews.reviews_per_item[reviews.item]).sum()
@@ -344,7 +350,9 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
         labels = np.zeros(M, np.int64)
     else:
         # 2. Merge components whose covers share two items.
-        start, item_start, by_item = reviews.reviewer_start, reviews.item_start, reviews.reviewer_by_item
+        start = reviews.reviewer_start
+        item_start = reviews.item_start
+        by_item = reviews.reviewer_by_item
         count = merge_covers(single_covers(start, reviews.item, item_start, by_item, class_of, parent), merges, count)
         # 3. Number them in the order of their first reviewers.
         _, first, inverse = np.unique(parent, return_index=True, return_inverse=True)
@@ -386,7 +394,8 @@ def is_recovery_resilient(reviews: ReviewsLike, *, use_scores: bool = False) -> 
 def score_levels(table: Reviews) -> IntArray:
     """Shape (E,): for each review the first review of the same reviewer with the same score."""
     order = np.lexsort((table.score, table.reviewer))
-    reviewer, score = table.reviewer[order], table.score[order]
+    reviewer = table.reviewer[order]
+    score = table.score[order]
     new = np.ones(order.size, np.bool_)
     new[1:] = (reviewer[1:] != reviewer[:-1]) | (score[1:] != score[:-1])
     level = np.empty(order.size, np.int64)
@@ -459,7 +468,8 @@ class Recoverability(Result):
         play(game, start, item, np.empty(0, np.bool_))
         # The bodies of each item, from the reviews sorted by item.
         body_by_item = np.repeat(np.arange(bodies.size), np.diff(start))[np.argsort(item, kind="stable")]
-        item_start, blocks = starts(item, self.reviews.n_items), new_blocks(bodies.size, self.reviews.n_items)
+        item_start = starts(item, self.reviews.n_items)
+        blocks = new_blocks(bodies.size, self.reviews.n_items)
         join_blocks(game, blocks, start, item, item_start, body_by_item)
         block_of = np.full(len(self._components), -1, np.int64)
         block_of[bodies] = np.unique(game.parent, return_inverse=True)[1]
@@ -468,7 +478,8 @@ class Recoverability(Result):
     @cached_property
     def block_covers(self) -> tuple[IntArray, ...]:
         """Items of each maximal recoverable block, ascending."""
-        label, n_items = self.block_labels[self.reviews.reviewer], max(self.reviews.n_items, 1)
+        label = self.block_labels[self.reviews.reviewer]
+        n_items = max(self.reviews.n_items, 1)
         pairs = np.unique(label[label >= 0] * n_items + self.reviews.item[label >= 0])
         sizes = np.bincount(pairs // n_items, minlength=int(self.block_labels.max(initial=-1)) + 1)
         return tuple(np.split(pairs % n_items, np.cumsum(sizes)[:-1])) if sizes.size else ()
@@ -667,7 +678,8 @@ class Structure(Result):
 
     def headline(self) -> str:
         """Return the level, and the number of missing links."""
-        n_items, missing = self.reviews.n_items, self.degrees_of_freedom
+        n_items = self.reviews.n_items
+        missing = self.degrees_of_freedom
         lacking = f", {counted(missing, 'link')} missing" if missing else ""
         return f"{counted(n_items, 'item')}, {self.level or 'not connected'}{lacking}"
 

@@ -40,9 +40,11 @@ def by_reviewer(
     >>> by_reviewer(np.array([[1.0, 2.0]]), np.array([0, 1]), np.array([1, 0]), 3).tolist()
     [[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]
     """
-    kinds, n_reviewers = len(values), int(reviewer.max(initial=-1)) + 1
+    kinds = len(values)
+    n_reviewers = int(reviewer.max(initial=-1)) + 1
     column = (reviewer + n_reviewers * np.arange(kinds)[:, np.newaxis]).ravel()
-    places, shape = (np.tile(item, kinds), column), (n_items, kinds * n_reviewers)
+    places = (np.tile(item, kinds), column)
+    shape = (n_items, kinds * n_reviewers)
     if shape[0] * shape[1] > dense_up_to:
         import scipy.sparse as sp
 
@@ -89,7 +91,8 @@ def solve(matrix: Matrix, weight: FloatArray, target: FloatArray, most_steps: in
     transposed = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsr()
     weight = weight[:, np.newaxis]
     nothing = np.zeros(target.shape[1])
-    solution, residual = np.zeros_like(target), target.copy()
+    solution = np.zeros_like(target)
+    residual = target.copy()
     direction = residual / weight
     square = np.einsum("ij,ij->j", residual, direction)
     goal = TOLERANCE**2 * square
@@ -100,7 +103,8 @@ def solve(matrix: Matrix, weight: FloatArray, target: FloatArray, most_steps: in
         step = np.divide(square, curvature, out=nothing.copy(), where=(curvature > 0) & (square > goal))
         solution += step * direction
         residual -= step * image
-        before, square = square, np.einsum("ij,ij->j", residual, residual / weight)
+        before = square
+        square = np.einsum("ij,ij->j", residual, residual / weight)
         if (square <= goal).all() or not step.any():
             break
         direction = residual / weight + np.divide(square, before, out=nothing.copy(), where=before > 0) * direction
@@ -151,12 +155,16 @@ def error_variances(
     size = int(item.max(initial=-1)) + 1 if quality is None else quality.size
     level = np.ones((size, 1))
     if quality is None:
-        value, basis = np.zeros(item.size), level / np.sqrt(size)
+        value = np.zeros(item.size)
+        basis = level / np.sqrt(size)
     elif sloped is not None and not sloped.all():
-        value, basis = np.where(sloped[reviewer], quality[item], 0.0), level / np.sqrt(size)
+        value = np.where(sloped[reviewer], quality[item], 0.0)
+        basis = level / np.sqrt(size)
     else:
-        value, (basis, _) = quality[item], np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
-    matrix, count = by_reviewer(_directions(reviewer, value), reviewer, item, size), _counted(item, size)
+        value = quality[item]
+        (basis, _) = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
+    matrix = by_reviewer(_directions(reviewer, value), reviewer, item, size)
+    count = _counted(item, size)
     if size <= effort.exact_up_to:
         # The inverse of L + B B^T is L^+ + B B^T.
         variances = exact_diagonal(matrix, count, basis) - (basis**2).sum(axis=1)

@@ -67,10 +67,12 @@ def random_assignment(
     >>> reviews.loads.tolist(), reviews.reviews_per_item.tolist()
     ([4, 4, 4, 4, 4], [2, 2, 2, 2, 2, 2, 2, 2, 2, 2])
     """
-    loads, rng = _loads(n_items, n_reviewers, load), np.random.default_rng(seed)
+    loads = _loads(n_items, n_reviewers, load)
+    rng = np.random.default_rng(seed)
     least = sum(loads) // max(n_items, 1)
     usage = [0] * n_items
-    below, met = _Urn(range(n_items), n_items, rng), _Urn((), n_items, rng)
+    below = _Urn(range(n_items), n_items, rng)
+    met = _Urn((), n_items, rng)
     chosen: list[list[int]] = []
     for k in loads:
         # Items below the minimum first; others only when too few of those remain.
@@ -131,11 +133,13 @@ def doubly_connected_assignment(
     >>> [reviews.items_of(reviewer).tolist() for reviewer in range(3)]
     [[2, 3, 4, 6], [0, 2, 4, 5], [0, 1, 2, 7]]
     """
-    loads, rng = _loads(n_items, n_reviewers, load), np.random.default_rng(seed)
+    loads = _loads(n_items, n_reviewers, load)
+    rng = np.random.default_rng(seed)
     _refuse_unless_connectable(n_items, loads)
     least = sum(loads) // max(n_items, 1)
     usage = [0] * n_items
-    unassigned, assigned = _Urn(range(n_items), n_items, rng), _Urn((), n_items, rng)
+    unassigned = _Urn(range(n_items), n_items, rng)
+    assigned = _Urn((), n_items, rng)
     below = _Urn((), n_items, rng)  # assigned items that have not met the minimum
     chosen: list[list[int]] = []
     for k in loads:
@@ -178,7 +182,8 @@ class _Urn:
 
     def remove(self, item: int) -> None:
         last = self.items.pop()
-        place, self.place[item] = self.place[item], -1
+        place = self.place[item]
+        self.place[item] = -1
         if last != item:
             self.items[place] = last
             self.place[last] = place
@@ -228,7 +233,8 @@ def _planned(chosen: list[list[int]], loads: list[int], n_items: int) -> Reviews
 
 def _loads(n_items: int, n_reviewers: int, load: int | Sequence[int]) -> list[int]:
     """Return one load per reviewer, each at most N."""
-    n_items, n_reviewers = count_of(n_items, "n_items"), count_of(n_reviewers, "n_reviewers")
+    n_items = count_of(n_items, "n_items")
+    n_reviewers = count_of(n_reviewers, "n_reviewers")
     if isinstance(load, int | np.integer):
         loads = [count_of(load, "load")] * n_reviewers
     else:

@@ -123,7 +123,8 @@ class Fragile(Result):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row per critical review."""
-        reviewers, items = self.table.reviewer[self.reviews].tolist(), self.table.item[self.reviews].tolist()
+        reviewers = self.table.reviewer[self.reviews].tolist()
+        items = self.table.item[self.reviews].tolist()
         return {
             "reviewer": [self.table.reviewers[code] for code in reviewers],
             "item": [self.table.items[code] for code in items],
@@ -386,7 +387,8 @@ CONNECTED_FINDER = Finder(
 ENTRY = 60e-6
 
 #: Certificates are computed while each clears at least this share of the remaining units; and their maximum number.
-SHARE, CERTIFICATES = 0.05, 24
+SHARE = 0.05
+CERTIFICATES = 24
 
 
 def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray:
@@ -409,7 +411,8 @@ def critical_reviews(reviews: Reviews, clock: Clock | None = None) -> IntArray:
 
 
 def _critical(reviews: Reviews, units: Units, clock: Clock) -> IntArray:
-    slots, critical = 16, None
+    slots = 16
+    critical = None
     while slots < 2 * (reviews.n_reviews + reviews.n_items):
         slots *= 2
     # Long joins may need more slots than that.
@@ -421,26 +424,32 @@ def _critical(reviews: Reviews, units: Units, clock: Clock) -> IntArray:
 
 def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -> IntArray | None:
     """Return the critical units, or None where the hash table has too few slots."""
-    n_units, none = units.start.size - 1, np.empty(0, np.int64)
+    n_units = units.start.size - 1
+    none = np.empty(0, np.int64)
     unit_of = np.repeat(np.arange(n_units), np.diff(units.start))
-    rng, cleared, remaining = np.random.default_rng(0), none, np.arange(n_units)
+    rng = np.random.default_rng(0)
+    cleared = none
+    remaining = np.arange(n_units)
     # Units that a certificate does not need are not critical. Cleared ones enter first, so that it needs few others.
     for _ in clock.watch(range(CERTIFICATES)):
         state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(remaining)]), slots)
-        needed, wanted = np.zeros(reviews.n_reviews, np.bool_), np.zeros(reviews.n_reviewers, np.bool_)
+        needed = np.zeros(reviews.n_reviews, np.bool_)
+        wanted = np.zeros(reviews.n_reviewers, np.bool_)
         certified = certify(state, needed, wanted)
         if state.counters[FULL]:
             return None
         if not certified:
             return none
         keep = np.isin(remaining, unit_of[needed])
-        cleared, remaining = np.concatenate([cleared, remaining[~keep]]), remaining[keep]
+        cleared = np.concatenate([cleared, remaining[~keep]])
+        remaining = remaining[keep]
         if keep.mean() > 1 - SHARE if keep.size else True:
             break
     clock.check()
     # Each remaining unit is tested with all others present, by division.
     state = _grown(reviews, units, cleared, slots)
-    critical, frames = np.zeros(n_units, np.bool_), Frames(*np.zeros((5, 70), np.int64))
+    critical = np.zeros(n_units, np.bool_)
+    frames = Frames(*np.zeros((5, 70), np.int64))
     frames.high[0] = remaining.size
     frames.most[0] = state.covered.max(initial=0)
     entries = np.diff(units.start)[remaining].sum() * np.log2(remaining.size + 1)
@@ -448,7 +457,9 @@ def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -
     if not POLICY.fits(divide, seconds):
         raise Clock.Over
     # The kernel runs in pieces of about Clock.LOOK seconds, between which the clock is checked.
-    run, depth, steps = divide.form(seconds), 0, 1
+    run = divide.form(seconds)
+    depth = 0
+    steps = 1
     while depth >= 0:
         clock.check()
         pace = Clock(Clock.LOOK)
@@ -470,7 +481,8 @@ DOUBLE_FINDER = Finder(is_recovery_resilient, critical_reviewers, critical_revie
 # ``recoverable``: no degrees of freedom remain.
 
 #: Bases are computed while each clears at least this share of the remaining reviewers; and their maximum number.
-GAME_SHARE, BASES = 0.05, 24
+GAME_SHARE = 0.05
+BASES = 24
 
 
 def reviews_recoverable_loses(reviews: Reviews) -> IntArray:
@@ -479,7 +491,8 @@ def reviews_recoverable_loses(reviews: Reviews) -> IntArray:
     Those of a reviewer of three or more are critical when they lie in no circuit of the count matroid. A reviewer of
     two says nothing about the scale of others: their own slope and offset take up both equations.
     """
-    load, linking = reviews.loads[reviews.reviewer], int((reviews.loads >= 2).sum())
+    load = reviews.loads[reviews.reviewer]
+    linking = int((reviews.loads >= 2).sum())
     alone = reviews.reviews_per_item[reviews.item] == 1
     last = (load == 2) & (linking == 1) & (reviews.n_items >= 2)
     return np.flatnonzero(alone | last | ((load >= 3) & ~recoverability(reviews).redundant))
@@ -496,7 +509,8 @@ def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
         return np.unique(reviews.reviewer[_alone(reviews)])
     # The bodies of the game are the reviewers of two or more reviews.
     linking = reviews.loads >= 2
-    bodies, n_items = np.flatnonzero(linking), reviews.n_items
+    bodies = np.flatnonzero(linking)
+    n_items = reviews.n_items
     if bodies.size == 1:
         return bodies
     item = reviews.item[linking[reviews.reviewer]]
@@ -507,12 +521,15 @@ def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
         return play_on(game, start, item, offered, count, np.empty(0, np.bool_))
 
     # A basis of the cleared ones, then the others in random order, clears those with two accepted reviews.
-    rng, cleared, remaining = np.random.default_rng(0), np.empty(0, np.int64), np.arange(bodies.size)
+    rng = np.random.default_rng(0)
+    cleared = np.empty(0, np.int64)
+    remaining = np.arange(bodies.size)
     for _ in range(BASES):
         accepted = np.zeros(bodies.size, np.int64)
         offer(Game.new(bodies.size, n_items), np.concatenate([cleared, rng.permutation(remaining)]), accepted)
         spared = accepted[remaining] == 2
-        cleared, remaining = np.concatenate([cleared, remaining[spared]]), remaining[~spared]
+        cleared = np.concatenate([cleared, remaining[spared]])
+        remaining = remaining[~spared]
         if spared.sum() <= GAME_SHARE * spared.size:
             break
     critical: list[int] = []
@@ -556,7 +573,8 @@ def single(critical: Fragile) -> list[str]:
     """Return a question, and the single losses that lower the level; nothing where it does not hold."""
     if not critical.holds:
         return []
-    table, rows = critical.table, critical.reviews
+    table = critical.table
+    rows = critical.reviews
     reviewers = first_labels(table.reviewers, critical.reviewers, LISTED + 1)
     # Reviews in the order of the labels of their reviewers, then of their items.
     order = np.lexsort((ranks(table.items)[table.item[rows]], ranks(table.reviewers)[table.reviewer[rows]]))

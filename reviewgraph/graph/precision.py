@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
 #: Bounds of standard deviations; the lower one applies where 0 is not allowed.
-SMALLEST, LARGEST = 1e-12, 1e6
+SMALLEST = 1e-12
+LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,9 @@ def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0) -> Le
 
 
 #: Draws of the qualities over which variances are averaged, their minimum in large tables, and probes per draw.
-DRAWS, FEWEST_DRAWS, PROBES = 8, 2, 4
+DRAWS = 8
+FEWEST_DRAWS = 2
+PROBES = 4
 #: Maximum of reviews times draws where variances are estimated: large tables get fewer draws.
 MOST_WORK = 400_000
 
@@ -304,7 +307,8 @@ def _estimated(
 SELECTION_NODES = 16
 #: More than MANY_ITEMS items are represented by that number of quantiles of their variances if at least ENOUGH of
 #: these are selected: the few items with extreme variances then hardly matter.
-MANY_ITEMS, ENOUGH = 600, 6
+MANY_ITEMS = 600
+ENOUGH = 6
 #: Minimum prior and posterior variance of a mean, in units of the variance of qualities.
 TRIFLE = 1e-9
 #: Minimum probability whose quantile is computed.
@@ -412,7 +416,8 @@ class Outlook(Result):
         """Expected share of right selections against reviews added, one each to the weakest items."""
         steps = []
         for added in sorted({round(share * self.variance.size) for share in ADDED}):
-            variance, weakest = self.variance.copy(), self.weakest[:added]
+            variance = self.variance.copy()
+            weakest = self.weakest[:added]
             variance[weakest] = one_more(variance[weakest], self.assumptions.noise)
             steps.append(Step(added, expected_share(variance, self.n_selected)))
         return steps
@@ -433,7 +438,8 @@ class Outlook(Result):
         structure = self.structure
         if not structure.is_connected:
             return None
-        reviews, rng = structure.reviews, np.random.default_rng(0)
+        reviews = structure.reviews
+        rng = np.random.default_rng(0)
         draws = OUTLOOK_DRAWS if reviews.n_items <= QUICK.exact_up_to else 1
         drawn = rng.standard_normal((draws, reviews.n_items)) if structure.recoverable else [None]
         means = [
@@ -455,7 +461,9 @@ class Outlook(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
-        items, error, more = self.structure.reviews.items, self.error, self.with_one_more
+        items = self.structure.reviews.items
+        error = self.error
+        more = self.with_one_more
         alone = self.by_scores_alone
         return {
             "median": _six_digits(np.median(error)),
@@ -499,7 +507,8 @@ def outlook_of(structure: Structure, assumptions: Assumptions, n_selected: int |
     >>> int(outlook.weakest[0]), outlook.error.round(1).tolist(), outlook.with_one_more.round(1).tolist()
     (2, [0.6, 0.6, 0.7], [0.5, 0.5, 0.6])
     """
-    reviews, exact_up_to = structure.reviews, QUICK.exact_up_to
+    reviews = structure.reviews
+    exact_up_to = QUICK.exact_up_to
     variance = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, assumptions, exact_up_to=exact_up_to)
     selected = max(1, round(0.1 * reviews.n_items)) if n_selected is None else n_selected
     return Outlook(structure, assumptions, selected, variance)
@@ -564,7 +573,8 @@ def _of_load(load: int, assumptions: Assumptions) -> tuple[float, float]:
         return 0.0, 0.0
     # Nodes and weights for the mean of standard normal qualities and, independent of it, their squares about it.
     normal, of_normal = np.polynomial.hermite_e.hermegauss(NODES)
-    mean, weight = normal / np.sqrt(load), of_normal / of_normal.sum()
+    mean = normal / np.sqrt(load)
+    weight = of_normal / of_normal.sum()
     if load == 1:
         square = np.zeros(NODES)
     else:
@@ -572,16 +582,22 @@ def _of_load(load: int, assumptions: Assumptions) -> tuple[float, float]:
             half, of_square = laguerre(NODES, (load - 3) / 2)
             square = 2 * half
         else:
-            square, of_square = load - 1 + np.sqrt(2 * (load - 1)) * normal, weight
+            square = load - 1 + np.sqrt(2 * (load - 1)) * normal
+            of_square = weight
         means, squares = np.meshgrid(mean, square, indexing="ij")
-        mean, square = means.ravel(), squares.ravel()
+        mean = means.ravel()
+        square = squares.ravel()
         weight = np.outer(weight, of_square / of_square.sum()).ravel()
     # The matrix s^2 I + V'V, two by two, and its inverse; u = V'1.
-    noise, severity, stretch = assumptions.noise, assumptions.severity, assumptions.stretch
-    first, second = noise**2 + severity**2 * load, noise**2 + stretch**2 * (square + load * mean**2)
+    noise = assumptions.noise
+    severity = assumptions.severity
+    stretch = assumptions.stretch
+    first = noise**2 + severity**2 * load
+    second = noise**2 + stretch**2 * (square + load * mean**2)
     mixed = severity * stretch * load * mean
     determinant = first * second - mixed**2
-    u, v = severity * load, stretch * load * mean
+    u = severity * load
+    v = stretch * load * mean
     trace = load - 2 + noise**2 * (first + second) / determinant
     along = load - (u**2 * second - 2 * u * v * mixed + v**2 * first) / determinant
     common = float(weight @ along) / (load * noise**2)
@@ -603,9 +619,11 @@ def expectations(outlook: Outlook) -> list[str]:
 def errors(outlook: Outlook) -> list[str]:
     """Return the median error and its assumptions."""
     of = outlook.assumptions
-    unit, of_spread = "of the spread of qualities", ""
+    unit = "of the spread of qualities"
+    of_spread = ""
     if of.spread != 1.0:
-        unit, of_spread = "points", f" of a spread of {of.spread:.3g} points"
+        unit = "points"
+        of_spread = f" of a spread of {of.spread:.3g} points"
     return [
         f"Expected error of a paper once all scores are in: {np.median(outlook.error):.2f} {unit} "
         f"(median; plain average: {np.median(outlook.average):.2f}), "
@@ -616,7 +634,8 @@ def errors(outlook: Outlook) -> list[str]:
 
 def weakest(outlook: Outlook) -> list[str]:
     """Return a heading, and a line for each of the weakest papers."""
-    items, more = outlook.structure.reviews.items, outlook.with_one_more
+    items = outlook.structure.reviews.items
+    more = outlook.with_one_more
     return [
         "Weakest papers: expected error now, and after one more review by a typical reviewer whose scale is known:",
         *(

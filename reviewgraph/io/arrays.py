@@ -161,7 +161,9 @@ def pairs_in(given: Any, name: str, order: Order, *, numbered: bool = False) -> 
     values: Any = matrix.tocoo() if sparse else np.asarray(matrix)
     _check_shape(values, matrix, name, order, labelled=is_wide(given))
     if sparse:
-        row, column, entry = values.row.astype(np.int64), values.col.astype(np.int64), np.asarray(values.data)
+        row = values.row.astype(np.int64)
+        column = values.col.astype(np.int64)
+        entry = np.asarray(values.data)
     else:
         row, column = (part.ravel() for part in np.indices(values.shape))
         entry = values.ravel()
@@ -220,7 +222,8 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
             raise InputError(message)
     side = rows_of_wide(frame)
     if side is None:
-        people, papers = set(order.reviewers), set(order.items)
+        people = set(order.reviewers)
+        papers = set(order.items)
         as_it_is = bool(people.intersection(rows) and papers.intersection(columns))
         the_other = bool(people.intersection(columns) and papers.intersection(rows))
         if as_it_is == the_other:

@@ -156,7 +156,8 @@ def match_pairs(
     """
     if not pairs.reviewer.size:
         return pairs.reviewer, pairs.item
-    people, papers = _numbered(reviewers), _numbered(items)
+    people = _numbered(reviewers)
+    papers = _numbered(items)
     sides = (
         Side("reviewer", pairs.reviewer, pairs.reviewers, people, papers),
         Side("paper", pairs.item, pairs.items, papers, people),
@@ -333,7 +334,8 @@ class Mismatch:
 
     def _alike(self, likeness: Likeness) -> tuple[int, str]:
         """Return the number of rows that match by a likeness, and an example."""
-        explained, examples = np.ones(self.unknown.size, np.bool_), []
+        explained = np.ones(self.unknown.size, np.bool_)
+        examples = []
         for side in self.sides:
             known_as = likeness.of_known(side.known)
             like = {label: known_as.get(likeness.form(label)) for label in self.strangers(side)}
@@ -380,7 +382,8 @@ def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> 
     """Refuse, or warn about, rows that do not match."""
     if not mismatch.missed:
         return
-    asked, quiet = unknown == "asked", unknown in ("expected", "new")
+    asked = unknown == "asked"
+    quiet = unknown in ("expected", "new")
     # A file most of whose rows match nobody may number the papers in another way.
     most = 2 * mismatch.missed > mismatch.unknown.size
     lost = mismatch.unsettled(replace(settled, series=not most)) if asked else mismatch

@@ -397,7 +397,9 @@ def _places(parts: Sequence[Part]) -> Callable[[int], str]:
 
 def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, tuple[Label, ...]]:
     """Codes of the rows of all files, and the labels in natural order, which no order of rows or files changes."""
-    values, codes, further = columns[0].values, columns[0].codes, list(declared)
+    values = columns[0].values
+    codes = columns[0].codes
+    further = list(declared)
     if len(columns) > 1 or further:
         index = {value: code for code, value in enumerate(values)}
         parts = [codes]
@@ -406,7 +408,8 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
             parts.append(new[column.codes])
         for label in further:
             index.setdefault(label, len(index))
-        values, codes = list(index), np.concatenate(parts)
+        values = list(index)
+        codes = np.concatenate(parts)
     order = natural_order(values)
     return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
 
@@ -439,7 +442,8 @@ def _titles(parts: Sequence[Part]) -> dict[Label, str]:
         # Item and title as one number: distinct pairs without a dictionary of all rows.
         width = len(part.title.values)
         for pair in np.unique(part.item.codes * width + part.title.codes).tolist():
-            label, title = part.item.values[pair // width], part.title.values[pair % width].strip()
+            label = part.item.values[pair // width]
+            title = part.title.values[pair % width].strip()
             if title not in BLANK and (label not in titles or title < titles[label]):
                 titles[label] = title
     return titles
@@ -477,7 +481,9 @@ def read_dates(
     merge: Merge | None = None,
 ) -> Dates:
     """Read when reviews were requested and submitted, from the files that :func:`reviewgraph.read_reviews` reads."""
-    wanted, problems, known = dict(columns or {}), Problems(), Spellings.of(merge)
+    wanted = dict(columns or {})
+    problems = Problems()
+    known = Spellings.of(merge)
     own = {path: columns_of(wanted, path) for path in paths}
     files = [open_table(path, _ROLES, own[path], _say_nothing, kind="reviews", format=format) for path in own]
     tables, names, _ = read_names(files)

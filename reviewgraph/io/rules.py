@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 #: Rules of one number per reviewer, or per item.
-BY_REVIEWER, BY_ITEM = ("load", "min_load", "capacity"), ("demand",)
+BY_REVIEWER = ("load", "min_load", "capacity")
+BY_ITEM = ("demand",)
 #: Maximum entries of a mapping or list that ``repr`` shows in full.
 SHOWN = 3
 

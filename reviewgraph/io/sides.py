@@ -73,7 +73,8 @@ def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Col
 
 def _conflicting(given: Any, name: str) -> tuple[list[Any], list[Any]]:
     """Return reviewers and items of the rows of a data frame that are conflicts, or of the cells of a matrix."""
-    frame, flag = _frame_of(given), CONFLICT.role
+    frame = _frame_of(given)
+    flag = CONFLICT.role
     if not (_has_column(frame, REVIEWER) and _has_column(frame, ITEM)):
         whole = given.reset_index() if getattr(getattr(given, "index", None), "name", None) else given
         columns = {str(header): _frame_of(whole).get_column(header).to_list() for header in _frame_of(whole).columns}
@@ -124,12 +125,15 @@ def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings 
             message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
             raise InputError(message)
         return _spelled(given, name, spellings)
-    frame, known = _frame_of(given), _mapping_of(given, name)
+    frame = _frame_of(given)
+    known = _mapping_of(given, name)
     if frame is not None:
         reviewer, item, values = _columns(frame, (REVIEWER, ITEM, role), name)
     elif known is not None:
         pairs = _rows(list(known), name, "(reviewer, item) as a key", 2)
-        reviewer, item, values = [one for one, _ in pairs], [other for _, other in pairs], list(known.values())
+        reviewer = [one for one, _ in pairs]
+        item = [other for _, other in pairs]
+        values = list(known.values())
     else:
         rows = _rows(given, name, _TRIPLES, 3)
         reviewer, item, values = ([row[place] for row in rows] for place in range(3))
@@ -143,7 +147,8 @@ def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spel
     >>> by_label(pandas.Series([2, 0], index=["a", "b"]), "capacity", REVIEWER, Role("spare"))
     {'a': 2, 'b': 0}
     """
-    known, frame = _mapping_of(given, name), _frame_of(given)
+    known = _mapping_of(given, name)
+    frame = _frame_of(given)
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
     columns = None if frame is None else _columns(frame, (label, value), name)
     if known is not None:
@@ -173,7 +178,8 @@ def columns_by_label(
     >>> columns_by_label({"ann": "senior"}, "reviewer_covariates", REVIEWER)
     {'reviewer_covariates': {'ann': 'senior'}}
     """
-    frame, known = _frame_of(given), _mapping_of(given, name)
+    frame = _frame_of(given)
+    known = _mapping_of(given, name)
     rows: list[tuple[Any, Mapping[str, Any]]]
     if frame is not None and not _has_column(frame, label) and hasattr(given, "index"):
         given = given.rename_axis(label.name).reset_index()
@@ -221,7 +227,8 @@ def rankings_of(given: Any, name: str, spellings: Spellings | None = None) -> li
     >>> rankings_of({"eve": ["p2", "p1"]}, "rankings")
     [('eve', 'p2', 1.0), ('eve', 'p1', 2.0)]
     """
-    frame, known = _frame_of(given), _mapping_of(given, name)
+    frame = _frame_of(given)
+    known = _mapping_of(given, name)
     if frame is not None:
         author, item, rank = _columns(frame, (_AUTHOR, ITEM, _RANK), name)
         rows = list(zip(author, item, as_numbers(name, rank).tolist(), strict=True))
@@ -303,7 +310,8 @@ def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
         for words in () if parted is None else parted.notes(REVIEWER.name):
             warn(f"{name}: {words}", LabelWarning)
         if parted is not None:
-            rows, people = parted.row, parted.column
+            rows = parted.row
+            people = parted.column
             score = None if pairs.score is None else pairs.score[rows]
             scored = None if pairs.scored is None else pairs.scored[rows]
             pairs = replace(pairs, reviewer=people.codes, reviewers=people.values, item=pairs.item[rows])
@@ -313,7 +321,8 @@ def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
 
 def _encoded(reviewer: Sequence[Any], item: Sequence[Any], name: str) -> Columns:
     """Code labels in the order of their first rows."""
-    (left, reviewers), (right, items) = _codes(reviewer, name, REVIEWER), _codes(item, name, ITEM)
+    (left, reviewers) = _codes(reviewer, name, REVIEWER)
+    (right, items) = _codes(item, name, ITEM)
     return Columns(left, right, reviewers, items)
 
 

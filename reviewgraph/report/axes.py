@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from reviewgraph.report.svg import Drawing
 
 #: Points per pixel of a saved figure, and its resolution.
-POINT, DPI = 0.75, 160
+POINT = 0.75
+DPI = 160
 #: What ``python -m pip install`` takes to install Matplotlib.
 EXTRA = "'reviewgraph[plots]'"
 
@@ -36,7 +37,8 @@ def figure_of(drawing: Drawing, title: str) -> Any:
     [3.33, 2.12]
     """
     figure_class = _matplotlib("figure").Figure
-    width, height = drawing.width + 2 * MARGIN, drawing.height + HEAD + MARGIN
+    width = drawing.width + 2 * MARGIN
+    height = drawing.height + HEAD + MARGIN
     figure = figure_class(figsize=(width / 96, height / 96), dpi=DPI, facecolor=_style("rect", ["sheet"])["fill"])
     axes = figure.add_axes((MARGIN / width, MARGIN / height, drawing.width / width, drawing.height / height))
     draw_on(axes, drawing)
@@ -74,7 +76,8 @@ def _matplotlib(module: str) -> Any:
 
 
 def _draw(axes: Any, mark: Tree.Element, style: Style, share: float, order: int) -> None:
-    patches, value = _matplotlib("patches"), mark.attrib
+    patches = _matplotlib("patches")
+    value = mark.attrib
     given = {
         "facecolor": _colour(style.get("fill", "#000"), float(style.get("fill-opacity", 1))),
         "edgecolor": _colour(style.get("stroke", "none")),
@@ -132,7 +135,8 @@ def _path(data: str) -> tuple[list[tuple[float, float]], list[int]]:
     x = y = 0.0
     start = (0.0, 0.0)
     for letter, rest in _COMMAND.findall(data):
-        numbers, relative = [float(one) for one in _NUMBER.findall(rest)], letter.islower()
+        numbers = [float(one) for one in _NUMBER.findall(rest)]
+        relative = letter.islower()
         for k, (dx, dy) in enumerate(_steps(letter.upper(), numbers, (0.0, 0.0) if relative else (x, y))):
             x, y = (x + dx, y + dy) if relative else (dx, dy)
             # Pairs after the first of a move are lines.

@@ -103,7 +103,8 @@ class Grouping:
     @cached_property
     def piece(self) -> IntArray:
         """Connected component of each group, 0 for the one of most papers."""
-        components, connected = self.structure.doubly_connected, self.structure.connected
+        components = self.structure.doubly_connected
+        connected = self.structure.connected
         rank = np.empty(len(connected), np.int64)
         rank[connected.largest_first] = np.arange(len(connected))
         of = np.zeros(len(components), np.int64)
@@ -150,12 +151,14 @@ class Grouping:
 
         ``extra`` are reviewers and items of planned reviews, shape (P, 2); with their links weak spots are not marked.
         """
-        reviews, components = self.structure.reviews, self.structure.doubly_connected
+        reviews = self.structure.reviews
+        components = self.structure.doubly_connected
         group, item = self._shares
         shown = group < MOST
         papers, place, count = np.unique(item[shown], return_inverse=True, return_counts=True)
         kept = count[place] > 1
-        group, item = group[shown][kept], item[shown][kept]
+        group = group[shown][kept]
+        item = item[shown][kept]
         papers, place = np.unique(item, return_inverse=True)
         names = []
         for number, component in enumerate(self.order[:MOST].tolist(), 1):
@@ -172,7 +175,8 @@ class Grouping:
         )
         if extra is None:
             return shown_groups
-        none, joined = np.zeros(len(names), np.bool_), self._joined(extra, papers, len(names))
+        none = np.zeros(len(names), np.bool_)
+        joined = self._joined(extra, papers, len(names))
         return replace(shown_groups, hanging=none, cut=np.zeros_like(shown_groups.cut), extra=joined)
 
     def _joined(self, extra: IntArray, papers: IntArray, n: int) -> IntArray:
@@ -180,7 +184,8 @@ class Grouping:
 
         The node of a paper that several groups share is its own, otherwise that of the group that covers it.
         """
-        reviews, components = self.structure.reviews, self.structure.doubly_connected
+        reviews = self.structure.reviews
+        components = self.structure.doubly_connected
         group = self.number[np.repeat(np.arange(len(components)), components.cover_sizes)] - 1
         shown = (group >= 0) & (group < n)
         node = np.full(reviews.n_items, -1)
@@ -245,8 +250,10 @@ def load_pictures(reviews: Reviews) -> list[Picture]:
 def loads(reviews: Reviews) -> Section:
     """Return the sizes of a table, its loads and its overlaps."""
     sizes, *lines = facts(reviews, int(reviews.scored.sum()))
-    per_item, per_reviewer = reviews.reviews_per_item, reviews.loads
-    alone, unread = int((per_reviewer < 2).sum()), int((per_item == 0).sum())
+    per_item = reviews.reviews_per_item
+    per_reviewer = reviews.loads
+    alone = int((per_reviewer < 2).sum())
+    unread = int((per_item == 0).sum())
     inside = "" if reviews.origin.lacking is None else " in these files"
     few = counted(alone, "reviewer has fewer than two and links", "reviewers have fewer than two and link")
     none = counted(unread, f"paper has none{inside}", f"papers have none{inside}")
@@ -280,7 +287,8 @@ def _overlaps(reviews: Reviews) -> Part:
     if not rows:
         return Prose(["No two reviewers share a paper."])
     if len(rows) > MOST_BARS:
-        head, rest = rows[: MOST_BARS - 1], rows[MOST_BARS - 1 :]
+        head = rows[: MOST_BARS - 1]
+        rest = rows[MOST_BARS - 1 :]
         rows = [*head, Bar(f"{rest[0].name} or more", sum(bar.number for bar in rest))]
     words = (
         f"How many pairs of reviewers share how many papers, of {counted(int(pairs.sum()), 'pair')} in all; "
@@ -296,7 +304,8 @@ SEEN = 12
 
 def missing(report: Report) -> Section:
     """Return the reviews not in yet, and the papers without reviewers."""
-    reviews, parts = report.reviews, _late(report.reviews) if report.as_of_now is not None else []
+    reviews = report.reviews
+    parts = _late(report.reviews) if report.as_of_now is not None else []
     none, elsewhere = map(np.flatnonzero, unreviewed(reviews))
     for unread, lack in ((elsewhere, IN_NO_FILE), (none, f"no {reviewer_or_review(reviews)}")):
         if unread.size:
@@ -308,7 +317,8 @@ def missing(report: Report) -> Section:
 def _late(reviews: Reviews) -> list[Part]:
     """Return reviewers who owe reviews, most first, and papers without any review, those that expect fewest first."""
     there = reviews.only_scored()
-    late, empty = reviews.loads - there.loads, (there.reviews_per_item == 0) & (reviews.reviews_per_item > 0)
+    late = reviews.loads - there.loads
+    empty = (there.reviews_per_item == 0) & (reviews.reviews_per_item > 0)
     who = np.lexsort((places(reviews.reviewers), -late))[: int((late > 0).sum())]
     owing = [f"{reviews.reviewers[j]}: {late[j]} of {reviews.loads[j]} due" for j in who.tolist()]
     reviewers = f"{who.size:,} of {counted(reviews.n_reviewers, 'reviewer')}"
@@ -351,7 +361,9 @@ def weakest_first(outlook: Outlook) -> IntArray:
 
 def paper_table(report: Report) -> Table:
     """Return a row per paper: its reviews and expected errors."""
-    reviews, outlook, order = report.reviews, report.expected, weakest_first(report.expected)
+    reviews = report.reviews
+    outlook = report.expected
+    order = weakest_first(report.expected)
     there = report.as_of_now
     covers = np.bincount(report.structure.doubly_connected.cover_item, minlength=reviews.n_items)
     columns = [
@@ -368,7 +380,8 @@ def paper_table(report: Report) -> Table:
 
 def reviewer_table(report: Report, grouping: Grouping) -> Table:
     """Return a row per reviewer: papers, scores, and the group."""
-    reviews, components = report.reviews, report.structure.doubly_connected
+    reviews = report.reviews
+    components = report.structure.doubly_connected
     number = grouping.number[components.labels]
     order = np.lexsort((places(reviews.reviewers), number, number == 0))  # who is in no group stands last
     linked = np.array([*grouping.linked, "links nothing"], dtype=object)
@@ -385,7 +398,8 @@ def reviewer_table(report: Report, grouping: Grouping) -> Table:
 
 def group_table(grouping: Grouping) -> Table:
     """Return a row per group: its papers and reviewers, and how it is linked."""
-    reviews, components = grouping.structure.reviews, grouping.structure.doubly_connected
+    reviews = grouping.structure.reviews
+    components = grouping.structure.doubly_connected
     by_group = np.argsort(components.labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(components.sizes)])
     members = [by_group[starts[each] : starts[each + 1]] for each in grouping.order.tolist()]
@@ -414,7 +428,8 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
     ``subject`` names the files; ``closing`` is what the command adds: the verdict on a required level, the next
     command; ``reached`` tells whether a required level is reached.
     """
-    structure, reviews = report.structure, report.reviews
+    structure = report.structure
+    reviews = report.reviews
     lead, *others = verdicts(structure, report.as_of_now)
     state = today(structure, report.as_of_now, report.violations)
     headline = _headline(report, state)
@@ -475,7 +490,8 @@ def pictures(report: Report) -> list[Picture]:
 
 
 def _facts(report: Report) -> list[Fact]:
-    structure, reviews = report.structure, report.reviews
+    structure = report.structure
+    reviews = report.reviews
     scored = int(reviews.scored.sum())
     state = state_of(reviews.n_reviews, scored)
     components = structure.doubly_connected
@@ -505,8 +521,10 @@ def _map(report: Report, grouping: Grouping) -> Section:
 
 def _map_words(grouping: Grouping) -> str:
     """Describe the map, numbers included."""
-    n, hanging = len(grouping), int(grouping.hanging.sum())
-    apart, pieces = int((grouping.piece > 0).sum()), int(grouping.piece.max()) + 1
+    n = len(grouping)
+    hanging = int(grouping.hanging.sum())
+    apart = int((grouping.piece > 0).sum())
+    pieces = int(grouping.piece.max()) + 1
     alone = len(grouping.structure.doubly_connected) - n
     shown = f"the {MOST} largest of {counted(n, 'group')}" if n > MOST else counted(n, "group")
     sentences = [
@@ -530,11 +548,14 @@ def _map_words(grouping: Grouping) -> str:
 
 
 def _errors(outlook: Outlook) -> Section:
-    items, order = outlook.structure.reviews.items, weakest_first(outlook)
+    items = outlook.structure.reviews.items
+    order = weakest_first(outlook)
     points = outlook.assumptions.spread != 1.0
     unit = "points" if points else "in spreads of quality"
     names = [str(items[i]) for i in order.tolist()]
-    error, more, average = outlook.error[order], outlook.with_one_more[order], outlook.average[order]
+    error = outlook.error[order]
+    more = outlook.with_one_more[order]
+    average = outlook.average[order]
     heading, *_ = weakest(outlook)
     rows = zip(names, error.tolist(), more.tolist(), strict=True)
     weak = [f"{name}: {now:.2f}, with one more {then:.2f}" for name, now, then in islice(rows, LISTED)]
@@ -544,7 +565,8 @@ def _errors(outlook: Outlook) -> Section:
         f"Each paper's expected error once all scores are in, from {error.max():.2f} down to {error.min():.2f}; what "
         "one more review would leave, and the error of the plain average."
     )
-    counts, right = [step.added for step in outlook.curve], [step.right for step in outlook.curve]
+    counts = [step.added for step in outlook.curve]
+    right = [step.right for step in outlook.curve]
     parts: list[Part] = [
         Prose([PRECISE, f"{about}."]),
         Picture(
@@ -567,7 +589,8 @@ def _errors(outlook: Outlook) -> Section:
 
 
 def _losses(report: Report) -> Section:
-    lost, parts = report.losses, list[Part]()
+    lost = report.losses
+    parts = list[Part]()
     if lost.fragile is None:
         parts.append(Prose([line for line in losses(lost)[:2] if line]))
     elif lines := single(lost.fragile):
@@ -590,7 +613,8 @@ def coded(report: Report, codes: Codes) -> Report:
         if pairs is not None:
             coded_pairs = ((codes.reviewer[reviewer], codes.item[item]) for reviewer, item in pairs)
             pairs = tuple(sorted(coded_pairs, key=lambda pair: tuple(map(natural_key, pair))))
-        over, short = _violated(violations.over_load, codes.reviewer), _violated(violations.short, codes.item)
+        over = _violated(violations.over_load, codes.reviewer)
+        short = _violated(violations.short, codes.item)
         violations = replace(violations, conflicts=pairs, over_load=over, short=short)
     return replace(report, missing=missing, violations=violations)
 

@@ -25,15 +25,18 @@ if TYPE_CHECKING:
 #: Part of the frame that circles fill.
 FILLED = 0.13
 #: Pixels between circles, and between components.
-APART, GUTTER = 4.0, 14.0
+APART = 4.0
+GUTTER = 14.0
 #: The largest and the smallest circle.
-LARGEST, SMALLEST = 62.0, 2.5
+LARGEST = 62.0
+SMALLEST = 2.5
 #: Part of the way by which nodes are moved to evenly spaced ranks.
 EVEN = 0.25
 #: Nodes beyond which distant ones do not repel each other: up to there time grows with their square, to 0.3 s.
 ROUGH = 400
 #: Maximum rounds in which overlapping circles are pushed apart, and rounds times nodes.
-ROUNDS, MOVES = 150, 40_000
+ROUNDS = 150
+MOVES = 40_000
 
 
 class Layout(NamedTuple):
@@ -82,9 +85,12 @@ def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float
         # Components are set in rows like words in a text.
         extent = (local + radius[nodes, None]).max(axis=0)
         if x and x + extent[0] > width:
-            x, y, row = 0.0, y + row + GUTTER, 0.0
+            x = 0.0
+            y = y + row + GUTTER
+            row = 0.0
         places[nodes] = local + np.array([x, y])
-        x, row = x + float(extent[0]) + GUTTER, max(row, float(extent[1]))
+        x = x + float(extent[0]) + GUTTER
+        row = max(row, float(extent[1]))
     return Layout(places, y + row)
 
 
@@ -111,7 +117,8 @@ def _fitted(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> 
     turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
     # Part of the way to evenly spaced ranks: outliers would squeeze all others together.
     rank = np.argsort(np.argsort(turned, axis=0, kind="stable"), axis=0, kind="stable") / max(len(place) - 1, 1)
-    low, high = turned.min(axis=0), turned.max(axis=0)
+    low = turned.min(axis=0)
+    high = turned.max(axis=0)
     even = (1 - EVEN) * (turned - low) / np.where(high > low, high - low, 1.0) + EVEN * rank
     margin = radius[:, None]
     return np.asarray(margin + even * np.maximum(np.array(box) - 2 * margin, 0.0))
@@ -187,7 +194,8 @@ class Groups:
     @cached_property
     def spread(self) -> FloatArray:
         """Places of the nodes before they are fitted into a frame, linked ones near each other, by component."""
-        place, links = np.zeros((self.pieces.size, 2)), self.joined
+        place = np.zeros((self.pieces.size, 2))
+        links = self.joined
         weight = np.where(self.thin, 4.0, 1.0)  # weak links attract more
         for number in range(int(self.pieces.max(initial=-1)) + 1):
             nodes = np.flatnonzero(self.pieces == number)
@@ -199,7 +207,8 @@ class Groups:
 
 def group_map(groups: Groups, width: int) -> Drawing:
     """Draw the map at a width."""
-    n, few = len(groups.names), len(groups.names) <= FEW
+    n = len(groups.names)
+    few = len(groups.names) <= FEW
     size = radii(groups.sizes, width)
     radius = np.concatenate([size, np.full(len(groups.papers), 4.0 if few else 0.5)])
     links = groups.joined
@@ -246,7 +255,8 @@ def _labels(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatAr
     weak = groups.hanging | (groups.piece > 0)
     order = np.lexsort((np.arange(weak.size), -groups.sizes, ~weak))
     boxes = np.column_stack([place - radius[:, None], place + radius[:, None]]).tolist()
-    labels, written = Labels(drawing, top, [(a, b, c, d) for a, b, c, d in boxes]), 0
+    labels = Labels(drawing, top, [(a, b, c, d) for a, b, c, d in boxes])
+    written = 0
     short = len(groups.names) > FEW
     for number in order.tolist():
         # On a map of many groups, numbers inside circles suffice, and well-linked small groups need no label.
@@ -269,7 +279,8 @@ def wright_map(papers: FloatArray, reviewers: Ranked, width: int, up: str) -> Dr
 
     ``papers`` are qualities, shape (N,).
     """
-    top, bottom = 58.0, 398.0
+    top = 58.0
+    bottom = 398.0
     drawing = Drawing(width, bottom + 44)
     middle = 44 + 0.3 * (width - 54)
     seen = np.isfinite(reviewers.low) & np.isfinite(reviewers.high)

@@ -133,7 +133,8 @@ class Prose:
 
 
 #: Lines up to which a list has one column, and characters up to which lines are short.
-MANY, SHORT = 6, 16
+MANY = 6
+SHORT = 16
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,8 @@ def html(document: Document) -> str:
     >>> text.startswith("<!doctype html>"), "&lt;script&gt;.csv" in text
     (True, True)
     """
-    style, script = _asset("pictures.css") + _asset("style.css"), _asset("script.js") if document.acts else ""
+    style = _asset("pictures.css") + _asset("style.css")
+    script = _asset("script.js") if document.acts else ""
     return _template().render(
         document=document,
         version=__version__,

@@ -53,7 +53,8 @@ def bars(rows: Sequence[Bar], width: int, heading: str) -> Drawing:
     drawing = Drawing(width, 24 + BAR_STEP * len(rows))
     drawing.text(left - 12, 12, heading, "axis", "end")
     for place, bar in enumerate(rows):
-        y, tooltip = 22 + BAR_STEP * place, f"{bar.name}: {bar.figures}"
+        y = 22 + BAR_STEP * place
+        tooltip = f"{bar.name}: {bar.figures}"
         length, extra = (max(room * part / longest, 1.0 if part else 0.0) for part in (bar.number, bar.extra))
         drawing.text(left - 12, y + 14, names[place], "tick", "end")
         drawing.box(left, y, length, 18, "bar stands-out" if bar.stands_out else "bar", tooltip)
@@ -77,7 +78,8 @@ def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
     value, count = np.unique(numbers, return_counts=True)
     if value.size <= MOST:
         return [Bar(f"{v:,}", c, v < low) for v, c in zip(value.tolist(), count.tolist(), strict=True)]
-    least, most = int(value[0]), int(value[-1])
+    least = int(value[0])
+    most = int(value[-1])
     step = -(-(most - least + 1) // MOST)
     total = np.bincount((value - least) // step, weights=count)
     starts = [least + step * place for place in range(total.size)]
@@ -101,10 +103,13 @@ def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], er
     """
     # The papers to discuss with some on either side, or those around the cut.
     doubtful = [place for place, kind in enumerate(kinds) if kind == "diamond"] or [kinds.count("dot")]
-    first, last = max(0, doubtful[0] - BESIDE), min(len(kinds), doubtful[-1] + 1 + BESIDE)
+    first = max(0, doubtful[0] - BESIDE)
+    last = min(len(kinds), doubtful[-1] + 1 + BESIDE)
     drawing = Drawing(width, 0)
     top = legend(drawing, MEANINGS) + 30
-    left, right, bottom = 44, width - 10, top + 240
+    left = 44
+    right = width - 10
+    bottom = top + 240
     drawing.height = bottom + 44
     x = Scale(float(first + 1), float(max(last, first + 2)), left + 8, right - 8)
     y = Scale(0.0, 100.0, bottom, top)
@@ -166,16 +171,20 @@ def compared(
     """
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 30
-    left, right, bottom = 44, width - 10, top + min(0.62 * width, 460)
+    left = 44
+    right = width - 10
+    bottom = top + min(0.62 * width, 460)
     drawing.height = bottom + 44
     # Scales with a margin; intervals may be unknown.
     values = np.concatenate([values[np.isfinite(values)] for values in (papers.after, papers.low, papers.high)])
-    margin_x, margin_y = 0.04 * float(np.ptp(papers.before)) or 0.5, 0.03 * float(np.ptp(values)) or 0.5
+    margin_x = 0.04 * float(np.ptp(papers.before)) or 0.5
+    margin_y = 0.03 * float(np.ptp(values)) or 0.5
     x = Scale(float(papers.before.min()) - margin_x, float(papers.before.max()) + margin_x, left + 4, right)
     y = Scale(float(values.min()) - margin_y, float(values.max()) + margin_y, bottom, top)
     upward(drawing, y, left, right, up)
     across(drawing, x, top, bottom, along, width // 90)
-    low, high = max(x.low, y.low), min(x.high, y.high)
+    low = max(x.low, y.low)
+    high = min(x.high, y.high)
     if high > low:
         drawing.line(x(low), y(low), x(high), y(high), "level", "where both are equal")
     if cut is not None:
@@ -188,9 +197,11 @@ def compared(
 
 
 def _marks(drawing: Drawing, papers: Compared, x: Scale, y: Scale) -> None:
-    across_, up = papers.beside(x), [y(value) for value in papers.after.tolist()]
+    across_ = papers.beside(x)
+    up = [y(value) for value in papers.after.tolist()]
     seen = np.flatnonzero(np.isfinite(papers.low) & np.isfinite(papers.high)).tolist()
-    low, high = papers.low.tolist(), papers.high.tolist()
+    low = papers.low.tolist()
+    high = papers.high.tolist()
     many = " many" if len(papers.names) > drawing.width / 6 else ""
     drawing.path("".join(f"M{across_[k]:.1f} {y(low[k]):.1f}V{y(high[k]):.1f}" for k in seen), f"interval{many}")
     tooltips = [
@@ -210,7 +221,9 @@ def sorted_errors(
     drawing = Drawing(width, 0)
     entries = [("dot", "error"), ("hollow", "with one more review"), ("cross", "of the plain average")]
     top = legend(drawing, entries) + 30
-    left, right, bottom = 40, width - 10, top + 210
+    left = 40
+    right = width - 10
+    bottom = top + 210
     drawing.height = bottom + 44
     x = Scale(1.0, max(len(names), 2), left + 8, right - 6)
     y = Scale(0.0, float(max(error.max(), average.max())) * 1.04, bottom, top)
@@ -225,11 +238,15 @@ def sorted_errors(
 
 def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing:
     """Draw the expected share of right selections against the number of reviews added."""
-    height, left, right, top = 220, 40, width - 30, 34
+    height = 220
+    left = 40
+    right = width - 30
+    top = 34
     bottom = height - 44
     drawing = Drawing(width, height)
     x = Scale(0.0, float(max(counts[-1], 1)), left + 8, right)
-    low, high = math.floor(10 * min(share)), math.ceil(10 * max(share))
+    low = math.floor(10 * min(share))
+    high = math.ceil(10 * max(share))
     y = Scale(10.0 * low, 10.0 * max(high, low + 1), bottom, top)
     upward(drawing, y, left, right, "expected to be right, %")
     across(drawing, x, bottom, bottom, "reviews added, one each to the weakest papers", width // 90, whole=True)
@@ -274,7 +291,9 @@ def curves(
     top = legend(drawing, [*((row.kind, row.name) for row in rows), *crossed]) + 30
     drawing.height = top + HEIGHT + 44
     named = max(len(row.name) for row in rows) * LETTER
-    left, right, bottom = 44, width - 14 - named, top + HEIGHT
+    left = 44
+    right = width - 14 - named
+    bottom = top + HEIGHT
     low, high = (
         [value + sign * 2 * error for row in rows for value, error in zip(row.y, row.error, strict=True)]
         for sign in (-1, 1)
@@ -359,7 +378,9 @@ def ranked(
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 30
     drawing.height = top + HEIGHT + 44
-    left, right, bottom = 44, width - 8, top + HEIGHT
+    left = 44
+    right = width - 8
+    bottom = top + HEIGHT
     seen = np.isfinite(values.low) & np.isfinite(values.high)
     ends = np.concatenate([values.value, values.low[seen], values.high[seen]])
     ends = np.log(ends) if logarithmic else ends
@@ -400,7 +421,8 @@ def draw_intervals(
     ends = [_heights(y, values, logarithmic=logarithmic) for values in (ranked_values.low, ranked_values.high)]
     many = " many" if len(places) > (drawing.width - 60) / 4 else ""
     drawing.path("".join(f"M{places[k]:.1f} {ends[0][k]:.1f}V{ends[1][k]:.1f}" for k in seen), f"interval{many}")
-    height, tooltips = _heights(y, ranked_values.value, logarithmic=logarithmic), ranked_values.tooltips
+    height = _heights(y, ranked_values.value, logarithmic=logarithmic)
+    tooltips = ranked_values.tooltips
     for kind in dict.fromkeys(ranked_values.kinds):
         chosen = [place for place, of in enumerate(ranked_values.kinds) if of == kind]
         series(drawing, [(places[k], height[k]) for k in chosen], kind, [tooltips[k] for k in chosen])
@@ -455,8 +477,12 @@ def steps(
     ``what`` and ``unit`` say what the numbers count, for the axis and in the plural.
     """
     drawing = Drawing(width, 300)
-    left, right, top, bottom = 52, width - 12, 34, 256
-    x, y = Scale(0.0, float(max(len(numbers), 1)), left, right), Scale(0.0, float(max(most, 1)), bottom, top)
+    left = 52
+    right = width - 12
+    top = 34
+    bottom = 256
+    x = Scale(0.0, float(max(len(numbers), 1)), left, right)
+    y = Scale(0.0, float(max(most, 1)), bottom, top)
     upward(drawing, y, left, right, what, whole=True)
     across(drawing, x, bottom, bottom, "extra reviews", width // 90, whole=True)
     drawing.line(left, y(most), right, y(most), "level", f"{most:,} {unit}")

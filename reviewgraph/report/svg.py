@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 
 #: Widths, in pixels, at which every picture is drawn: for a phone, and for a screen or paper.
-NARROW, WIDE = 350, 760
+NARROW = 350
+WIDE = 760
 #: Width of a letter of the labels, in pixels, slightly more than the mean.
 LETTER = 6.4
 #: Height of a line of labels.
 LINE = 15
 #: Margin around a file of its own, and room above it for its title.
-MARGIN, HEAD = 16, 44
+MARGIN = 16
+HEAD = 44
 
 
 #: Left, top, right, bottom.
@@ -42,7 +44,8 @@ class Drawing:
     """
 
     def __init__(self, width: float, height: float) -> None:
-        self.width, self.height = width, height
+        self.width = width
+        self.height = height
         self._marks: list[Tree.Element] = []
         #: Place and description, "name: value", of each point that is named on demand, and the labels written so far.
         self.points: list[tuple[float, float, str]] = []
@@ -95,7 +98,8 @@ class Drawing:
 
     def alone(self, name: str, title: str, words: str, style: str) -> str:
         """Return the element as a file of its own: with its style sheet, a background and its title."""
-        width, height = self.width + 2 * MARGIN, self.height + HEAD + MARGIN
+        width = self.width + 2 * MARGIN
+        height = self.height + HEAD + MARGIN
         root = self._frame(name, title, words, (-MARGIN, -HEAD, width, height))
         root.attrib |= {"xmlns": "http://www.w3.org/2000/svg", "width": _number(width), "height": _number(height)}
         root.set("font-family", "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif")
@@ -165,7 +169,8 @@ class Scale(NamedTuple):
         return next(found for step in steps[place::-1] if len(found := self._multiples(step)) > 1 or step == steps[0])
 
     def _multiples(self, step: float) -> list[float]:
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
         return [round(place * step, 10) + 0.0 for place in range(first, last + 1)]
 
 
@@ -209,7 +214,8 @@ def _ratios(scale: Scale) -> list[tuple[float, float]]:
         if len(ticks) > 2:
             return ticks
     # Nearly equal ratios have the ticks of a linear scale.
-    least, most = math.exp(scale.low), math.exp(scale.high)
+    least = math.exp(scale.low)
+    most = math.exp(scale.high)
     return [(math.log(ratio), ratio) for ratio in Scale(least, most, 0.0, 1.0).ticks()]
 
 
@@ -281,11 +287,13 @@ def series(drawing: Drawing, places: Sequence[tuple[float, float]], kind: str, t
 
 def legend(drawing: Drawing, entries: Sequence[tuple[str, str]], top: float = 10.0) -> float:
     """Write the meanings of marks, in as many lines as needed; return the height below them."""
-    x, y = 8.0, top
+    x = 8.0
+    y = top
     for kind, words in entries:
         length = LETTER * len(words)
         if x > 8.0 and x + length + 12 > drawing.width:
-            x, y = 8.0, y + LINE + 2
+            x = 8.0
+            y = y + LINE + 2
         mark(drawing, x, y, kind)
         drawing.text(x + 10, y + 4, words, "tick")
         x += length + 30
@@ -296,7 +304,10 @@ class Labels:
     """Labels beside marks that overlap neither boxes ``taken`` nor each other, within ``top`` and ``left``."""
 
     def __init__(self, drawing: Drawing, top: float, taken: Sequence[Box] = (), left: float = 0.0) -> None:
-        self.drawing, self.top, self.taken, self.left = drawing, top, list(taken), left
+        self.taken = list(taken)
+        self.drawing = drawing
+        self.top = top
+        self.left = left
 
     def write_all(self, marks: Iterable[Place], labels: Iterable[tuple[Place, str]]) -> None:
         """Write labels at their marks, the most important first, none over a mark."""
@@ -306,7 +317,9 @@ class Labels:
 
     def write(self, x: float, y: float, words: str, radius: float = 4.0) -> bool:
         """Write beside a mark of this radius: right, left, below or above; return whether there was room."""
-        length, half, off = LETTER * len(words), LINE / 2, radius + 5
+        length = LETTER * len(words)
+        half = LINE / 2
+        off = radius + 5
         corners = [
             (x + off, y - half),
             (x - off - length, y - half),

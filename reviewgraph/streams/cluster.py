@@ -243,7 +243,9 @@ def assemble(
     """
     who, what, score = (np.concatenate(part) for part in zip(*pieces, strict=True))
     order = np.lexsort((what, who))
-    who, what, score = who[order], what[order], score[order]
+    who = who[order]
+    what = what[order]
+    score = score[order]
     try:
         who, what, score, _ = merge_duplicates(
             who, what, score, ~np.isnan(score), "error", lambda one, other: str(one), np.arange(who.size)
@@ -615,7 +617,8 @@ def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Fut
     import pyarrow.parquet
 
     folders = (f"{path}/*.parquet" if Path(path).is_dir() else str(path) for path in paths)
-    files, names = [path for each in folders for path in sorted(glob(each))], []
+    files = [path for each in folders for path in sorted(glob(each))]
+    names = []
     groups: list[tuple[str, int]] = []
     for path in files:
         try:
@@ -657,7 +660,9 @@ def _read(
     if not any(few[0] for few in samples):
         message = "cluster: expected one row per review, found a table without rows"
         raise InputError(message)
-    labels, places, firsts = [], [], []
+    labels = []
+    places = []
+    firsts = []
     for side in (0, 1):
         at = borders([few[side] for few in samples], parts)
         pieces = table.sent(table.each(split_labels, coded, side=side, at=at), len(at) + 1)
@@ -666,7 +671,8 @@ def _read(
         labels.append(own)
         places.append(table.sent(place, len(frames)))
         firsts.append(np.concatenate([[0], np.cumsum(table.fetch(table.each(len, own)))]))
-    P, S = len(labels[0]), len(labels[1])
+    P = len(labels[0])
+    S = len(labels[1])
     routed = table.sent(table.each(route, coded, *places, offset=firsts[1][:-1]), P)
     shares = table.each(assemble, routed, np.diff(firsts[0]).tolist(), offset=firsts[1])
     again = table.fetch(table.each(_twice, shares))
@@ -674,7 +680,8 @@ def _read(
         if pair is not None:
             s = int(np.searchsorted(firsts[1], pair[1], "right")) - 1
             who, what = table.fetch([labels[0][p], labels[1][s]])
-            reviewer, item = who[pair[0]], what[pair[1] - int(firsts[1][s])]
+            reviewer = who[pair[0]]
+            item = what[pair[1] - int(firsts[1][s])]
             message = f"reviewer {reviewer} and item {item}: expected one score, found two; leave one of them out"
             raise DuplicateReview(message)
     shares = table.store(shares)

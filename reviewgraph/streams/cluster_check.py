@@ -31,7 +31,8 @@ class Groups(NamedTuple):
 def local_groups(share: Share, scored: bool) -> Groups:
     """Join the reviewers of a partition with their items; with ``scored`` by reviews with a score only."""
     share = share.scored() if scored else share
-    m, n = share.start.size - 1, share.items.size
+    m = share.start.size - 1
+    n = share.items.size
     parent = np.arange(m + n, dtype=np.uint32)
     union_chunk(parent, 0, share.start, m, share.item)
     point_at_roots(parent)
@@ -86,7 +87,8 @@ def jump(root: IntArray, answers: Sequence[IntArray]) -> tuple[IntArray, int]:
 
 def roots_of(table: Grid, groups: Sequence[Future]) -> list[Future]:
     """Return the smallest item of the component of each item, by shard."""
-    first, starts = table.first_item, table.first_item[:-1].tolist()
+    first = table.first_item
+    starts = table.first_item[:-1].tolist()
     S = len(starts)
     root = table.each(np.arange, starts, first[1:].tolist())
     while True:
@@ -192,7 +194,9 @@ def components_of(table: Grid, *, scored: bool = False) -> Components:
     by_item = np.concatenate(table.fetch(table.each(_items_by_root, items)), axis=1)
     by_reviewer = table.fetch(table.each(_reviewers_by_root, reviewers, table.shares, firsts, scored=scored))
     root, place = np.unique(by_item[0], return_inverse=True)
-    sizes, more, first = np.zeros(root.size, np.int64), np.zeros((3, root.size), np.int64), np.full(root.size, -1)
+    sizes = np.zeros(root.size, np.int64)
+    more = np.zeros((3, root.size), np.int64)
+    first = np.full(root.size, -1)
     np.add.at(sizes, place, by_item[1])
     for each in reversed(by_reviewer):  # the last assignment is the first reviewer
         place = np.searchsorted(root, each[0])
@@ -244,7 +248,9 @@ class ClusterCheck(Result):
     @property
     def known(self) -> dict[str, bool | None]:
         """Whether each level holds, by name, the strongest first; None if it is not decided."""
-        pieces, missing, covered = self.pieces, self.least_degrees_of_freedom, self.table.n_items == 1
+        pieces = self.pieces
+        missing = self.least_degrees_of_freedom
+        covered = self.table.n_items == 1
         decided = [level.decided(pieces=pieces, missing=missing, covered=covered) for level in LEVELS]
         # Each level implies those after it.
         return {

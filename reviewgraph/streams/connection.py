@@ -107,7 +107,8 @@ class Connection(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of a check, None for unknown values, with their lower bounds under ``at_least``."""
-        double, recoverable = self.known[Double.name], self.known[Recoverable.name]
+        double = self.known[Double.name]
+        recoverable = self.known[Recoverable.name]
         stream = self.stream
         return {
             "reviewers": stream.n_reviewers,
@@ -211,7 +212,8 @@ def pieces_of(stream: Stream, *, scored: bool = False) -> tuple[CodeArray, int]:
     They are numbered from 0 in the order of their first reviewers, unreviewed items after them; with ``scored`` only
     reviews with a score connect.
     """
-    M, N = stream.n_reviewers, stream.n_items
+    M = stream.n_reviewers
+    N = stream.n_items
     parent = np.arange(M + N, dtype=np.uint32)
     for every in stream.chunks():
         chunk = every.only_scored() if scored else every
@@ -252,12 +254,14 @@ def _least_missing(stream: Stream, reviewers: IntArray, items: IntArray, pieces:
 
 def _cover_of_busiest(stream: Stream) -> int:
     """Return the size of the doubly connected cover that grows from the busiest reviewer, or of a part of it."""
-    joined, covered = np.zeros(stream.n_reviewers, np.bool_), np.zeros(stream.n_items, np.bool_)
+    joined = np.zeros(stream.n_reviewers, np.bool_)
+    covered = np.zeros(stream.n_items, np.bool_)
     busiest = int(np.argmax(stream.loads))
     for chunk in stream.chunks():
         j = busiest - chunk.first
         if 0 <= j < chunk.start.size - 1:
-            joined[busiest], covered[chunk.item[chunk.start[j] : chunk.start[j + 1]]] = True, True
+            joined[busiest] = True
+            covered[chunk.item[chunk.start[j] : chunk.start[j + 1]]] = True
     for _ in range(PASSES):
         if not sum(grow_cover(joined, covered, chunk.first, chunk.start, chunk.item) for chunk in stream.chunks()):
             break
@@ -274,7 +278,8 @@ def page(connection: Connection) -> str:
 
 def opening(connection: Connection) -> list[str]:
     """Return the verdict and what is not decided, one line each."""
-    n_items, missing = connection.stream.n_items, connection.least_degrees_of_freedom
+    n_items = connection.stream.n_items
+    missing = connection.least_degrees_of_freedom
     papers = f"All {n_items:,} papers are" if n_items != 1 else "The one paper is"
     links = f"at least {counted(missing, 'link')} missing (degrees of freedom)"
     level = None if connection.level is None else level_named(connection.level)

@@ -72,7 +72,8 @@ class Spill:
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        self.dtype, self.size = np.dtype(dtype), 0
+        self.dtype = np.dtype(dtype)
+        self.size = 0
         try:
             self.file = tempfile.TemporaryFile(prefix="reviewgraph-")  # noqa: SIM115 (closed by close)
         except OSError as error:
@@ -148,7 +149,8 @@ def ranges(start: IntArray, rows: int) -> Iterator[tuple[int, int]]:
     >>> list(ranges(np.array([0, 2, 3, 9, 9]), 3))
     [(0, 2), (2, 3), (3, 4)]
     """
-    first, size = 0, start.size - 1
+    first = 0
+    size = start.size - 1
     while first < size:
         last = int(np.searchsorted(start, start[first] + rows, "right")) - 1
         last = min(max(last, first + 1), size)
@@ -161,9 +163,11 @@ def ranges(start: IntArray, rows: int) -> Iterator[tuple[int, int]]:
 #: What ``python -m pip install`` takes to install DuckDB.
 EXTRA = "'reviewgraph[stream]'"
 #: Memory of DuckDB: bytes per row of a batch, and the least that it needs per thread, in MB.
-ROW_BYTES, LEAST_MEMORY = 256, 64
+ROW_BYTES = 256
+LEAST_MEMORY = 64
 #: Words of errors of DuckDB, or of the system in them, that stand for a full disk, and for a lack of memory.
-NO_ROOM, NO_MEMORY = ("No space left", "max_temp_directory_size", "quota"), "Out of Memory Error"
+NO_ROOM = ("No space left", "max_temp_directory_size", "quota")
+NO_MEMORY = "Out of Memory Error"
 
 
 class Engine:
@@ -173,7 +177,9 @@ class Engine:
     """
 
     def __init__(self, connection: Any, folder: Folder, pool: Executor) -> None:
-        self.connection, self.folder, self._pool = connection, folder, pool
+        self.connection = connection
+        self.folder = folder
+        self._pool = pool
 
     def run(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -311,7 +317,8 @@ def _in_store(name: str) -> list[str]:
 
 def _matches(one: Any, pattern: str, file: Any) -> bool:
     """Whether an object is a file that matches a pattern, folder by folder."""
-    parts, wanted = one.path.split("/"), pattern.split("/")
+    parts = one.path.split("/")
+    wanted = pattern.split("/")
     return one.type == file and len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
@@ -364,12 +371,14 @@ class Parquet:
     """A Parquet file: its header, and where DuckDB finds its columns, by role, and their types."""
 
     def __init__(self, name: str, path: str) -> None:
-        self.name, self.path = name, path
+        self.name = name
+        self.path = path
         with refused(name):
             self.schema = pyarrow.parquet.read_schema(path)
         self.header: list[str] = list(self.schema.names)
         self.rows = _parquet(path, [f"c{place}" for place in range(len(self.header))])
-        self.refused, self.decimal_comma = refused, False
+        self.refused = refused
+        self.decimal_comma = False
         self.other: str | None = None
 
     def read(self, engine: Engine, places: Mapping[str, int], number: int, note: Note) -> None:
@@ -410,7 +419,8 @@ class Text:
     """
 
     def __init__(self, name: str, path: str, columns: Mapping[str, str]) -> None:
-        self.name, self.path = name, path
+        self.name = name
+        self.path = path
         with refused_text(name), self._bytes() as file:
             head = file.read(HEAD)
         if not head.strip(b"\r\n\t \xef\xbb\xbf"):
@@ -492,7 +502,8 @@ class Text:
 
     def _expect_whole(self) -> None:
         """Name the first rows that have another width than the header."""
-        problems, width = Problems(), len(self.header)
+        problems = Problems()
+        width = len(self.header)
         for line, found in islice(((line, len(row)) for line, row in self._rows() if len(row) != width), LISTED):
             problems.add(0, line, f"{self.table.place(line)}: expected {width} cells as in the header, found {found}")
         problems.raise_any()
@@ -500,7 +511,8 @@ class Text:
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Read all rows below the header, each with its line, as slowly as the standard library does."""
         with self._bytes() as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-            reader, last = csv.reader(text, delimiter=self.table.delimiter, strict=True), 0
+            reader = csv.reader(text, delimiter=self.table.delimiter, strict=True)
+            last = 0
             try:
                 for row in reader:
                     if last >= self.table.header_lines and any(map(str.strip, row)):
@@ -551,7 +563,8 @@ class Source:
     """
 
     def __init__(self, engine: Engine, paths: Sequence[Path], columns: Mapping[str, str], note: Note) -> None:
-        self.engine, self.names = engine, expanded(paths)
+        self.names = expanded(paths)
+        self.engine = engine
         self.paths = [local(name, engine.folder, number) for number, name in enumerate(self.names)]
         self.files = [_opened(name, path, columns) for name, path in zip(self.names, self.paths, strict=True)]
         self.stamps = [_stamp(name, path) for name, path in zip(self.names, self.paths, strict=True)]
@@ -566,7 +579,10 @@ class Source:
             locate(header, ROLES, columns_of(columns, name), name, note)
             for name, header in zip(self.names, headers, strict=True)
         ]
-        self.note, self.starts, self.scored, self._odd = note, [0], list[int](), 0
+        self.scored = list[int]()
+        self.note = note
+        self.starts = [0]
+        self._odd = 0
         self.largest = 0  # key of an item
 
     def read(self) -> None:
@@ -605,7 +621,8 @@ class Source:
         """Return the labels that are these keys."""
         if pa.types.is_unsigned_integer(self.kinds[role]):
             return Labels(keys)
-        values, most = keys.view(np.int64), np.int64(2**63 - 1)
+        values = keys.view(np.int64)
+        most = np.int64(2**63 - 1)
         return Labels(np.where(values < 0, ~(values & most), values))
 
     def place(self, row: int) -> str:
@@ -676,14 +693,19 @@ class Source:
         """Return the SQL for the rows of a file."""
         file = self.files[number]
         columns = [f"{self._label(file, role)} AS {role}" for role in LABELS]
-        score, written = "NULL::DOUBLE", "NULL::VARCHAR"
-        rows, bad = file.rows, "false"
+        score = "NULL::DOUBLE"
+        written = "NULL::VARCHAR"
+        rows = file.rows
+        bad = "false"
         if SCORE.name in file.cells:
             score = f"{file.cells[SCORE.name]}::DOUBLE"
-            written, bad = f"{score}::VARCHAR", f"coalesce(NOT isfinite({score}), false)"
+            written = f"{score}::VARCHAR"
+            bad = f"coalesce(NOT isfinite({score}), false)"
         if file.other is not None:
             rows += f" LEFT JOIN {file.other} ON other = text"
-            score, written, bad = f"coalesce({score}, number)", "other", f"coalesce({file.other}.bad, false)"
+            score = f"coalesce({score}, number)"
+            written = "other"
+            bad = f"coalesce({file.other}.bad, false)"
         columns += [f"{score} AS score", f"file_row_number + {self.starts[number]} AS row"]
         return f"SELECT {', '.join(columns)}, {written} AS written, {bad} AS bad FROM {rows}"
 

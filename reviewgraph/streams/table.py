@@ -40,7 +40,8 @@ class Sorted(NamedTuple):
 #: Rows in memory at once; DuckDB takes a gigabyte of memory for them.
 BATCH = 1 << 22
 #: Keys of items are looked up in a table of at most ``ROOM`` places per row of the files, larger ones by a join.
-ROOM, LEAST_ROOM = 2, 1 << 20
+ROOM = 2
+LEAST_ROOM = 1 << 20
 #: Bits of the number that an item and a row become.
 KEY_BITS = 64
 #: Reviewers and items are vertices of one graph, whose numbers take 32 bits.
@@ -98,9 +99,14 @@ class Stream:
         lower_is_better: bool,
         files: tuple[FileRead, ...] = (),
     ) -> None:
-        self.reviewers, self.items, self.table, self.batch = reviewers, items, table, batch
-        self.lower_is_better, self.files = lower_is_better, files
-        self.reviews_per_item, self.n_scored = np.zeros(len(items), np.int64), 0
+        self.reviewers = reviewers
+        self.items = items
+        self.table = table
+        self.batch = batch
+        self.lower_is_better = lower_is_better
+        self.files = files
+        self.reviews_per_item = np.zeros(len(items), np.int64)
+        self.n_scored = 0
         for chunk in self.chunks():
             np.add.at(self.reviews_per_item, chunk.item, 1)
             self.n_scored += int(np.count_nonzero(~np.isnan(chunk.score)))
@@ -153,7 +159,8 @@ class Stream:
         """
         start, item, score = self.table
         for first, last in ranges(start, min(self.batch, most or self.batch)):
-            low, high = int(start[first]), int(start[last])
+            low = int(start[first])
+            high = int(start[last])
             yield Chunk(first, start[first : last + 1] - low, item.read(low, high), score.read(low, high))
 
     @property
@@ -284,7 +291,8 @@ def stream_reviews(
 
 
 #: Distinct scores in the first rows beyond which scores are no grades, and how many rows these are.
-_GRADES, _FIRST = 200, 10_000
+_GRADES = 200
+_FIRST = 10_000
 
 
 def _sentinel(source: Source) -> str:
@@ -379,14 +387,17 @@ def _sort(
     source: Source, reviewers: Side, items: Side, duplicates: Duplicates, into: tuple[Spill, Spill], sign: float
 ) -> tuple[IntArray, Labels, Labels]:
     """Write items and scores by reviewer and item, those of one pair merged; returns starts, and labels of both."""
-    (item, score), starts, previous = into, [np.empty(0, np.int64)], None
+    (item, score) = into
+    starts = [np.empty(0, np.int64)]
+    previous = None
     keys: list[Any] = []
     labels: Any = items.labels
     for part in _pairs(source, reviewers, items):
 
         def say(one: int, other: int, part: Pairs = part) -> str:
             at = np.flatnonzero(part.row == one)[0]
-            who, what = part.reviewer[at : at + 1], labels[int(part.item[at])]
+            who = part.reviewer[at : at + 1]
+            what = labels[int(part.item[at])]
             known = reviewers.labels
             reviewer = source.labels_of(REVIEWER.name, who)[0] if known is None else known[int(who[0])]
             return say_twice(reviewer, what, source.place(one), source.place(other))
@@ -406,7 +417,8 @@ def _sort(
 def _pairs(source: Source, reviewers: Side, items: Side) -> Iterator[Pairs]:
     """Read all rows sorted, in parts that divide no pair."""
     # Item and row are one number of 64 bits, so that less is moved and spilled.
-    bits, most = source.n_rows.bit_length(), len(items.labels or ()) if items.code is None else items.code.size
+    bits = source.n_rows.bit_length()
+    most = len(items.labels or ()) if items.code is None else items.code.size
     if bits + most.bit_length() > KEY_BITS:
         message = f"{source.names[0]}: expected fewer than 2^{KEY_BITS} pairs of a row and an item, found more"
         raise InputError(message)
@@ -429,5 +441,6 @@ def _pairs(source: Source, reviewers: Side, items: Side) -> Iterator[Pairs]:
 
 def _unpacked(part: Sequence[Any], bits: int, code: CodeArray | None) -> Pairs:
     reviewer, score, place = part
-    number, row = place >> np.uint64(bits), place & np.uint64((1 << bits) - 1)
+    number = place >> np.uint64(bits)
+    row = place & np.uint64((1 << bits) - 1)
     return Pairs(reviewer, number.astype(np.uint32) if code is None else code[number], score, row.astype(np.int64))

@@ -84,7 +84,8 @@ def _read_rows(given: Any, note: Note) -> Columns:
             raise InputError(message)
         rows = [(*pair, score) for pair, score in given.items()]
     reviewer, item, score, scored = split_rows(rows)
-    (left, people), (right, papers) = encode(reviewer), encode(item)
+    (left, people) = encode(reviewer)
+    (right, papers) = encode(item)
     return Columns(left, right, people, papers, score, scored)
 
 
@@ -116,7 +117,8 @@ def _read_matrix(given: Any, note: Note) -> Columns:
     """Read a reviewers x items matrix: sparse, of numbers with NaN for no review, or of True and False."""
     from reviewgraph.formats.memory import ask_zeros, from_biadjacency
 
-    kind, dense = given.dtype.kind, isinstance(given, np.ndarray)
+    kind = given.dtype.kind
+    dense = isinstance(given, np.ndarray)
     if dense and given.ndim == 2 and given.shape[1] in (2, 3) and kind != "b":
         message = (
             f"reviews: an array with {given.shape[1]} columns may be rows (reviewer, item, score) or a matrix of "
@@ -192,7 +194,8 @@ def pairs_in(
     from reviewgraph.formats.memory import from_frame, of_roles
 
     roles = (REVIEWER, ITEM) if only or score is not None else (REVIEWER, ITEM, SCORE)
-    every, notes = {role.name for role in (REVIEWER, ITEM, SCORE)}, list[str]()
+    every = {role.name for role in (REVIEWER, ITEM, SCORE)}
+    notes = list[str]()
     if unknown := set(columns or {}) - every:
         message = f"columns: expected names of reviewer, item and score, found {sorted(unknown)[0]!r}"
         raise InputError(message)

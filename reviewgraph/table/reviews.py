@@ -334,12 +334,14 @@ class Reviews(Pictured):
         >>> Reviews.from_pairs([("ann", 7, 3.0)]).with_pairs([("bob", 7)])
         <Reviews: 2 reviewers, 1 item, 2 reviews (1 scored, 1 planned)>
         """
-        new, known = list(pairs), self.spellings()
+        new = list(pairs)
+        known = self.spellings()
         refuse("pairs", new, "list of pairs")
         people = known.respelled([plain_label(who) for who, _ in new], "reviewer", "pairs")
         papers = known.respelled([plain_label(what) for _, what in new], "paper", "pairs")
         table = self.with_labels(people, papers)
-        reviewer, item = typed_codes(table.reviewers), typed_codes(table.items)
+        reviewer = typed_codes(table.reviewers)
+        item = typed_codes(table.items)
         return table.with_codes(
             np.array([reviewer[type(label), label] for label in people], np.int64),
             np.array([item[type(label), label] for label in papers], np.int64),
@@ -436,14 +438,17 @@ class Reviews(Pictured):
         >>> table.with_codes(np.array([0]), np.array([1])).n_reviews
         4
         """
-        reviewer, item = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
+        reviewer = whole_codes(reviewer, "reviewer")
+        item = whole_codes(item, "item")
         for codes, size, side in ((reviewer, self.n_reviewers, "reviewer"), (item, self.n_items, "item")):
             refuse_out_of_range(codes, size, side, "row {} of the reviews added".format)
         first = first_repeated(self.reviewer * self.n_items + self.item, reviewer * self.n_items + item)
         if first is not None:
-            who, what = self.reviewers[int(reviewer[first])], self.items[int(item[first])]
+            who = self.reviewers[int(reviewer[first])]
+            what = self.items[int(item[first])]
             raise DuplicateReview(say_twice(who, what, "the table", "the reviews added"))
-        sign, added = -1.0 if self.lower_is_better else 1.0, np.zeros(len(reviewer)) if score is None else score
+        sign = -1.0 if self.lower_is_better else 1.0
+        added = np.zeros(len(reviewer)) if score is None else score
         missing = np.full(len(reviewer), np.nan)
         table = Reviews.from_codes(
             np.concatenate([self.reviewer, reviewer]),
@@ -484,7 +489,8 @@ class Reviews(Pictured):
         item_of, all_items = extended(self.items, known.respelled(list(items), "paper", "items"))
         if len(all_reviewers) == self.n_reviewers and len(all_items) == self.n_items:
             return self
-        reviewer, item = reviewer_of[self.reviewer], item_of[self.item]
+        reviewer = reviewer_of[self.reviewer]
+        item = item_of[self.item]
         table = replace(self, reviewer=reviewer, item=item, reviewers=all_reviewers, items=all_items)
         return table.subset(order_of_pairs(reviewer, item))
 
@@ -649,7 +655,8 @@ class Reviews(Pictured):
         >>> Reviews.from_arrays(["ann", "bob"], [7, 7], [1.0, 2.0], items=[7, 8])
         <Reviews: 2 reviewers, 2 items, 2 reviews>
         """
-        (left, people), (right, papers) = encode(reviewer, reviewers), encode(item, items)
+        (left, people) = encode(reviewer, reviewers)
+        (right, papers) = encode(item, items)
         columns = Columns(left, right, people, papers, None if score is None else as_numbers("score", score), **options)
         return cls.from_columns(columns, duplicates=duplicates, merge=merge, accept=accept)
 

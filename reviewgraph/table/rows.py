@@ -49,7 +49,8 @@ def table_rows(
     confidence: npt.ArrayLike | None,
 ) -> TableRows:
     """Return the rows of a table of reviews; parameters and exceptions are those of :meth:`Reviews.from_codes`."""
-    left, right = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
+    left = whole_codes(reviewer, "reviewer")
+    right = whole_codes(item, "item")
     if duplicates not in get_args(Duplicates):
         message = f"duplicates: expected 'error', 'last' or 'mean', found {duplicates!r}"
         raise InputError(message)
@@ -62,7 +63,8 @@ def table_rows(
     further = {name: _checked_further(given, name, left.size, row_name) for name, given in criteria.items()}
     sure = None if confidence is None else _checked_further(confidence, "confidence", left.size, row_name)
     order = order_of_pairs(left, right)
-    left_sorted, right_sorted = left[order], right[order]
+    left_sorted = left[order]
+    right_sorted = right[order]
 
     def say(row: int, again: int) -> str:
         return say_twice(reviewers[int(left[row])], items[int(right[row])], row_name(row), row_name(again))
@@ -239,7 +241,8 @@ def merge_duplicates(
         counting = np.flatnonzero(scored)
         again = np.flatnonzero(group[counting][1:] == group[counting][:-1])
         if again.size:
-            first, second = counting[again[0]], counting[again[0] + 1]
+            first = counting[again[0]]
+            second = counting[again[0] + 1]
             raise DuplicateReview(say(int(row[first]), int(row[second])))
     value = np.full(known.size, np.nan)
     if policy == "last":

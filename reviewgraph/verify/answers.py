@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 #: Relative difference up to which numbers are equal: they are printed in full, but summed here in another order.
 ROUNDING = 1e-9
 
-HOLDS, REFUTED, NOT_REFUTED = "holds", "refuted", "not_refuted"
+HOLDS = "holds"
+REFUTED = "refuted"
+NOT_REFUTED = "not_refuted"
 
 
 def is_same(claimed: Any, actual: Any, rounding: float = ROUNDING) -> bool:
@@ -197,7 +199,8 @@ class Findings:
 
     def same_rows(self, key: str, claimed: Iterable[Any], actual: Iterable[Any]) -> bool:
         """Compare rows in any order; name the first that only one side has."""
-        rows, others = Counter(iter(claimed)), Counter(iter(actual))
+        rows = Counter(iter(claimed))
+        others = Counter(iter(actual))
         for row in list(rows - others)[:1]:
             self.wrong.append(f"{key}: claims {shown(row)}, which is not recomputed")
         for row in list(others - rows)[:1]:
@@ -328,7 +331,8 @@ def _cell(place: str, cell: str, kind: str) -> Any:
 
 
 #: Relative difference allowed between two runs of a command, and differences that are named, not only counted.
-AGAIN, NAMED = 1e-6, 5
+AGAIN = 1e-6
+NAMED = 5
 #: What stands for the value of a key that is missing.
 LACKS = "nothing"
 
@@ -437,7 +441,8 @@ def _compare(findings: Findings, file: Mapping[str, Any], entry: Mapping[str, An
         findings.not_checked(f"{name}: not among the files that the answer was made from", decisive=True)
         return
     if entry["sha256"] != file["sha256"]:
-        here, there = file["sha256"][:DIGITS], entry["sha256"][:DIGITS]
+        here = file["sha256"][:DIGITS]
+        there = entry["sha256"][:DIGITS]
         why = f"SHA-256 {there}..., here {here}..."
         findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})", decisive=True)
         return

@@ -86,7 +86,9 @@ class _Assignment:
 
     def short(self) -> Mapping[str, int]:
         """Return the reviews that papers are said to lack; test whether fewer could be missing."""
-        findings, answer, market = self.findings, self.answer, self.market
+        findings = self.findings
+        answer = self.answer
+        market = self.market
         if self.status != "best_effort" and "short" not in answer.content:
             return {}
         short = dict(answer.rows("short", "item missing"))
@@ -113,14 +115,16 @@ class _Assignment:
     def _open(self) -> tuple[dict[str, int], list[Pair], dict[str, tuple[int, int]]]:
         """Return demands, pairs and loads beyond the fixed pairs."""
         market = self.market
-        who, what = Counter(reviewer for reviewer, _ in market.fixed), Counter(item for _, item in market.fixed)
+        who = Counter(reviewer for reviewer, _ in market.fixed)
+        what = Counter(item for _, item in market.fixed)
         demands = {item: need - what[item] for item, need in market.demand.items()}
         loads = {name: (max(low - who[name], 0), high - who[name]) for name, (low, high) in market.loads.items()}
         return demands, [pair for pair in market.pairs() if pair not in market.fixed], loads
 
     def respects(self, short: Mapping[str, int]) -> None:
         """Check demands (less what papers are said to lack), loads, conflicts, fixed pairs and rules on panels."""
-        market, expect = self.market, self.findings.expect
+        market = self.market
+        expect = self.findings.expect
         # Each pair by itself, then all of them by paper and by reviewer.
         seen = Counter(self.pairs)
         for (who, what), times in seen.items():
@@ -133,7 +137,8 @@ class _Assignment:
                 )
         for pair in market.fixed:
             expect(pair in seen, f"reviews: lacks {pair[0]} on {pair[1]}, which is fixed")
-        load, count = Counter(reviewer for reviewer, _ in self.pairs), Counter(item for _, item in self.pairs)
+        load = Counter(reviewer for reviewer, _ in self.pairs)
+        count = Counter(item for _, item in self.pairs)
         for item, demand in market.demand.items():
             need = demand - short.get(item, 0)
             expect(count[item] == need, f"paper {item} has {count[item]} reviews, its demand is {need}")
@@ -145,7 +150,9 @@ class _Assignment:
 
     def level(self, target: str) -> None:
         """Check whether the level is reached, and who is critical for it."""
-        findings, market, status = self.findings, self.market, self.status
+        findings = self.findings
+        market = self.market
+        status = self.status
         if target not in ALL_NAMES:
             findings.same("target", target, "none")
             words = f"status {status}: no level was asked for"
@@ -188,10 +195,13 @@ class _Assignment:
 
     def sums(self) -> None:
         """Recompute sums of affinities, and compare them with the largest possible."""
-        findings, answer, market = self.findings, self.answer, self.market
+        findings = self.findings
+        answer = self.answer
+        market = self.market
         values = [market.affinity.get(pair, 0.0) for pair in self.pairs]
         total, best, bound = sum(values), *(answer.get(key, null=True) for key in ("affinity_unconstrained", "bound"))
-        rewards, optimal = earned(market.panels, self.pairs, market.phase_one), self.status == "optimal"
+        rewards = earned(market.panels, self.pairs, market.phase_one)
+        optimal = self.status == "optimal"
         for key, actual in {
             "affinity": total,
             "mean_affinity": total / len(values),
@@ -251,7 +261,9 @@ class _Assignment:
 
     def beside(self) -> None:
         """Compare what follows from a previous assignment, a threshold, and the worst-served papers."""
-        findings, market, pairs = self.findings, self.market, {*self.pairs}
+        findings = self.findings
+        market = self.market
+        pairs = {*self.pairs}
         if findings.present("changes", market.previous is not None) and market.previous is not None:
             findings.value("changes.kept", len(market.previous & pairs))
             findings.rows("changes.dropped", "reviewer item", market.previous - pairs)
@@ -272,11 +284,15 @@ class _Assignment:
 
     def lottery(self) -> None:
         """Check the probabilities of a lottery: their sums, the cap, the shares of the list, and the draw."""
-        answer, market, expect = self.answer, self.market, self.findings.expect
+        answer = self.answer
+        market = self.market
+        expect = self.findings.expect
         if answer.content.get("probabilities") is None:
             return
-        rows, draws = answer.rows("probabilities", "reviewer item probability"), answer.get("draws")
-        cap, count = answer.get("max_probability", within=draws, null=True), draws.get("assignments")
+        rows = answer.rows("probabilities", "reviewer item probability")
+        draws = answer.get("draws")
+        cap = answer.get("max_probability", within=draws, null=True)
+        count = draws.get("assignments")
         total = dict.fromkeys(market.demand, 0.0)
         for reviewer, item, value in rows:
             name = f"probabilities: {reviewer} on {item}"
@@ -302,7 +318,9 @@ class _Assignment:
 
     def none(self) -> None:
         """Test whether demands can be met where no assignment is claimed to exist."""
-        findings, market, status = self.findings, self.market, self.status
+        findings = self.findings
+        market = self.market
+        status = self.status
         if not any(market.demand.values()) and status != "infeasible":
             return
         if not findings.expect(not self.pairs, f"status {status}: there are reviews"):
@@ -325,7 +343,8 @@ class _Assignment:
 
     def _search(self) -> None:
         """Search for an assignment within the rules and at the level, where none is claimed to exist."""
-        findings, market = self.findings, self.market
+        findings = self.findings
+        market = self.market
 
         def reaches(pairs: list[Pair]) -> bool:
             aims = market.target in ALL_NAMES

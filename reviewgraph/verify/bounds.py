@@ -60,7 +60,8 @@ def least_slope(weight: FloatArray, largest: int, claimed: int) -> float | None:
     """
     if claimed <= 0:
         return 0.0
-    low, high = 0.0, float(2 * weight.max(initial=0.0))
+    low = 0.0
+    high = float(2 * weight.max(initial=0.0))
     if _needed(weight, high, largest) < claimed:
         return None
     for _ in range(HALVINGS):
@@ -71,7 +72,8 @@ def least_slope(weight: FloatArray, largest: int, claimed: int) -> float | None:
 
 def rises(laplacian: FloatArray, slope: float) -> bool:
     """Whether every eigenvalue of a Laplacian but that of the constant vector is at least a slope."""
-    n_items, top = len(laplacian), float(2 * np.diag(laplacian).max(initial=0.0))
+    n_items = len(laplacian)
+    top = float(2 * np.diag(laplacian).max(initial=0.0))
     lifted = laplacian + (top + slope + 1.0) / n_items - (slope + SLACK * top) * np.eye(n_items)
     try:
         np.linalg.cholesky(lifted)
@@ -121,7 +123,8 @@ def flow_proves(every: Covers, n_items: int, claimed: int, weights: Sequence[flo
         return False
     share = np.concatenate([np.full(len(cover), (len(cover) - 2) / len(cover)) for cover in covers])
     held = np.bincount(np.concatenate(covers), weights=share, minlength=n_items).astype(np.float64)
-    slope, sent = least_slope(held, max(map(len, every), default=0), claimed), _flow_sent(covers, weights, n_items)
+    slope = least_slope(held, max(map(len, every), default=0), claimed)
+    sent = _flow_sent(covers, weights, n_items)
     if slope is None or sent is None:
         return False
     # The flow gives a part of the slope; the rest must come from the Laplacian of what it leaves.
@@ -153,7 +156,8 @@ def _send_from(source: int, ways: Ways, sent: FloatArray) -> bool:
     # Forwards: layers of items and of components, each with the weight of all shortest ways to it.
     layers: list[dict[int, float]] = [{source: 1.0}]
     passed: list[dict[int, float]] = []
-    seen, used = {source}, set[int]()
+    seen = {source}
+    used = set[int]()
     while layers[-1]:
         through: dict[int, float] = {}
         for x, weight in layers[-1].items():
@@ -174,7 +178,8 @@ def _send_from(source: int, ways: Ways, sent: FloatArray) -> bool:
     # Backwards: an item keeps one unit and asks the components before it for that and for what it passes on.
     passes: dict[int, float] = {}
     for step in range(len(passed) - 1, -1, -1):
-        after, before = layers[step + 1], layers[step]
+        after = layers[step + 1]
+        before = layers[step]
         for c in passed[step]:
             demand = sum(own * (1.0 + passes.get(y, 0.0)) / after[y] for _, y, own in of_component[c] if y in after)
             for k, x, own in of_component[c]:
@@ -188,7 +193,8 @@ def _send_from(source: int, ways: Ways, sent: FloatArray) -> bool:
 
 def _residual_laplacian(covers: Covers, residual: FloatArray, n_items: int) -> FloatArray:
     """Laplacian in which two items of a component of n share the smaller of their residuals, over n - 1."""
-    laplacian, first = np.zeros((n_items, n_items)), 0
+    laplacian = np.zeros((n_items, n_items))
+    first = 0
     for cover in covers:
         mine = np.maximum(residual[first : first + len(cover)], 0.0) / (len(cover) - 1)
         for a, x in enumerate(cover):
@@ -212,7 +218,8 @@ def wrong_parts(covers: Covers, n_items: int, value: int, parts: Sequence[int], 
         fringe, apart = _taken_apart(large)
         fringe += n_items - len(frozenset().union(*large.values()))
     else:
-        fringe, apart = n_items - max(map(len, sets.values()), default=0), []
+        fringe = n_items - max(map(len, sets.values()), default=0)
+        apart = []
     if len(apart) != len(parts) or value != fixed + fringe + sum(parts):
         return f"of {value} claims {list(parts)} for parts; recomputed {len(apart)} and {fringe}"
     for part, price in zip(apart, parts, strict=True):
@@ -232,7 +239,9 @@ def _taken_apart(covers: Part) -> tuple[int, list[Part]]:
         for i in cover:
             owners.setdefault(i, set()).add(c)
     # A cover that shares s <= 2 items with all others joins them by 2 - s reviews, whenever it does.
-    price, remaining, waiting = 0, set(covers), set(covers)
+    price = 0
+    remaining = set(covers)
+    waiting = set(covers)
     while waiting and len(remaining) > 1:
         c = waiting.pop()
         shared = sum(len(owners[i]) > 1 for i in covers[c])
@@ -267,9 +276,13 @@ def _wastes_one(part: Part) -> bool:
 def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
     """Whether a graph without a node is connected, and no other item cuts it (depth-first from component 0)."""
     # Tarjan's low points, with the node that is gone below everything so that no path enters it.
-    depth, low = [-1] * len(near), [0] * len(near)
-    depth[0], depth[gone] = 0, len(near)
-    path, waiting, seen = [0], [iter(near[0])], 1
+    depth = [-1] * len(near)
+    low = [0] * len(near)
+    depth[gone] = len(near)
+    depth[0] = 0
+    path = [0]
+    waiting = [iter(near[0])]
+    seen = 1
     while path:
         node = path[-1]
         for other in waiting[-1]:
@@ -329,12 +342,14 @@ def _grown(group: int, covers: list[int]) -> int:
         grew = False
         for cover in covers:
             if (group & cover).bit_count() > 1 and cover & ~group:
-                group, grew = group | cover, True
+                group = group | cover
+                grew = True
     return group
 
 
 #: Sets of reviews, and reviews in all of them, those of the table included, up to which plans are enumerated.
-MOST_SETS, MOST_TRIED = 5_000, 1_000_000
+MOST_SETS = 5_000
+MOST_TRIED = 1_000_000
 #: Pairs of a reviewer and a paper in need up to which smaller loads are tried.
 MOST_LOADS = 200_000
 
@@ -343,7 +358,8 @@ class Case:
     """What a plan starts from: its rules, the target level, and the reviews with the fixed ones."""
 
     def __init__(self, rules: PlainRules, target: str) -> None:
-        self.rules, self.target = rules, target
+        self.rules = rules
+        self.target = target
         self.base = rules.after(rules.fixed)
 
     def reached(self, pairs: Iterable[Pair] = ()) -> bool:
@@ -386,7 +402,8 @@ class Case:
 
         def reached(pairs: tuple[Pair, ...]) -> bool:
             nonlocal tried, size
-            tried, size = tried + 1, size + len(self.base.score) + len(pairs)
+            tried = tried + 1
+            size = size + len(self.base.score) + len(pairs)
             if tried > MOST_SETS or size > MOST_TRIED:
                 message = "there are too many plans to enumerate"
                 raise TooLarge(message)
@@ -413,8 +430,10 @@ class Case:
         Returns the row that fails to join two groups, or -1, and the largest set of items that the merges lead to;
         items that scores do not tell apart carry no scale.
         """
-        table, own = self.rules.after(pairs), self.rules.table
-        names, rows = (own.reviewers, own.reviewers, own.items, own.items), list[Any]()
+        table = self.rules.after(pairs)
+        own = self.rules.table
+        names = (own.reviewers, own.reviewers, own.items, own.items)
+        rows = list[Any]()
         for place, row in enumerate(merges):
             whole = isinstance(row, list) and len(row) == len(names) and all(type(code) is int for code in row)
             if not whole or not all(0 <= code < len(labels) for code, labels in zip(row, names, strict=True)):
@@ -430,7 +449,8 @@ class Case:
 
         None for too many pairs.
         """
-        rules, fixed = self.rules, Counter(reviewer for reviewer, _ in self.rules.fixed)
+        rules = self.rules
+        fixed = Counter(reviewer for reviewer, _ in self.rules.fixed)
         # Loads below the least one, beyond the fixed reviews.
         loads = {}
         for who in rules.table.reviewers:
@@ -459,7 +479,8 @@ class Case:
         With ``weights`` of its flow, empty for other kinds, the proof of its kind must hold, by its ``parts`` if it has
         any; without, any other will do.
         """
-        claimed, fixed = value - len(self.rules.fixed), len(self.rules.fixed)
+        claimed = value - len(self.rules.fixed)
+        fixed = len(self.rules.fixed)
         if kind not in WEAKEST:
             return f"there is no kind of bound called {cut(repr(kind))}", False
         if parts or (weights is not None and kind in LISTED):
@@ -501,7 +522,8 @@ class Case:
         def price(pair: Pair) -> int:
             return whole(pair) + prices.get(pair[0], 0)
 
-        paid, reviews = sorted(map(price, new)), self.base.loads()
+        paid = sorted(map(price, new))
+        reviews = self.base.loads()
         offered = [(price(pair), pair) for pair in self.pairs if reviews[pair[0]] >= 2]
         for value in sorted(set(paid)):
             cheaper = self.links_with(pair for cost, pair in offered if cost < value)
@@ -515,7 +537,8 @@ class Case:
         Those of two reviews or more among them make no more links than all their reviews together; everybody else makes
         one per review, except for the first ones of reviewers of fewer than two.
         """
-        takes, reviews = self.rules.takes, self.base.loads()
+        takes = self.rules.takes
+        reviews = self.base.loads()
         few = {reviewer for reviewer in short if reviews[reviewer] >= 2}
         links = self.links_with(pair for pair in self.pairs if pair[0] in few)
         others = sum(max(takes(who) - max(2 - count, 0), 0) for who, count in reviews.items() if who not in few)
@@ -542,7 +565,8 @@ def _loads(case: Case) -> int:
         useful[reviews].append(max(case.rules.takes(reviewer) - (2 - reviews), 0))
     short = case.links - sum(useful[2])
     one, none = ([0, *accumulate(sorted(useful[reviews], reverse=True))] for reviews in (1, 0))
-    lost, ones = list[int](), len(one) - 1
+    lost = list[int]()
+    ones = len(one) - 1
     for zeros, links in enumerate(none):
         # The more reviewers of none are asked, the fewer of one are needed.
         while ones > 0 and one[ones - 1] + links >= short:
@@ -559,7 +583,8 @@ def _after_losses(case: Case) -> Iterator[int]:
 
     Raises TooLarge if there are too many losses.
     """
-    single, rules = case.target == SurvivesReview.name, case.rules
+    single = case.target == SurvivesReview.name
+    rules = case.rules
     yield max(_loads(case), 1) + 1 if single and not holds(Double.name, case.base) else _loads(case)
     losses = [{pair} for pair in case.base.score] if single else []
     if not single:
@@ -568,7 +593,8 @@ def _after_losses(case: Case) -> Iterator[int]:
     for lost in sorted(losses, key=len, reverse=True):
         gone = {} if single else dict.fromkeys((who for who, _ in lost), 0)
         fixed = tuple(pair for pair in rules.fixed if pair not in lost)
-        table, barred = rules.table.without(lost), rules.barred | lost
+        table = rules.table.without(lost)
+        barred = rules.barred | lost
         remaining = replace(rules, table=table, fixed=fixed, barred=barred, spare={**rules.spare, **gone})
         yield _loads(Case(remaining, Double.name))
 

@@ -110,7 +110,8 @@ def _rows(answer: Answer) -> list[Row]:
             answer.get(key, within=entry, null=key not in ("item", "group"))
             for key in ("item", "quality", "average", "rank", "standard_error", "group")
         )
-        probability, where = entry.get("probability"), entry.get("list") or None
+        probability = entry.get("probability")
+        where = entry.get("list") or None
         rows.append(Row(str(item), quality, average, rank, error, group, interval, probability, where))
     return rows
 
@@ -176,8 +177,10 @@ class Calibration:
 
     def groups(self) -> None:
         """Compare groups with the connected components, numbered by size."""
-        by_piece, components = self.equations.by_piece, pieces(self.scored.rows(), self.scored.items)
-        expected, claimed = dict[Any, set[str]](), dict[int, set[str]]()
+        by_piece = self.equations.by_piece
+        components = pieces(self.scored.rows(), self.scored.items)
+        expected = dict[Any, set[str]]()
+        claimed = dict[int, set[str]]()
         for row in self.rows.values():
             expected.setdefault(components.of((1, row.item)) if by_piece else 1, set()).add(row.item)
             claimed.setdefault(row.group, set()).add(row.item)
@@ -190,7 +193,8 @@ class Calibration:
 
     def ranks(self) -> None:
         """Rank papers by quality within their groups, ties in the order of the table."""
-        count, ranks = Counter[int](), dict[str, int]()
+        count = Counter[int]()
+        ranks = dict[str, int]()
         for row in self.best_first():
             count[row.group] += 1
             ranks[row.item] = count[row.group]
@@ -214,7 +218,8 @@ class Calibration:
         """Refute a ranking that runs against the scores, overall; references may turn it round."""
         if self.wanted.references:
             return
-        within, by_item = 0.0, dict[str, list[float]]()
+        within = 0.0
+        by_item = dict[str, list[float]]()
         for reviewer, items in self.scored.rows().items():
             own = {item: self.scores[reviewer, item] for item in items if item in self.quality}
             within += _together((value, self.quality[item]) for item, value in own.items())
@@ -227,7 +232,8 @@ class Calibration:
 
     def scaled(self) -> None:
         """Fit the line through papers of known quality, and compare the places on it."""
-        findings, items = self.findings, self.answer.get("items")
+        findings = self.findings
+        items = self.answer.get("items")
         claimed = self.answer.content.get("scale")
         if not findings.same("scale", claimed is not None, bool(self.wanted.on_scale_of)) or claimed is None:
             placed = any("scaled" in row for row in items)
@@ -236,7 +242,8 @@ class Calibration:
         # Papers that can be placed are those of the largest group.
         placed_at = {item: value for item, value in self.quality.items() if self.rows[item].group == 1}
         anchors = {item: value for item, value in self.wanted.on_scale_of.items() if item in placed_at}
-        x, y = np.array([placed_at[item] for item in anchors]), np.array([*anchors.values()])
+        x = np.array([placed_at[item] for item in anchors])
+        y = np.array([*anchors.values()])
         along = x - x.mean()
         slope = float(along @ y / (along @ along))
         intercept = float(y.mean() - slope * x.mean())
@@ -264,14 +271,17 @@ class Calibration:
             expect((row.interval is not None) == complete, f"{row.item}, interval: without an error, or lacking")
             if row.interval is not None and row.quality is not None and row.standard_error is not None:
                 half = REACH * row.standard_error
-                size, ends = max(abs(row.quality), half), (row.quality - half, row.quality + half)
+                size = max(abs(row.quality), half)
+                ends = (row.quality - half, row.quality + half)
                 near = all(abs(one - end) <= CHANCES * size for one, end in zip(row.interval, ends, strict=True))
                 expect(near, f"{row.item}, interval: is not the 90 % interval about the quality")
         self.findings.check("intervals: 90 % about each quality, by its standard error")
 
     def select(self) -> None:
         """Select by the qualities and probabilities of the answer."""
-        findings, answer, wanted = self.findings, self.answer, self.wanted
+        findings = self.findings
+        answer = self.answer
+        wanted = self.wanted
         everyone = self.best_first()
         count = 0 if wanted.select is None else wanted.select(len(everyone))
         # Who can be selected: the best of those that can be compared, which are all or the largest group.
@@ -283,7 +293,8 @@ class Calibration:
             ranked = []
         # A selection of 0 papers is refused, too, where papers cannot be compared.
         selects = wanted.select is not None and len(ranked) >= count and bool(ranked or not everyone)
-        best, among = [row.item for row in ranked[:count]] if selects else [], {row.item for row in ranked}
+        best = [row.item for row in ranked[:count]] if selects else []
+        among = {row.item for row in ranked}
         aside = [item for item in self.quality if item not in among] if selects else []
         if not answer.is_table:
             findings.same("selected", [str(item) for item in answer.get("selected")], best)
@@ -306,7 +317,9 @@ class Calibration:
 
     def sort(self, ranked: list[Row], best: list[str]) -> dict[str, str] | None:
         """Return which papers are in, to discuss and out, by their probabilities; check what follows from these."""
-        findings, answer, limit = self.findings, self.answer, self.wanted.error_rate
+        findings = self.findings
+        answer = self.answer
+        limit = self.wanted.error_rate
         for row in ranked:
             claimed = row.probability
             if not findings.expect(
@@ -384,7 +397,9 @@ class Calibration:
 
     def lottery(self, ranked: list[str], chance: Mapping[str, float], count: int) -> None:
         """Repeat the lottery: its papers and probabilities; ``chance`` is in the order of the table."""
-        findings, answer, wanted = self.findings, self.answer, self.wanted
+        findings = self.findings
+        answer = self.answer
+        wanted = self.wanted
         lottery = answer.content.get("lottery")
         words = "lottery: printed without a request, or missing"
         if not findings.expect((lottery is None) == (wanted.lottery is None), words):
@@ -413,13 +428,15 @@ def lots(chance: list[float], count: int, error_rate: float) -> list[float]:
     base = [min(max((value - error_rate) / (1 - 2 * error_rate), 0.0), 1.0) for value in chance]
     if sum(value > 0 for value in base) < count or sum(value == 1 for value in base) > count:
         base = [min(max(value, 0.0), 1 - 1e-9) for value in chance]
-    low, high = -10 * math.log(2), 10 * math.log(2)
+    low = -10 * math.log(2)
+    high = 10 * math.log(2)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if sum(value ** math.exp(middle) for value in base) > count else (low, middle)
     share = [value ** math.exp(low) for value in base]
     free = [place for place, value in enumerate(share) if 0 < value < 1]
-    remaining, whole = count - sum(value for value in share if not 0 < value < 1), sum(share[place] for place in free)
+    remaining = count - sum(value for value in share if not 0 < value < 1)
+    whole = sum(share[place] for place in free)
     for place in free:
         share[place] = min(max(share[place] * remaining / whole, 0.0), 1.0)
     return share
@@ -432,7 +449,9 @@ def draw(share: list[float], seed: int) -> list[bool]:
     [True, True, False, False]
     """
     rng = np.random.default_rng(seed)
-    order, luck, share = rng.permutation(len(share)).tolist(), rng.random(len(share)).tolist(), list(share)
+    order = rng.permutation(len(share)).tolist()
+    luck = rng.random(len(share)).tolist()
+    share = list(share)
     holder = None
     for turn, other in enumerate(order):
         if not 0 < share[other] < 1:
@@ -440,7 +459,8 @@ def draw(share: list[float], seed: int) -> list[bool]:
         if holder is None:
             holder = other
             continue
-        a, b = share[holder], share[other]
+        a = share[holder]
+        b = share[other]
         full = a + b >= 1
         first = luck[turn] < ((1 - b) / (2 - a - b) if full else a / (a + b))
         # One of the two gets a whole place, or none; the other keeps the rest.
@@ -498,7 +518,8 @@ def _averaged(scores: Mapping[Pair, float]) -> dict[str, float]:
 
 def _centred(own: Calibration) -> dict[Pair, float]:
     """Subtract the mean of each reviewer."""
-    mean, overall = {who: _mean(values) for who, values in _by(0, own.scores).items()}, _mean([*own.scores.values()])
+    mean = {who: _mean(values) for who, values in _by(0, own.scores).items()}
+    overall = _mean([*own.scores.values()])
     return {pair: value - mean[pair[0]] + overall for pair, value in own.scores.items()}
 
 
@@ -522,4 +543,6 @@ def _without_offsets(own: Calibration) -> dict[Pair, float]:
 
 
 AVERAGE = _corrected(lambda own: own.scores)
-CENTRING, Z_SCORE, RIDGE = _corrected(_centred), _corrected(_standardised), _corrected(_without_offsets)
+CENTRING = _corrected(_centred)
+Z_SCORE = _corrected(_standardised)
+RIDGE = _corrected(_without_offsets)

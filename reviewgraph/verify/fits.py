@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 # Uniqueness of the optimum, and standard errors of lines.
 
 #: Slack below which a constraint binds, and noise that counts as none, both relative to the spread of qualities.
-BINDING, NOISELESS = 1e-6, 1e-7
+BINDING = 1e-6
+NOISELESS = 1e-7
 #: Part of a direction beyond shift and scale that counts, where all qualities may move by one.
 MOVES = 1e-4
 #: Relative distance at which a slope lies on its bound; degrees of freedom needed for standard errors.
-ON_BOUND, LEAST_FREEDOM = 1e-6, 10
+ON_BOUND = 1e-6
+LEAST_FREEDOM = 10
 #: Eigenvalue that counts as 0, relative to the largest.
 NOTHING = 1e-12
 #: Items up to which standard errors are recomputed.
@@ -107,7 +109,8 @@ class _Rules:
     """Constraints on directions: rows equal to 0, and rows of 0 or more; a line has columns for offset and slope."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.bounds = size, list[tuple[float, float]]()
+        self.bounds = list[tuple[float, float]]()
+        self.size = size
         self.equal, self.rising = list[dict[int, float]](), list[dict[int, float]]()
 
     def add(self, curve: Curve, slack: float) -> None:
@@ -116,7 +119,9 @@ class _Rules:
             self._line(curve, slack)
             return
         levels, first, place = np.unique(curve.score, return_index=True, return_inverse=True)
-        item, perceived, width = curve.item[first], curve.perceived[first], np.diff(levels)
+        item = curve.item[first]
+        perceived = curve.perceived[first]
+        width = np.diff(levels)
         self.equal += [
             {i: 1.0, int(item[k]): -1.0}
             for i, k in zip(curve.item.tolist(), place.tolist(), strict=True)
@@ -129,7 +134,9 @@ class _Rules:
             return
         # Slopes of the inverse: they fall, of concave functions rise; the least of them is bounded.
         if curve.form.bend < 0:
-            rise, slope, width = rise[::-1], slope[::-1], width[::-1]
+            rise = rise[::-1]
+            slope = slope[::-1]
+            width = width[::-1]
         beyond = np.append(slope[:-1] - slope[1:], slope[-1] - curve.least)
         for number, room in enumerate((beyond * width).tolist()):
             if room <= slack:
@@ -169,7 +176,8 @@ def errors(curves: Sequence[Curve], quality: FloatArray, *, sloped: bool) -> Flo
     )
     if freedom < LEAST_FREEDOM or quality.size > MOST_ITEMS:
         return None
-    laplacian, squares = np.zeros((quality.size, quality.size)), 0.0
+    laplacian = np.zeros((quality.size, quality.size))
+    squares = 0.0
     for curve, slope in zip(linked, free, strict=True):
         mine = quality[curve.item]
         along = [np.ones(mine.size), *([mine - mine.mean()] if slope and np.ptp(mine) > 0 else [])]
@@ -187,7 +195,8 @@ def errors(curves: Sequence[Curve], quality: FloatArray, *, sloped: bool) -> Flo
 #: Gradient per review that counts as 0, relative to the spread of qualities; solvers leave 1e-9 and less.
 GRADIENT = 1e-6
 #: Differences allowed between objectives, relative to themselves, and per review to the squared spread.
-OBJECTIVE, VANISHING = 1e-4, 1e-9
+OBJECTIVE = 1e-4
+VANISHING = 1e-9
 #: Different scores of a reviewer up to which the closest curve is computed.
 MOST_BENDS = 200
 #: Reviews of a group up to which uniqueness is tested.
@@ -255,17 +264,22 @@ def _weighted(columns: FloatArray, wanted: FloatArray) -> FloatArray:
 
 #: Hypothesis classes, which name these.
 OFFSET = Form(lambda score, wanted: np.zeros_like(wanted), straight=True, fixed=True)
-LINEAR, MONOTONE = Form(_line, straight=True), Form(_rising)
-CONVEX, CONCAVE = Form(_flattening, bend=1), Form(_steepening, bend=-1)
+LINEAR = Form(_line, straight=True)
+MONOTONE = Form(_rising)
+CONVEX = Form(_flattening, bend=1)
+CONCAVE = Form(_steepening, bend=-1)
 
 
 def check_least_squares(own: Calibration) -> None:
     """Check the optimality conditions of ``lsc``, and the objective."""
-    findings, answer, wanted = own.findings, own.answer, own.wanted
+    findings = own.findings
+    answer = own.answer
+    wanted = own.wanted
     if answer.is_table:
         own.not_recomputed()
         return
-    status, units = answer.get("status"), answer.get("units")
+    status = answer.get("status")
+    units = answer.get("units")
     if not findings.expect(status in ("optimal", "inaccurate"), f"status: there is none called {status!r}"):
         return
     groups = max((row.group for row in own.rows.values()), default=0)
@@ -281,7 +295,8 @@ def check_least_squares(own: Calibration) -> None:
     forms = {kind: _named(wanted.classes[kind]) for kind in kinds}
     _scales(own, fixed=any(form.fixed for form in forms.values()))
     # Optimality is checked of exact answers alone.
-    fit, why = None, ""
+    fit = None
+    why = ""
     if status != "optimal":
         why = "status inaccurate, so optimality is not checked"
     elif not wanted.ties_equal:
@@ -322,9 +337,11 @@ class _Fit:
         }
         self.gradient = dict.fromkeys(own.quality, 0.0)
         self.count = Counter(item for _, item in own.scores)
-        self.objective, self.too_bent = 0.0, ""
+        self.objective = 0.0
+        self.too_bent = ""
         self.curves: list[tuple[str, list[str], Curve]] = []
-        values, steepest = [*own.scores.values()], own.wanted.max_slope
+        values = [*own.scores.values()]
+        steepest = own.wanted.max_slope
         self.floor = (max(values) - min(values)) / steepest * 1e-6 if values else 0.0
         rounding = ROUNDING * float(np.spacing(max(map(abs, values), default=1.0)))
         by_reviewer: dict[str, dict[str, float]] = {}
@@ -353,7 +370,8 @@ class _Fit:
 
 def _only(own: Calibration, fit: _Fit) -> None:
     """Test, group by group, whether other qualities fit as well, and check standard errors against the noise."""
-    findings, group = own.findings, {row.item: row.group for row in own.rows.values()}
+    findings = own.findings
+    group = {row.item: row.group for row in own.rows.values()}
     is_reference = np.array([item in own.wanted.references for item in own.quality])
     open_groups = []
     for number in sorted({group[item] for item in own.quality}):
@@ -390,7 +408,8 @@ def _errors(
     own: Calibration, fit: _Fit, curves: list[tuple[str, list[str], Curve]], mine: list[str], place: FloatArray
 ) -> None:
     """Check standard errors of a group where all reviewers have lines that their reviews determine."""
-    findings, claimed = own.findings, {item: own.rows[item].standard_error for item in mine}
+    findings = own.findings
+    claimed = {item: own.rows[item].standard_error for item in mine}
     forms = {curve.form for *_, curve in fit.curves}
     form = forms.pop()
     if forms or not form.straight:
@@ -400,7 +419,8 @@ def _errors(
     if not form.fixed and missing_links({who: set(items) for who, items, _ in curves}, mine):
         findings.not_checked("standard errors: not recomputed where reviews leave the place of papers open")
         return
-    recomputed, unit = errors([curve for *_, curve in curves], place, sloped=not form.fixed), fit.unit[mine[0]]
+    recomputed = errors([curve for *_, curve in curves], place, sloped=not form.fixed)
+    unit = fit.unit[mine[0]]
     for number, item in enumerate(mine):
         fixed = recomputed is None or not unit or item in own.wanted.references
         value = None if fixed or recomputed is None else unit * float(recomputed[number])

@@ -44,7 +44,8 @@ def pieces(rows: Rows, items: Sequence[Any]) -> Classes:
 
 def tie_classes(score: Scores, items: Sequence[Any]) -> Classes:
     """Return classes of items that some reviewer scored alike."""
-    classes, first = Classes(items), dict[tuple[str, Any], str]()
+    classes = Classes(items)
+    first = dict[tuple[str, Any], str]()
     for (reviewer, item), value in score.items():
         classes.join(item, first.setdefault((reviewer, value), item))
     return classes
@@ -158,7 +159,8 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = 
         message = f"merges: expected rows (a, b, u, v), found an array of shape {merges.shape}"
         raise InputError(message)
     # Merges name reviewers that are there.
-    size, steps = counted.n_reviewers, merges.tolist()
+    size = counted.n_reviewers
+    steps = merges.tolist()
     for row, (a, b, _, _) in enumerate(steps):
         if not (0 <= a < size and 0 <= b < size):
             message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {size - 1}"
@@ -213,7 +215,8 @@ class _Pebbles:
 
     def _fetch(self, end: Any, barred: Any) -> bool:
         """Move a free pebble to one end along arrows, sparing the other end."""
-        reached_from, waiting = {end: None}, [end]
+        reached_from = {end: None}
+        waiting = [end]
         while waiting:
             place = waiting.pop()
             for target in self._out[place]:

@@ -56,7 +56,8 @@ def is_double(table: Table) -> bool:
 
 def is_double_by_scores(table: Table) -> bool:
     """Whether one component, where ties carry no scale, covers all items, of two tie classes or more."""
-    scored, items = table.scored(), table.items
+    scored = table.scored()
+    items = table.items
     covered = largest_cover(groups(scored.rows(), items, scored.score)) >= len(items)
     return covered and (len(items) < 2 or len(tie_classes(scored.score, items)) > 1)
 
@@ -135,10 +136,14 @@ def most_affinity(
     if len(value) > MOST_PAIRS:
         message = f"{len(value)} pairs may be assigned, too many to look for better exchanges"
         raise TooLarge(message)
-    reviewers, need, fixed = [*loads], Counter(item for _, item in chosen), set(kept)
+    reviewers = [*loads]
+    need = Counter(item for _, item in chosen)
+    fixed = set(kept)
     who, what = ({name: place for place, name in enumerate(names)} for names in (reviewers, need))
     pairs = [pair for pair in value if pair[1] in need]
-    worth, ones, columns = np.array([value[pair] for pair in pairs]), np.ones(len(pairs)), np.arange(len(pairs))
+    worth = np.array([value[pair] for pair in pairs])
+    ones = np.ones(len(pairs))
+    columns = np.arange(len(pairs))
     load = scipy.sparse.csr_array(
         (ones, ([who[reviewer] for reviewer, _ in pairs], columns)), shape=(len(who), len(pairs))
     )
@@ -197,7 +202,8 @@ def most_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[s
 # All assignments within demands, loads and rules, where they are few.
 
 #: Panels of a paper, and partial assignments, up to which all are enumerated.
-MOST_PANELS, MOST_STEPS = 20_000, 100_000
+MOST_PANELS = 20_000
+MOST_STEPS = 100_000
 
 
 def panels_for(market: Market, item: str) -> list[tuple[str, ...]]:
@@ -346,7 +352,8 @@ def _streamed(findings: Findings, table: Table) -> None:
         if claimed[name] is not None:
             findings.same(key, claimed[name], test_of(name)(table))
     # Sizes are exact; the largest group and the missing links are at least what is printed.
-    links, cover = missing_links(table.rows(), table.items), largest_cover(groups(table.rows(), table.items))
+    links = missing_links(table.rows(), table.items)
+    cover = largest_cover(groups(table.rows(), table.items))
     if answer.get("degrees_of_freedom", null=True) is not None:
         findings.value("degrees_of_freedom", links)
     for key, actual in _sizes(table).items():
@@ -382,7 +389,9 @@ def _violations(findings: Findings, table: Table, duties: Duties) -> None:
     asked = any(part is not None for part in duties)
     if not findings.same("violations", "violations" in findings.answer.content, asked) or not asked:
         return
-    conflicts, loads, demands = duties.conflicts or set(), duties.loads or {}, duties.demands or {}
+    conflicts = duties.conflicts or set()
+    loads = duties.loads or {}
+    demands = duties.demands or {}
     over = [(who, count, loads[who]) for who, count in table.loads().items() if count > loads.get(who, count)]
     short = [(what, n, demands[what]) for what, n in table.reviews_of().items() if n < demands.get(what, n)]
     for key, columns, duty, actual in (
@@ -402,12 +411,15 @@ def _violations(findings: Findings, table: Table, duties: Duties) -> None:
 
 def _groups(findings: Findings, table: Table) -> None:
     """Compare the groups of a CSV: rows of one number must be one group, and groups are numbered by size."""
-    components, cells = groups(table.rows(), table.items), findings.answer.content["rows"]
+    components = groups(table.rows(), table.items)
+    cells = findings.answer.content["rows"]
     # Members by the number of their group; papers without a review have none.
     claimed: dict[str, tuple[set[str], set[str]]] = {}
     alone: list[tuple[str, str]] = []
     for row in cells:
-        role, label, number = row["role"], row["label"], row["group"]
+        role = row["role"]
+        label = row["label"]
+        number = row["group"]
         if not findings.expect(role in ("reviewer", "item"), f"role: expected reviewer or item, found {role!r}"):
             continue
         if number:
@@ -430,7 +442,9 @@ def _groups(findings: Findings, table: Table) -> None:
 
 def _pieces(findings: Findings, table: Table) -> None:
     """Compare the connected components of a CSV: rows of one number must be one component."""
-    classes, actual, claimed = pieces(table.rows(), table.items), dict[Any, set[Any]](), dict[str, set[Any]]()
+    classes = pieces(table.rows(), table.items)
+    actual = dict[Any, set[Any]]()
+    claimed = dict[str, set[Any]]()
     for role, label in (*(("reviewer", who) for who in table.reviewers), *(("item", what) for what in table.items)):
         actual.setdefault(classes.of((int(role == "item"), label)), set()).add((role, label))
     cells = findings.answer.content["rows"]

@@ -38,7 +38,8 @@ def verify_plan(
     ``target`` is the level it is for, ``named`` whether that was passed or is the default of ``plan``, ``process``
     the options of a round.
     """
-    findings, pairs = Findings(answer), answer.pairs
+    findings = Findings(answer)
+    pairs = answer.pairs
     fixed = set(rules.fixed)
     new = tuple(pair for pair in pairs if pair not in fixed)
     if answer.is_table:
@@ -98,7 +99,8 @@ class _Plan:
 
     def level(self) -> None:
         """Check whether the level is reached."""
-        status, target = self.status, self.case.target
+        status = self.status
+        target = self.case.target
         try:
             if status in REACHING:
                 words = f"status {status}: the level {target}, or what every paper needs, is not reached"
@@ -121,9 +123,12 @@ class _Plan:
 
     def counts(self) -> None:
         """Recompute counts, costs, affinities and loads."""
-        findings, rules, pairs = self.findings, self.rules, self.pairs
+        findings = self.findings
+        rules = self.rules
+        pairs = self.pairs
         findings.value("count", len(pairs))
-        costs, worth = [rules.cost_of(pair) for pair in pairs], [rules.worth_of(pair) for pair in pairs]
+        costs = [rules.cost_of(pair) for pair in pairs]
+        worth = [rules.worth_of(pair) for pair in pairs]
         claimed = self.answer.rows("reviews", "cost affinity?")
         for place, (claims, cost, affinity) in enumerate(zip(claimed, costs, worth, strict=True)):
             findings.same(f"reviews[{place}].cost", claims[0], cost)
@@ -142,7 +147,8 @@ class _Plan:
 
     def _least_load(self, least: int) -> None:
         """Try a smaller largest load than the one called least."""
-        key, why = "largest_load_lower_bound", self.case.why_no_smaller_load(self.pairs, least)
+        key = "largest_load_lower_bound"
+        why = self.case.why_no_smaller_load(self.pairs, least)
         if why:
             self.findings.check(f"{key}: {why}")
         elif why is None:
@@ -158,7 +164,8 @@ class _Plan:
         if "rules" not in self.answer.content:
             return
         rules = self.rules
-        panels, counts = panels_of(rules.table.with_pairs(self.pairs).score), []
+        panels = panels_of(rules.table.with_pairs(self.pairs).score)
+        counts = []
         for rule in {rule.text: rule for rule in rules.panels}.values() if self.status != "infeasible" else ():
             broken = [item for item in rules.table.items if rule.broken(panels.get(item, ()))]
             counts.append((rule.text, len(rules.table.items) - len(broken), tuple(broken)))
@@ -178,7 +185,9 @@ class _Plan:
 
     def short(self) -> None:
         """Count the reviews that papers lack in a best effort, and test whether fewer could be missing."""
-        findings, answer, rules = self.findings, self.answer, self.rules
+        findings = self.findings
+        answer = self.answer
+        rules = self.rules
         if self.status != "best_effort":
             if "short" in answer.content:
                 findings.same("short", len(answer.get("short")), 0)
@@ -192,7 +201,8 @@ class _Plan:
             findings.value("recruit.reviews", sum(papers.values()))
             too_few = [item for item, number in lacks.items() if papers.get(item, 0) < number]
             findings.expect(not too_few, f"recruit.papers: fewer reviews than {', '.join(too_few[:3])} lack")
-            number, load = answer.get("recruit.reviewers"), answer.get("recruit.load")
+            number = answer.get("recruit.reviewers")
+            load = answer.get("recruit.load")
             enough = sum(papers.values()) <= number * load and max(papers.values(), default=0) <= number
             findings.expect(enough, f"recruit: {number} reviewers of {load} reviews each cannot write them")
         findings.check("short and recruit: what papers lack with this part of a plan")
@@ -213,7 +223,8 @@ class _Plan:
 
     def merges(self) -> None:
         """Replay the certificate; a plan that reaches ``double`` must have one that covers all papers."""
-        merges, items = self.answer.get("merges"), self.rules.table.items
+        merges = self.answer.get("merges")
+        items = self.rules.table.items
         wrong, covered = self.case.replayed(self.pairs, merges)
         words = f"merges[{wrong}]: does not join two groups by two papers that both cover"
         if not self.findings.expect(wrong < 0, words):
@@ -226,7 +237,9 @@ class _Plan:
 
     def bounds(self) -> None:
         """Check each lower bound, and the number of reviews by the largest."""
-        findings, count, least = self.findings, self.answer.get("count"), self.answer.get("lower_bound")
+        findings = self.findings
+        count = self.answer.get("count")
+        least = self.answer.get("lower_bound")
         bounds = self.answer.rows("bounds", "value kind")
         findings.value("lower_bound", max((value for value, _ in bounds), default=0))
         if self.status in REACHING:
@@ -246,7 +259,9 @@ class _Plan:
 
     def steps(self) -> None:
         """Compare the largest group after each review, and before and after a partial plan."""
-        findings, answer, pairs = self.findings, self.answer, self.pairs
+        findings = self.findings
+        answer = self.answer
+        pairs = self.pairs
         if (len(pairs) + 2) * (len(self.case.base.score) + len(pairs)) > MOST_STEPS:
             findings.not_checked("covers, groups: the table is too large to be checked after each review")
             return
@@ -263,7 +278,8 @@ class _Plan:
 
     def _reach(self, pairs: list[Pair]) -> list[tuple[int, int]]:
         """Return the papers of the largest group at the target, and the number of groups; empty if in blocks."""
-        level, table = level_named(self.case.target), self.rules.after(pairs)
+        level = level_named(self.case.target)
+        table = self.rules.after(pairs)
         if not level.grouped:
             return []
         if level.shared == 1:
@@ -276,7 +292,9 @@ class _Plan:
 
     def none(self) -> None:
         """Search for a plan where none is claimed to exist."""
-        findings, rules, case = self.findings, self.rules, self.case
+        findings = self.findings
+        rules = self.rules
+        case = self.case
         beyond = rules.max_reviews is not None and len(rules.fixed) > rules.max_reviews
         if beyond or rules.exceeded(rules.fixed) is not None:
             return
@@ -326,7 +344,8 @@ class _Plan:
 
 def _table(findings: Findings, case: Case, pairs: list[Pair], new: tuple[Pair, ...]) -> None:
     """Check the CSV of a plan against the rules and the level."""
-    answer, rules = findings.answer, case.rules
+    answer = findings.answer
+    rules = case.rules
     rows: list[dict[str, Any]] = answer.content["rows"]
     check_rules(findings, rules, pairs)
     column = "cost" if rules.best is None else "affinity"

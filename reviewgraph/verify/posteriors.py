@@ -48,7 +48,8 @@ def _check_gain(own: Calibration) -> None:
     gain = own.answer.content.get("gain")
     if gain is None:
         return
-    error, average_error = gain["error"], gain["average_error"]
+    error = gain["error"]
+    average_error = gain["average_error"]
     words = "gain.average_error: not above 0"
     if own.findings.expect(average_error > 0, words):
         relative = 1 - (error / average_error) ** 2
@@ -58,7 +59,8 @@ def _check_gain(own: Calibration) -> None:
 
 def _check_reviewers(own: Calibration) -> None:
     """Compare the numbers of scores with the table, and the corrections for the number of reviewers tested."""
-    findings, rows = own.findings, own.answer.content.get("reviewers")
+    findings = own.findings
+    rows = own.answer.content.get("reviewers")
     if rows is None or not findings.rows("reviewers", "reviewer scores", own.scored.loads().items()):
         return
     misfits = {str(row["reviewer"]): row["misfit"] for row in rows if row["misfit"] is not None}
@@ -72,7 +74,8 @@ def _check_reviewers(own: Calibration) -> None:
 
 def _check_validity(own: Calibration) -> None:
     """Check the range of each figure of how the qualities predict the references."""
-    findings, validity = own.findings, own.answer.content.get("validity")
+    findings = own.findings
+    validity = own.answer.content.get("validity")
     if validity is None:
         return
     if not findings.expect(bool(own.wanted.references), "validity: printed without references"):
@@ -91,7 +94,8 @@ def _check_validity(own: Calibration) -> None:
 
 def _check_accounts(own: Calibration) -> None:
     """Check that the accounts are those of the papers to explain, and that each sums to the quality."""
-    findings, accounts = own.findings, own.answer.content.get("accounts", [])
+    findings = own.findings
+    accounts = own.answer.content.get("accounts", [])
     explained = [str(account["item"]) for account in accounts]
     if not findings.same("accounts", explained, list(own.wanted.explained)):
         return
@@ -105,7 +109,9 @@ def _check_accounts(own: Calibration) -> None:
 
 def _check_account(own: Calibration, place: str, account: Any, row: Row) -> None:
     """Check the contributions to the quality of a paper: they sum to it, and its reviews are those of the table."""
-    findings, parts, middle = own.findings, account["parts"], account["middle"]
+    findings = own.findings
+    parts = account["parts"]
+    middle = account["middle"]
     moves, weights = ([part[key] for part in parts] for key in ("moves", "weight"))
     slack = SUMS * max(map(abs, [account["quality"], middle, *moves]))
     findings.near(f"{place}.quality", account["quality"], row.quality, slack)
@@ -126,7 +132,8 @@ def _check_account(own: Calibration, place: str, account: Any, row: Row) -> None
 
 def _check_part(own: Calibration, place: str, part: Any, middle: float) -> None:
     """Check one contribution: what a review implies for the quality, and how far any source moves it."""
-    implied, weight = part["says"], part["weight"]
+    implied = part["says"]
+    weight = part["weight"]
     corrections = [part["severity"], part["stretch"], *part.get("criteria", {}).values()]
     # Numbers are null for reviewers who are ignored.
     if part["source"] == "review" and None not in [part["score"], implied, *corrections]:

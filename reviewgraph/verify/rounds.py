@@ -30,11 +30,14 @@ if TYPE_CHECKING:
 #: Reviews of a paper that are looked at together.
 AHEAD = 3
 #: Difference of gains that may be rounding, and errors by which expectations may differ.
-SLACK, SURE = 1e-7, 4.5
+SLACK = 1e-7
+SURE = 4.5
 #: Share of the expected number that rollouts of other rules for ties and depth may differ.
 ALIKE = 0.02
 #: Rollouts, and papers times rollouts times rounds above which there are fewer.
-ROLLOUTS, FEWEST, MOST_PAPERS = 48, 8, 80_000
+ROLLOUTS = 48
+FEWEST = 8
+MOST_PAPERS = 80_000
 
 
 class Past(NamedTuple):
@@ -115,7 +118,11 @@ class _Round:
     def __init__(
         self, findings: Findings, rules: PlainRules, process: Process, said: dict[str, Any], new: list[Pair]
     ) -> None:
-        self.findings, self.rules, self.process, self.said, self.new = findings, rules, process, said, new
+        self.findings = findings
+        self.rules = rules
+        self.process = process
+        self.said = said
+        self.new = new
         own = said["beliefs"]
         self.place = {str(item): number for number, item in enumerate(own["items"])}
         self.precision = dict(zip(map(str, own["reviewers"]), own["precision"], strict=True))
@@ -135,7 +142,9 @@ class _Round:
 
     def accounts(self) -> None:
         """Recompute the number of the round, the budget, what is held back, and earlier reviews."""
-        findings, said, process = self.findings, self.said, self.process
+        findings = self.findings
+        said = self.said
+        process = self.process
         last: Any = None if process.after is None else process.after["rounds"]
         findings.value("rounds.number", 1 if last is None else last["number"] + 1)
         if process.rounds is not None or last is not None:
@@ -210,14 +219,17 @@ class _Round:
 
     def choice(self) -> None:
         """Make every choice again: each review, or discussion, was the best allowed at its turn."""
-        said, pairs = self.said, list(self.findings.answer.pairs)
+        said = self.said
+        pairs = list(self.findings.answer.pairs)
         first = int(said["required"])
         bought = self._gains(pairs)
         begin = len(pairs) - len(bought)
         extra = np.zeros(len(self.mean))
         for reviewer, item in pairs[begin:first]:
             extra[self.place[item]] += self.precision[reviewer]
-        talks, talked, place = list(said["discuss"]), list[str](), first
+        talks = list(said["discuss"])
+        talked = list[str]()
+        place = first
         while (place < len(pairs) or talks) and not self.findings.wrong:
             if talks and (talks[0]["place"] <= place - first or place == len(pairs)):
                 talk = talks.pop(0)
@@ -246,10 +258,12 @@ class _Round:
     def _gains(self, pairs: list[Pair]) -> list[float]:
         """Compare the gain of each review, fixed ones have none, and of each discussion after all of them."""
         gains = [float(row) for row in self.findings.answer.rows("reviews", "gain?") if row is not None]
-        bought, begin = np.zeros(len(self.mean)), len(pairs) - len(gains)
+        bought = np.zeros(len(self.mean))
+        begin = len(pairs) - len(gains)
         for place, gain in enumerate(gains, begin):
             reviewer, item = pairs[place]
-            at, own = self.place[item], self.precision[reviewer]
+            at = self.place[item]
+            own = self.precision[reviewer]
             value = float((self.loss([at], [bought[at]]) - self.loss([at], [bought[at] + own]))[0])
             bought[at] += own
             self.findings.near(f"reviews[{place}].gain", gain, value, 10 * SLACK)
@@ -267,18 +281,23 @@ class _Round:
 
         Without a choice, nothing that was allowed is worth it.
         """
-        said, names, findings = self.said, list(self.place), self.findings
+        said = self.said
+        names = list(self.place)
+        findings = self.findings
         price = math.inf if self.talk is None else float(self.talk["price"])
         left = said["share"] - (place - said["required"]) - (len(talked) * price if talked else 0.0)
         rate = self.rates(place, extra, left)
         spoken = self._talk_rates(extra, talked) if left >= price - 1e-9 else np.full(len(names), -np.inf)
         least = said["worth"] or 0.0
         # Below a small share of the loss a gain is rounding.
-        own, where = max(least, 1e-9), "reviews: a further one"
+        own = max(least, 1e-9)
+        where = "reviews: a further one"
         if talk is not None:
-            own, where = float(spoken[self.place[talk]]), f"rounds.discuss: a discussion of paper {talk}"
+            own = float(spoken[self.place[talk]])
+            where = f"rounds.discuss: a discussion of paper {talk}"
         elif code is not None:
-            own, where = float(rate[code]), f"reviews[{place}]: one of paper {names[self.members[code][0]]}"
+            own = float(rate[code])
+            where = f"reviews[{place}]: one of paper {names[self.members[code][0]]}"
         if code is not None or talk is not None:
             findings.expect(own > least - SLACK, f"{where} gains {own:.3g}, which is not above {least:g}")
         ahead = f"{where} gains {own:.6g} per review, and"
@@ -329,7 +348,8 @@ class _Round:
 
         Of several papers each takes a review of somebody; whoever that is, some are left for the next one.
         """
-        names, before = list(self.place), list(self.findings.answer.pairs[:place])
+        names = list(self.place)
+        before = list(self.findings.answer.pairs[:place])
         load = Counter(reviewer for reviewer, _ in before)
         most = self.said["rules"]["max_per_item"]
         for earlier, at in enumerate(self.members[code].tolist()):
@@ -351,24 +371,30 @@ class _Round:
 
     def expected(self) -> None:
         """Compare the expectation after each round with that of other rollouts."""
-        said, after = self.said, self.said["after"]
+        said = self.said
+        after = self.said["after"]
         parts: list[int] = next((one["reviews"] for one in said["tried"] if one["name"] == said["schedule"]), [])
         if not self.findings.expect(
             len(parts) == said["left"] == len(after), "rounds.after: expected one entry by round of the schedule"
         ):
             return
         wrong = self._rollouts(parts)
-        mean, error = wrong.mean(axis=0), wrong.std(axis=0, ddof=1) / math.sqrt(len(wrong))
+        mean = wrong.mean(axis=0)
+        error = wrong.std(axis=0, ddof=1) / math.sqrt(len(wrong))
         for place, one in enumerate(after):
             slack = SURE * math.hypot(one["error"], float(error[place])) + ALIKE * said["before"]
             self.findings.near(f"rounds.after[{place}].wrong", one["wrong"], float(mean[place]), slack)
         self.findings.check(f"expected wrong selections after each round, by {len(wrong)} rollouts, up to their errors")
 
     def _rollouts(self, parts: list[int]) -> Floats:
-        said, n, size = self.said, int(self.said["select"]), len(self.mean)
+        said = self.said
+        n = int(self.said["select"])
+        size = len(self.mean)
         arrive = 1.0 - (said["missing"] or 0.0)
         number = int(min(ROLLOUTS, max(FEWEST, MOST_PAPERS // (size * len(parts)))))
-        raw, typical, worth = self.pending / arrive, self.typical / arrive, said["worth"] or 0.0
+        raw = self.pending / arrive
+        typical = self.typical / arrive
+        worth = said["worth"] or 0.0
         for place, (reviewer, item) in enumerate(self.findings.answer.pairs[: said["required"]]):
             fixed = place < len(self.rules.fixed)
             raw = (
@@ -377,11 +403,16 @@ class _Round:
             )
         for talk in said["discuss"]:
             raw[self.place[str(talk["item"])]] += self.talk["worth"] * typical
-        wrong, rng = np.zeros((number, len(parts))), np.random.default_rng(len(self.mean))
+        wrong = np.zeros((number, len(parts)))
+        rng = np.random.default_rng(len(self.mean))
         for row in wrong:
             truth = self.mean + self.sd * rng.standard_normal(size)
-            known, shift, saved = self.sd**-2.0, self.mean * self.sd**-2.0, 0
-            mean, sd, coming = self.mean, self.sd, raw * arrive
+            known = self.sd**-2.0
+            shift = self.mean * self.sd**-2.0
+            saved = 0
+            mean = self.mean
+            sd = self.sd
+            coming = raw * arrive
             for place, part in enumerate(parts):
                 cut, chance = _standing(mean, sd, n)
                 price = float(np.clip(np.sort(chance)[::-1][n - 1 : n + 1].mean(), 1e-9, 1 - 1e-9))
@@ -394,14 +425,17 @@ class _Round:
                     brought = brought + raw * rng.binomial(reviews, arrive) / np.maximum(reviews, 1)
                 shift = shift + brought * truth + np.sqrt(brought) * rng.standard_normal(size)
                 known = known + brought
-                mean, sd, coming = shift / known, known**-0.5, np.zeros(size)
+                mean = shift / known
+                sd = known**-0.5
+                coming = np.zeros(size)
                 row[place] = n - np.sort(_standing(mean, sd, n)[1])[::-1][:n].sum()
         return wrong
 
 
 def _standing(mean: Floats, sd: Floats, n: int) -> tuple[float, Floats]:
     """Return the cut above which ``n`` papers are expected, and the probability of each to lie above it."""
-    low, high = float((mean - 40 * sd).min()), float((mean + 40 * sd).max())
+    low = float((mean - 40 * sd).min())
+    high = float((mean + 40 * sd).max())
     cut = float(brentq(lambda t: ndtr((mean - t) / sd).sum() - n, low, high, xtol=1e-13, rtol=1e-14))
     return cut, np.asarray(ndtr((mean - cut) / sd))
 
@@ -437,7 +471,8 @@ def _greedy(
     """Return the number of reviews of each paper: each group that fits goes where the next few gain most on average."""
     each = [[np.bincount(group, row, size.size) / (k * size) for row in own] for k, own in enumerate(gains, 1)]
     rate = np.max(each, axis=0)
-    count, now = np.zeros(size.size, np.int64), rate[0].copy()
+    count = np.zeros(size.size, np.int64)
+    now = rate[0].copy()
     while budget > 0 and size.size:
         best = int(np.argmax(np.where(size <= budget, now, -1.0)))
         if size[best] > budget or now[best] <= worth:
@@ -468,7 +503,9 @@ def losses(distance: Floats, sd: Floats, precision: Floats, price: float) -> Flo
     some = (precision > 0.0) & (moves > 0.0)
     if not some.any():
         return np.asarray(now)
-    d, move, rest = distance[some], moves[some], np.sqrt(left[some])
+    d = distance[some]
+    move = moves[some]
+    rest = np.sqrt(left[some])
     # Where the two risks are equal the smaller one has a kink: each side has its own nodes, where anything is left.
     kink = np.clip((rest * ndtri(price) - d) / move, -_WIDE, _WIDE)
     reach = _WIDE * rest / move

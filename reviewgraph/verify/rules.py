@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Pair
 
 
-AT_MOST, AT_LEAST, REWARD = "--at-most", "--at-least", "--reward"
+AT_MOST = "--at-most"
+AT_LEAST = "--at-least"
+REWARD = "--reward"
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def missing(rules: Iterable[PanelRule], who: Iterable[str]) -> int:
     >>> missing(rules, ["ann"])
     2
     """
-    panel, by_attribute = list(who), dict[str, list[PanelRule]]()
+    panel = list(who)
+    by_attribute = dict[str, list[PanelRule]]()
     for rule in rules:
         by_attribute.setdefault(rule.attribute, []).append(rule)
     least = 0
@@ -138,7 +141,8 @@ def check_panels(
 
     Those of a phase ``before`` count; what they break themselves is no error.
     """
-    panels, new = panels_of([*before, *pairs]), panels_of(pairs)
+    panels = panels_of([*before, *pairs])
+    new = panels_of(pairs)
     for rule in rules:
         for item in [item for item, need in demand.items() if need]:
             panel = panels.get(item, ())
@@ -151,7 +155,8 @@ def check_panels(
 
 def earned(rules: Iterable[PanelRule], pairs: list[Pair], before: Collection[Pair] = ()) -> float:
     """Return the reward for different values on papers that get reviews, those of a phase before included."""
-    panels, new = panels_of([*before, *pairs]), panels_of(pairs)
+    panels = panels_of([*before, *pairs])
+    new = panels_of(pairs)
     return sum(
         rule.number * sum(len(rule.held(panels[item])) for item in new) for rule in rules if rule.option == REWARD
     )
@@ -289,7 +294,8 @@ class PlainRules:
 
 def check_rules(findings: Findings, rules: PlainRules, pairs: list[Pair]) -> None:
     """Check the reviews of a plan against its rules."""
-    table, fixed = rules.table, set(rules.fixed)
+    table = rules.table
+    fixed = set(rules.fixed)
     # Each review by itself: new, of a reviewer and a paper that are there, and allowed beside the others.
     for place, pair in enumerate(pairs):
         name = f"reviews[{place}]: {pair[0]} on {pair[1]}"

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-NUMBER, WHOLE, TEXT, FLAG, NAME = "a number", "a whole number", "a text", "true or false", "a name"
+NUMBER = "a number"
+WHOLE = "a whole number"
+TEXT = "a text"
+FLAG = "true or false"
+NAME = "a name"
 #: The key of a schema that stands for all keys, of objects whose keys are names.
 ANY = "*"
 KINDS: dict[str, tuple[type, ...]] = {
@@ -336,7 +340,8 @@ def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
         for name, part in value.items():
             yield from misfits(part, schema[ANY], f"{place}.{name}")
     else:
-        keys, start = named(schema), f"{place}." if place else ""
+        keys = named(schema)
+        start = f"{place}." if place else ""
         for name, key in keys.items():
             if name not in value and "-" not in key:
                 yield f"expected a key {start}{name}, found none"

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 #    a review outside it.
 
 #: Candidate reviews up to which plans are made by the test alone, and up to which the fewest are sought.
-TESTED_UP_TO, EXACT_UP_TO = 20_000, 400
+TESTED_UP_TO = 20_000
+EXACT_UP_TO = 400
 #: Random orders in which reviews are added.
 ORDERS = 4
 #: Share of the time left for the level of the same groups.
@@ -110,18 +111,22 @@ def target_by_test(level: Level) -> type[Target]:
 
 
 class OracleByTest(TestedOracle):
-    threshold, sets = 0, 8
+    threshold = 0
+    sets = 8
 
     def __init__(self, target: Target, task: Task, rng: np.random.Generator) -> None:
         super().__init__(task, allowed_pairs(task))
-        self.target, self.rng = target, rng
+        self.target = target
+        self.rng = rng
 
     def reaches(self, pairs: IntArray) -> bool:
         return self.target.reaches(self.task.table(pairs), use_scores=self.task.use_scores)
 
     def let_in(self, rng: np.random.Generator) -> IntArray:
         """Return as many candidates as loads, limits and rules allow: cheapest first, then in random order."""
-        task, left, chosen = self.task, self.task.left(no_pairs()), []
+        task = self.task
+        left = self.task.left(no_pairs())
+        chosen = []
         cost = task.constraints.cost.whole(task.codes(self.allowed))
         for place in np.lexsort((rng.random(len(self.allowed)), cost)).tolist():
             reviewer, item = self.allowed[place].tolist()

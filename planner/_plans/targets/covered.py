@@ -48,11 +48,13 @@ TESTED = 200_000
 
 def lighten(target: Target, task: Task, ledger: Ledger) -> None:
     """Even the loads of the ledger's plan, if they are not as small as possible."""
-    pairs, M = ledger.pairs, task.spare.size
+    pairs = ledger.pairs
+    M = task.spare.size
     # Prices prove a plan cheapest within loads, for its own reviewers only.
     if pairs is None or not len(pairs) or ledger.prices is not None:
         return
-    clock, least = ledger.clock.no_less_than(LEAST), max(least_load(task, ledger), 1)
+    clock = ledger.clock.no_less_than(LEAST)
+    least = max(least_load(task, ledger), 1)
     groups = target.groups(task.table(no_pairs()), use_scores=task.use_scores).labels
     tries = iter(range(TESTED // max(task.start.size, 1)))
 
@@ -93,10 +95,12 @@ def least_load(task: Task, ledger: Ledger) -> int:
     """Return a lower bound on the largest extra load of a plan as short and as cheap as the ledger's."""
     if ledger.pairs is None:
         return 0
-    least, (fills, load) = share(task, len(ledger.pairs)), ledger.fills or (no_pairs(), 0)
+    least = share(task, len(ledger.pairs))
+    (fills, load) = ledger.fills or (no_pairs(), 0)
     # The reviews that fill needs cost as much as the cheapest only if the whole plan does.
     price = task.constraints.price_of
-    size, cost = len(fills) == len(ledger.pairs), price(fills) == price(ledger.pairs)
+    size = len(fills) == len(ledger.pairs)
+    cost = price(fills) == price(ledger.pairs)
     alike = not task.constraints.cost or (size and cost)
     return max(least, load) if alike else least
 
@@ -104,7 +108,8 @@ def least_load(task: Task, ledger: Ledger) -> int:
 def _level_takes(target: Target, task: Task, pairs: IntArray, clock: Clock) -> BoolArray:
     """Shape (P,): the first reviews, in the order in which they help most, that reach the level."""
     order = target.order(task, pairs, clock)
-    low, high = 0, len(pairs)
+    low = 0
+    high = len(pairs)
     while task.needs.total and low < high and not clock.over():
         middle = (low + high) // 2
         if target.reaches_in_time(task.table(pairs[order[:middle]]), clock, use_scores=task.use_scores):
@@ -117,7 +122,8 @@ def _level_takes(target: Target, task: Task, pairs: IntArray, clock: Clock) -> B
 
 
 #: Shares of the time left for the level on top of the needs, and for the level alone.
-ON_TOP, ALONE = 0.5, 0.5
+ON_TOP = 0.5
+ALONE = 0.5
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 1_500
 #: Entries times starts in search of reviews that fill needs and serve the level; one start is always tried.
@@ -190,7 +196,8 @@ def best_few(
 
 def _bound(task: Task) -> Bound:
     """Items' own needs: no review serves two items."""
-    needs, people = task.needs, task.constraints.people
+    needs = task.needs
+    people = task.constraints.people
     short = int((needs.reviews > 0).sum())
     reasons = []
     if short:
@@ -219,7 +226,9 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
     with suppress(Clock.Over):
         target.fill(level, alone, rng)
     if alone.infeasible:
-        ledger.infeasible, ledger.short, ledger.explained = True, alone.short, alone.explained
+        ledger.infeasible = True
+        ledger.short = alone.short
+        ledger.explained = alone.explained
         ledger.reasons += alone.reasons
         return
     for bound in alone.bounds:
@@ -236,12 +245,14 @@ def starts(target: Target, task: Task, clock: Clock) -> IntArray:
     rules = task.constraints
     room = np.minimum(task.needs.each, task.room) + rules.room - task.room
     short = new_task(replace(rules.without_needs(), room=room), task.start.room, use_scores=task.use_scores)
-    best, most = no_pairs(), 0
+    best = no_pairs()
+    most = 0
     tried = max(STARTS // max(task.start.size, 1), 1)
     for pairs in islice(target.starts(short, task.needs.total, clock), tried):
         papers = target.papers(short, pairs, clock)
         if papers > most:
-            best, most = pairs, papers
+            best = pairs
+            most = papers
         if papers == task.n_items:
             break
     return best
@@ -312,7 +323,8 @@ WHOLE = 0.3
 #: Share of the time left for a plan with a given number of recruits.
 WITH_RECRUITS = 0.25
 #: Maximum number of recruits, and minimum load of one: two reviews join nothing.
-MOST, JOINING = 1_024, 3
+MOST = 1_024
+JOINING = 3
 #: Entries of a structure that a plan adds for each reviewer at most.
 ENTRIES = 3
 
@@ -344,7 +356,8 @@ def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np
     if task.use_scores:
         return None
     # All others get no further reviews: the recruits alone must suffice.
-    kept, M = task.constraints.with_fixed(pairs), task.spare.size
+    kept = task.constraints.with_fixed(pairs)
+    M = task.spare.size
     kept = replace(kept, spare=np.bincount(kept.fixed[:, 0], minlength=M))
     load = max(recruits_load(kept), JOINING)
     lacks = kept.people.needs(with_extra(kept.reviews, kept.fixed)).each
@@ -365,18 +378,21 @@ def _lowered(task: Task, clock: Clock) -> Task:
     """Return the task in which items do without what they cannot have."""
     if not task.needs.total:
         return task
-    gaps, rules = waived(task, clock), task.constraints
+    gaps = waived(task, clock)
+    rules = task.constraints
     lowered = rules.without_needs() if gaps is None else rules.waiving(gaps)
     return new_task(lowered, task.start.room, use_scores=task.use_scores)
 
 
 def _growing(target: Target, task: Task, clock: Clock) -> IntArray:
     """Return reviews that grow the largest group most, without those that do not help."""
-    best, most = no_pairs(), target.papers(task, no_pairs(), clock)
+    best = no_pairs()
+    most = target.papers(task, no_pairs(), clock)
     for pairs in target.starts(task, task.start.room, clock):
         papers = target.papers(task, pairs, clock)
         if papers > most:
-            best, most = pairs, papers
+            best = pairs
+            most = papers
     places = range(len(best) - 1, -1, -1)
     return minimal(
         best, places, lambda fewer: target.papers(task, fewer, clock) == most, lambda count: not clock.over()

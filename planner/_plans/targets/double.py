@@ -50,7 +50,8 @@ class DoubleTarget(SearchedTarget):
         if task.use_scores:
             yield from greedy.merges(task, pairs)
             return
-        state, first = copy_structure(task.start), np.unique(task.home, return_index=True)[1]
+        state = copy_structure(task.start)
+        first = np.unique(task.home, return_index=True)[1]
         for pair in pairs:
             # In a closed structure nothing follows from what the reviewer's group covers already.
             joined = task.space.joined if read(task, state, pair) else []
@@ -113,7 +114,8 @@ class RobustOracle(Oracle):
 
     def __init__(self, task: Task, losses: Losses, rng: np.random.Generator) -> None:
         super().__init__(task, allowed_pairs(task))
-        self.single, self.parts = losses.single, list[_Part]()
+        self.parts = list[_Part]()
+        self.single = losses.single
         for loss in losses.every(task.table(no_pairs())):
             left = ~loss.takes(self.allowed[:, 0], self.allowed[:, 1])
             oracle = DoubleOracle(after_loss(task, no_pairs(), loss), rng, self.allowed[left])
@@ -155,13 +157,16 @@ class RobustOracle(Oracle):
 # 3. In small tables the implicit hitting set, with the cuts of *double* after each loss.
 
 #: Candidate reviews, and these times losses, up to which the integer programme is stated.
-EXACT_UP_TO, EXACT_WORK = 1_500, 100_000
+EXACT_UP_TO = 1_500
+EXACT_WORK = 100_000
 #: Greedy plans tried, with increasing randomness, before loads and conflicts are assumed to prevent a plan.
 ATTEMPTS = 8
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 RELAX_UP_TO = 200_000
 #: Losses whose missing links are counted, and the shares of time and work for this and the integer programme.
-COUNTED, SHARE, HALF = 200, 0.2, 0.5
+COUNTED = 200
+SHARE = 0.2
+HALF = 0.5
 
 
 class RobustTarget(DoubleTarget):
@@ -228,13 +233,16 @@ class RobustTarget(DoubleTarget):
             left = after_loss(task, no_pairs(), loss)
             clock.spend(2 * looked_at(table))
             missing = lower_bounds.missing_links(left.table(no_pairs()), left.constraints, left.spare)
-            value, words, what = missing.value, missing.words, "with nothing lost"
+            value = missing.value
+            words = missing.words
+            what = "with nothing lost"
             if loss.reviewer >= 0:
                 what = self.losses.words(loss, Mentions.REVIEWERS, Mentions.PAPERS)
             elif self.losses.single and not left.is_done:
                 # The reviews of the plan that repair the table must do so without any one of them.
                 words = words if value else "1 review is missing"
-                value, words = max(value, 1) + 1, f"{words}, and one review more, for one of these may be lost"
+                value = max(value, 1) + 1
+                words = f"{words}, and one review more, for one of these may be lost"
             ledger.prove(Bound(value, "a loss", words, lost=what))
             if clock.over():
                 return
@@ -258,7 +266,8 @@ class RobustTarget(DoubleTarget):
         return not self.losses.failing(with_extra(task.table(no_pairs()), allowed_pairs(task)), clock)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        candidates, losses = task.candidates_up_to, len(self.losses.every(task.table(no_pairs())))
+        candidates = task.candidates_up_to
+        losses = len(self.losses.every(task.table(no_pairs())))
         few = candidates <= EXACT_UP_TO and candidates * losses <= EXACT_WORK
         return RobustOracle(task, self.losses, rng) if few else None
 

@@ -37,7 +37,9 @@ LARGE = 200
 WIDTHS: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
 BEAM_WORK = 5_000_000
 #: The same from ``HUGE`` entries on: a group has more neighbours, and the first cascade replaces narrow beams.
-HUGE, HUGE_WIDTHS, HUGE_WORK = 20_000, (30, 100, 300), 1_500_000
+HUGE = 20_000
+HUGE_WIDTHS = (30, 100, 300)
+HUGE_WORK = 1_500_000
 #: Share of the time left for listing groups there, which cannot come near the plan.
 HUGE_LISTING = 0.1
 #: Lower bound of a part above which listing is hopeless: each review multiplies the number of groups by four to ten.
@@ -124,7 +126,8 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
     pairs = [part.blocks[np.array(path)] for part, path in zip(reduction.parts, complete, strict=True)]
     joins = np.concatenate([np.empty((0, 2), np.int64), *pairs])
     search = cascade.new_search(task, len(ledger.pairs))
-    left, right = np.ascontiguousarray(joins[:, 0]), np.ascontiguousarray(joins[:, 1])
+    left = np.ascontiguousarray(joins[:, 0])
+    right = np.ascontiguousarray(joins[:, 1])
     task.form(cascade.follow)(search.state, task.space, search.board, search.moves, left, right)
     if not _complete(search, len(ledger.pairs) - 1, ledger):
         return None
@@ -135,7 +138,9 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
 
 def _complete(search: cascade.Search, most: int, ledger: Ledger) -> bool:
     """Continue by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
-    task, extend, done = search.task, search.task.form(cascade.cascade), False
+    task = search.task
+    extend = search.task.form(cascade.cascade)
+    done = False
     while not done and ledger.in_time:
         size = search.moves.made
         step = min(size + cascade.AT_ONCE, most)
@@ -180,7 +185,8 @@ class DoubleOracle(Oracle):
         return Cut(leaves, max(1, missing_links_of(self.task, structure)), set(np.flatnonzero(cover < 2).tolist()))
 
     def possible(self) -> bool:
-        task, start = self.task, self.task.start
+        task = self.task
+        start = self.task.start
         root = task.block_labels(start)
         existing = np.unique(root[start.block[: start.size]] * task.n_items + start.item[: start.size])
         block, item = np.divmod(existing, task.n_items)
@@ -209,10 +215,13 @@ ROUND_WORK = 2_000
 POLISH = 3_000_000
 #: Seconds, and work, for that when time is over; and for the first plan if loading its kernels took all of the time:
 #: ordering a partial plan would take as long.
-GRACE, FIRST = 0.1, 2.0
+GRACE = 0.1
+FIRST = 2.0
 #: Share of time and work left for groups if plan and bound are ``NEAR``, or the table is huge; and otherwise, and for
 #: improving.
-GROUPS, SHARE, NEAR = 0.8, 0.35, 15
+GROUPS = 0.8
+SHARE = 0.35
+NEAR = 15
 #: Share of time and work left for the weights of a flow.
 FLOW = 0.25
 
@@ -253,7 +262,8 @@ def cheap_bounds(task: Task, ledger: Ledger) -> None:
 
 def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascade.Search | None:
     for attempt in range(ATTEMPTS):
-        seed, grace = int(rng.integers(2**31)), FIRST if attempt == 0 and ledger.part is None else 0.0
+        seed = int(rng.integers(2**31))
+        grace = FIRST if attempt == 0 and ledger.part is None else 0.0
         search, done = cascade.begin(task, task.start.room, seed, 4 * attempt, ledger.clock, grace)
         if done:
             ledger.offer(search.pairs)
@@ -273,7 +283,8 @@ def _can_reach(task: Task) -> bool:
     """Whether the candidates together reach the target; true if they are too many to test."""
     if task.candidates_up_to > RELAX_UP_TO:
         return True
-    table, pairs = task.table(no_pairs()), allowed_pairs(task)
+    table = task.table(no_pairs())
+    pairs = allowed_pairs(task)
     return _one_grows_to_all(table, pairs) or doubly_connected_components(with_extra(table, pairs)).covers_all
 
 
@@ -283,7 +294,8 @@ def _one_grows_to_all(table: Reviews, pairs: IntArray) -> bool:
         return False
     reads = np.zeros((table.n_reviewers, table.n_items), np.bool_)
     reads[table.reviewer, table.item] = reads[pairs[:, 0], pairs[:, 1]] = True
-    cover, before = reads[int(np.argmax(reads.sum(axis=1)))], -1
+    cover = reads[int(np.argmax(reads.sum(axis=1)))]
+    before = -1
     while before < int(cover.sum()) < table.n_items:
         before = int(cover.sum())
         cover = cover | reads[reads[:, cover].sum(axis=1) >= 2].any(axis=0)
@@ -344,7 +356,8 @@ class ScoredOracle(TestedOracle):
     def __init__(self, task: Task, rng: np.random.Generator) -> None:
         # An item of the reviewer's own group may help as well, since its score is new.
         super().__init__(task, allowed_pairs(task))
-        self.rng, self.closure = rng, Closure(task)
+        self.closure = Closure(task)
+        self.rng = rng
 
     def reaches(self, pairs: IntArray) -> bool:
         return self.closure.finishes([tuple(pair) for pair in pairs.tolist()])
@@ -360,7 +373,8 @@ class Closure:
     def __init__(self, task: Task) -> None:
         table = task.table(no_pairs()).only_scored()
         self.full = (1 << task.n_items) - 1
-        self.covers, self.alike = [0] * table.n_reviewers, [dict[int, int]() for _ in range(table.n_reviewers)]
+        self.alike = [dict[int, int]() for _ in range(table.n_reviewers)]
+        self.covers = [0] * table.n_reviewers
         by_score: dict[tuple[int, float], int] = {}
         rows = list(zip(table.reviewer.tolist(), table.item.tolist(), table.score.tolist(), strict=True))
         for j, i, score in rows:
@@ -391,7 +405,8 @@ class Closure:
             for k in range(j):
                 shared = cover & covers[k]
                 if home[j] != home[k] and self._varies(j, shared) and self._varies(k, shared):
-                    old, new = home[j], home[k]
+                    old = home[j]
+                    new = home[k]
                     home = [new if place == old else place for place in home]
         groups: dict[int, int] = {}
         for place, cover in zip(home, covers, strict=True):
@@ -427,7 +442,10 @@ class Closure:
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 SCORED_RELAX_UP_TO = 200_000
 #: Greedy orders tried, and exchanges before and after the integer programme; the share of time left for each.
-ORDERS, BEFORE, AFTER, SCORED_SHARE = 6, 20, 400, 0.3
+ORDERS = 6
+BEFORE = 20
+AFTER = 400
+SCORED_SHARE = 0.3
 
 
 def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
@@ -474,7 +492,8 @@ def _search(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
 
 def _improve_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator, rounds: int) -> None:
     """Exchange reviews, as long as time and rounds last; a plan as long may lead to a shorter one."""
-    clock, pairs = ledger.clock.share(SCORED_SHARE), ledger.pairs
+    clock = ledger.clock.share(SCORED_SHARE)
+    pairs = ledger.pairs
     for _ in range(rounds):
         if pairs is None or len(pairs) < 2 or ledger.closed or clock.over():
             return

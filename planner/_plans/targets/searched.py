@@ -139,7 +139,8 @@ class _Halving:
     """The recursion; a body is named after one of its reviewers and has the items it covers."""
 
     def __init__(self, pairs: IntArray, found: list[list[int]]) -> None:
-        self.pairs, self.found = pairs, found
+        self.pairs = pairs
+        self.found = found
 
     def run(self, low: int, high: int, bodies: dict[int, IntArray], owner: IntArray) -> list[list[int]]:
         """Find the merges of some bodies among the reviews ``low`` to ``high``, read by ``owner[low:high]``.
@@ -168,7 +169,8 @@ class _Halving:
     def _halve(self, reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
         """Process the first half of some reviews, then the second with the blocks of the first as bodies."""
         inner = _Halving(self.pairs[reads], [[] for _ in range(reads.size)])
-        half, own = reads.size // 2, owner[reads]
+        half = reads.size // 2
+        own = owner[reads]
         name_of = {name: names[0] for names in inner.run(0, half, bodies, own) for name in names}
         named = np.array([name_of[name] for name in own.tolist()], np.int64)
         covers: dict[int, list[IntArray]] = {}
@@ -185,7 +187,8 @@ class _Halving:
         """Blocks that some bodies make with the reviews ``low`` to ``high``, as lists of names."""
         names = sorted(bodies)
         place = {name: k for k, name in enumerate(names)}
-        sizes, new = [bodies[name].size for name in names], [place[name] for name in owner[low:high].tolist()]
+        sizes = [bodies[name].size for name in names]
+        new = [place[name] for name in owner[low:high].tolist()]
         reader = np.concatenate([np.repeat(np.arange(len(names)), sizes), np.array(new, np.int64)])
         item = np.concatenate([*(bodies[name] for name in names), self.pairs[low:high, 1]])
         known = distinct(item)
@@ -225,7 +228,8 @@ class ConnectedTarget(SearchedTarget):
         parent = np.concatenate([components.labels, components.item_labels])
         parent = np.unique(parent, return_index=True)[1][parent]  # each piece by its first vertex, a reviewer's if any
         for j, i in pairs.tolist():
-            own, other = find.python(parent, j), find.python(parent, M + i)
+            own = find.python(parent, j)
+            other = find.python(parent, M + i)
             parent[max(own, other)] = min(own, other)
             yield [other] if own != other < M else []
 
@@ -262,8 +266,10 @@ class ConnectedOracle(Oracle):
     def possible(self) -> bool:
         """Let each reviewer join all allowed items; takes M (M + N) for M reviewers and N items."""
         table = self.task.table(no_pairs())
-        components, read = connected_components(table), table.reviews_per_item > 0
-        who, what = components.labels.copy(), components.item_labels.copy()
+        components = connected_components(table)
+        read = table.reviews_per_item > 0
+        who = components.labels.copy()
+        what = components.item_labels.copy()
         for j in np.flatnonzero(self.task.spare > 0).tolist():
             items = self.candidates.of(j)
             read[items] = True
@@ -370,7 +376,9 @@ def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
         # Institutions would be a third matroid: a plan that happens to respect them is cheapest, others prove nothing.
         if not oracle.task.constraints.places.hold(answer.pairs):
             return False
-        ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
+        ledger.pairs = answer.pairs
+        ledger.prices = answer.prices
+        ledger.cheapest = True
         ledger.notify()
         return ledger.closed
     return _is_short(oracle, ledger, answer.short)
@@ -391,6 +399,7 @@ def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
             f"links missing: {missing}; {names} can make {links} of them whatever they read, and the spare loads of "
             f"the others allow at most {others} more"
         )
-    ledger.infeasible, ledger.short = True, short
+    ledger.infeasible = True
+    ledger.short = short
     ledger.reasons.append(reason)
     return True

@@ -93,7 +93,8 @@ class Guard:
         # A page elsewhere whose name was made to lead here sends that name.
         if headers.getlist("host") != [self.host]:
             return "the host is another one"
-        origins, own = headers.getlist("origin"), f"http://{self.host}"
+        origins = headers.getlist("origin")
+        own = f"http://{self.host}"
         if origins not in ([], [own]) or (not origins and scope["method"] not in ("GET", "HEAD")):
             return "the request is from another page"
         if headers.get("sec-fetch-site", "none") == "cross-site" and scope["method"] not in ("GET", "HEAD"):

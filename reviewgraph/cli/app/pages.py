@@ -118,7 +118,8 @@ async def _form(request: Request, most_files: int = 0) -> FormData:
 
 async def _files(workspace: Workspace, request: Request, error: str = "", status: int = 200) -> Response:
     limits = {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
-    notes, workspace.notes = workspace.notes, []
+    notes = workspace.notes
+    workspace.notes = []
     given = {"roles": ROLES, "wanted": WANTED, "table": TABLE, "notes": notes, "error": error, **limits}
     given["written"] = any(workspace.values.get(one.key) for one in TABLE) or any(
         "How the reviews are written" in one.error for one in workspace.uploads.values()

@@ -116,7 +116,8 @@ EXCEL = "csv"
 #: What to do about a file with several tables.
 INSIDE = 'select one under "Table inside", or drop in files with one table each'
 #: A slider: minimum, maximum, step, and what follows its number in the field.
-_PERCENT, _RATE = ("1", "60", "1", "%"), ("0.01", "0.45", "0.01", "")
+_PERCENT = ("1", "60", "1", "%")
+_RATE = ("0.01", "0.45", "0.01", "")
 #: How the tables are written; for all commands.
 TABLE = (
     Field(

@@ -37,13 +37,15 @@ from reviewgraph.cli.app.steps import (
 from reviewgraph.cli.command import parsed
 
 #: Limits on what is dropped in: bytes in all, and files.
-MOST_BYTES, MOST_FILES = 200_000_000, 40
+MOST_BYTES = 200_000_000
+MOST_FILES = 40
 #: What stands between a file and a sheet or a file in it, in names.
 PART = "#"
 #: Names of results begin so, those of files never.
 OURS = "reviewgraph-"
 #: Seconds that a stopped command has to return the best result so far, and lines of progress that are kept.
-PATIENCE, LINES = 5.0, 200
+PATIENCE = 5.0
+LINES = 200
 
 
 @dataclass
@@ -70,7 +72,9 @@ class Upload:
         """Choose a sheet or a file inside."""
         if part != self.part and (part in self.parts or not part):
             found = recognise(folder / self.name, part)
-            found.size, found.roles, found.columns = self.size, self.roles or found.roles, self.columns
+            found.roles = self.roles or found.roles
+            found.size = self.size
+            found.columns = self.columns
             vars(self).update(vars(found))
 
 
@@ -149,7 +153,8 @@ class Workspace:
             self.notes.append(f"A file was renamed to {name}: its name had characters that options use otherwise.")
         before = self.uploads.get(name)
         if before is not None and before.header == upload.header:
-            upload.roles, upload.columns = before.roles, before.columns
+            upload.roles = before.roles
+            upload.columns = before.columns
         self.uploads = {**self.uploads, name: upload}
         self.results = {}
 
@@ -318,7 +323,8 @@ class Workspace:
         with suppress(OSError, ValueError):
             answer = json.loads((self.folder / f"{OURS}{job.step.command}.json").read_bytes())
         there = {name: what for name, what in files.items() if (self.folder / name).is_file()} if answer else {}
-        error, about = "", ""
+        error = ""
+        about = ""
         if not answer:
             error = "Stopped, no result." if job.stopped else error_in(job.lines)
             about = field_of(error, job.step)
@@ -387,13 +393,17 @@ def recognise(path: Path, part: str = "") -> Upload:
         # Of several sheets the reader takes the only one with reviews.
         table = open_table(f"{path}{PART}{part}" if part else path, (REVIEWER, ITEM), {}, lambda note: None)
     except InputError as error:
-        upload.what, upload.error = "", on_page(str(error).replace(f"{path.parent}{os.sep}", ""), STEPS["check"])
+        upload.error = on_page(str(error).replace(f"{path.parent}{os.sep}", ""), STEPS["check"])
+        upload.what = ""
         if path.suffix.casefold() == ".json" and is_answer(path):
-            upload.what, upload.error, upload.roles = "a result of this page", "", ["after"]
+            upload.what = "a result of this page"
+            upload.error = ""
+            upload.roles = ["after"]
         return upload
     upload.header = tuple(table.provenance.header)
     if table.source is not None:
-        upload.what, upload.system = table.source.what, table.source.system
+        upload.what = table.source.what
+        upload.system = table.source.system
         upload.roles = [KINDS.get(table.source.kind, "reviews")]
     else:
         upload.roles = [plain_role(path.name, upload.header)]

@@ -402,7 +402,8 @@ def ranks(draft: Draft, note: Note) -> Draft:
 
 
 #: Number of reviewers, and of papers of each, from which on it is no coincidence that all scores are 1, 2, ....
-_FEWEST_RANKINGS, _FEWEST_RANKED = 3, 4
+_FEWEST_RANKINGS = 3
+_FEWEST_RANKED = 4
 
 
 def _are_ranks(draft: Draft) -> bool:

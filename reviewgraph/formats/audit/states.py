@@ -139,7 +139,8 @@ def status(draft: Draft, note: Note) -> Draft:
 
 
 #: Maximum number of words of a column of states of another name, and least number of rows on each side.
-_MOST_STATES, _FEWEST_ROWS = 6, 3
+_MOST_STATES = 6
+_FEWEST_ROWS = 3
 
 
 def _note_state(draft: Draft, note: Note) -> None:

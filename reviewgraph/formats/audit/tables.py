@@ -230,7 +230,8 @@ _SUMS = frozenset(
     )
 )
 #: Papers from which on a reviewer whose scores are the mean, or the largest, of the others is no coincidence.
-FEWEST_MEANS, FEWEST_EXTREMES = 5, 8
+FEWEST_MEANS = 5
+FEWEST_EXTREMES = 8
 #: The share of the papers that a reviewer who sums up others has.
 _OF_ALL = 0.8
 
@@ -354,7 +355,8 @@ def mean_papers(draft: Draft, note: Note) -> Draft:
 
 
 #: Minimum number of papers for a note, and how many times those of any other reviewer they are.
-FEWEST_OF_NOBODY, TIMES = 8, 2
+FEWEST_OF_NOBODY = 8
+TIMES = 2
 
 
 @finding(
@@ -485,7 +487,8 @@ FAR = 5
 #: The best score, at least, where a heap of zeros is no part of the scale.
 HIGH = 7
 #: The shares of reviews from which zeros may be a heap, and from which they are one more easily.
-ZEROS, HEAP = 0.1, 0.2
+ZEROS = 0.1
+HEAP = 0.2
 
 
 @finding(
@@ -567,7 +570,8 @@ def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_
         rest = counts[values != value]
         if not at.size or others.size < LEAST_OTHERS or (others != np.rint(others)).any():
             continue
-        low, high = float(others[0]), float(others[-1])
+        low = float(others[0])
+        high = float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
         if value in JUST_BEYOND:
             # On a scale from 1 to 7 or less all steps are in use, and the one before this is not.
@@ -618,7 +622,8 @@ def date_labels(draft: Draft, note: Note) -> Draft:
 
 
 #: The scores that each of two ranges has at least, and the least score of the higher one: 1 and 2 are one scale.
-_FEWEST_SCORES, _HIGHER = 5, 6.0
+_FEWEST_SCORES = 5
+_HIGHER = 6.0
 #: How far apart the two are at least, as a ratio; good papers may have no score in common with others.
 _APART = {"reviewer": 2.0, "item": 3.0}
 
@@ -671,7 +676,8 @@ def _gap(codes: IntArray, score: FloatArray, apart: float) -> tuple[float, float
     np.minimum.at(lowest, codes, score)
     np.maximum.at(highest, codes, score)
     for place in np.flatnonzero((ratio >= apart) & (values[:-1] > 0) & (values[1:] >= _HIGHER)).tolist():
-        below, above = float(values[place]), float(values[place + 1])
+        below = float(values[place])
+        above = float(values[place + 1])
         crossing = (lowest <= below) & (highest >= above)
         counts = [(score <= below).sum(), (score >= above).sum()]
         # Two reviewers, or one with many scores, on each side, of several scores each.

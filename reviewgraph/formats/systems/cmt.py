@@ -67,7 +67,8 @@ def _listed(column: str, becomes: str, table: Table) -> Grid:
 
 def _suggested(table: Table) -> Grid:
     """Return suggestions with affinities 1, 1/2, 1/3, ... by rank; of several for a pair the best counts."""
-    grid, best = to_grid(table), dict[tuple[str, str], tuple[int, str]]()
+    grid = to_grid(table)
+    best = dict[tuple[str, str], tuple[int, str]]()
     cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Reviewer Email", "Rank")), strict=True)
     for line, paper, reviewer, cell in cells:
         rank = parse_whole(cell)

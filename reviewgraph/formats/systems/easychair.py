@@ -16,7 +16,8 @@ from reviewgraph.formats.tables import Grid, Line, Table, to_grid
 from reviewgraph.formats.values import parse_whole
 
 #: Derived columns: the person responsible for a review, and its writer.
-MEMBER, WRITER = "PC member", "sub-reviewer"
+MEMBER = "PC member"
+WRITER = "sub-reviewer"
 
 #: The columns of each table, for downloads without a header.
 _HEADERS = {
@@ -83,7 +84,8 @@ def _table(members: Members, base: str) -> Grid:
             message += "download the data again"
             raise InputError(message)
         return grid
-    width, usual = len(table.header), _HEADERS[base]
+    width = len(table.header)
+    usual = _HEADERS[base]
     if not _FEWEST[base] <= width <= len(usual):
         message = f"{name}: no header, and expected {_FEWEST[base]} to {len(usual)} columns, found {width}; "
         message += "write a header of EasyChair's names above it"
@@ -139,7 +141,8 @@ def _last_versions(grid: Grid) -> Grid:
 
 def _with_raters(grid: Grid, people: Mapping[str, _Person]) -> Grid:
     """Return reviews with columns of the person responsible, the writer, and each criterion."""
-    member, writer = [], []
+    member = []
+    writer = []
     rows = _rows(grid, "member #", "member name", "reviewer first name", "reviewer last name", "reviewer email")
     for number, name, first, last, email in rows:
         person = people.get(number, _Person(number, name.strip()))
@@ -191,7 +194,8 @@ def _reviews(grid: Grid, members: Members) -> Grid:
 
 
 def _bids(grid: Grid, members: Members) -> Grid:
-    bids, people = _without(grid, _out(members)), _people(members)
+    bids = _without(grid, _out(members))
+    people = _people(members)
     labels = (people[number].label if number in people else number for number in bids.column("member #"))
     return bids.with_column(MEMBER, labels)
 

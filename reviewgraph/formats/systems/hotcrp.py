@@ -28,7 +28,8 @@ _PAPER = "paper|pid|paperid|paper_id"
 _PAPER_CELL = f"{_PAPER}|id|search|item|submission"
 _ADD_ONLY = re.compile(r"\s*([0-9]+)\s+-re:\S+\s*")
 _PERSON = ("given_name", "family_name", "first", "last", "reviewername", "reviewer")
-_PREFERENCE, _CONFLICT = Role("preference"), Role("conflict", required=False)
+_PREFERENCE = Role("preference")
+_CONFLICT = Role("conflict", required=False)
 #: Columns of preferences in which an empty cell is 0.
 _ZERO = ("preference", "topic_score")
 #: The column of the status of a paper, in tables made from JSON.
@@ -218,7 +219,8 @@ def _table(what: str, needs: Collection[str], *uses: Use, **options: Any) -> Exp
 
 
 _EMAIL = {"reviewer": ("email",)}
-_PAPERS, _REVIEWERS = Use("papers"), Use("reviewers")
+_PAPERS = Use("papers")
+_REVIEWERS = Use("reviewers")
 _CONFLICTED = Rule("action", lambda action: action.strip().casefold() == "conflict")
 _BARRED = Rule("conflict", _says_conflict)
 _ACTIONS = ("action", _PAPER_CELL, "email|user|name|reviewer|reviewer_email")
@@ -444,7 +446,8 @@ class HotCRP(System):
         self.expect_taken(outgoing)
         if outgoing.label is not None:
             _ROUND.expect([outgoing.label], self.name)
-        emails, count = list(map(str, outgoing.columns["reviewer"])), len(outgoing.pairs)
+        emails = list(map(str, outgoing.columns["reviewer"]))
+        count = len(outgoing.pairs)
         known = {*map(str, outgoing.people), *emails}
         search = {email: _search(email, known) for email in dict.fromkeys(emails)}
         outside = set(map(str, outgoing.outsiders))
@@ -487,7 +490,8 @@ class HotCRP(System):
         7,tag,~~calibrated-group1#4.400
         8,tag,~~calibrated-group1#3.000
         """
-        papers, qualities = columns["item"], columns["quality"]
+        papers = columns["item"]
+        qualities = columns["quality"]
         self.items.expect(papers, self.name)
         known = [None if quality is None or quality != quality else f"#{quality:.{DIGITS}f}" for quality in qualities]
         lists = columns.get("list", [None] * len(papers))

@@ -237,7 +237,8 @@ _CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
 #: The default label of proposed edges.
 LABEL = "reviewgraph"
 #: Ends of the invitations of proposed and of deployed assignments.
-_PROPOSED, _DEPLOYED = "/-/Proposed_Assignment", "/-/Assignment"
+_PROPOSED = "/-/Proposed_Assignment"
+_DEPLOYED = "/-/Assignment"
 #: The weight of an edge without an affinity.
 WEIGHT = 1.0
 

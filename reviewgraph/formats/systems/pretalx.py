@@ -211,7 +211,8 @@ _PROPOSED = Use(
     reshape=_with_decided,
 )
 _PAPER = {"item": ("submission",)}
-_REVIEWERS, _SPEAKERS = partial(_each, "assigned_reviewers", "reviewer"), partial(_each, "speakers", "speaker")
+_REVIEWERS = partial(_each, "assigned_reviewers", "reviewer")
+_SPEAKERS = partial(_each, "speakers", "speaker")
 #: A proposal without a reviewer has no reviews.
 _USED = Rule("reviewer", bool)
 _SPOKEN = Rule("speaker", bool)

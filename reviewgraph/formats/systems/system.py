@@ -245,7 +245,8 @@ def emails(system: str, shape: re.Pattern[str] = EMAIL) -> Accepted:
 # Aliases of anonymous reviewers, which differ from paper to paper, and the people behind them.
 
 #: The columns of a file that lists the people behind aliases.
-ALIAS, MEMBER = "alias", "member"
+ALIAS = "alias"
+MEMBER = "member"
 
 _OF_PAPER = re.compile(
     r".*/(?:Submission|Paper)[0-9]+/(?:[A-Za-z_]*/)*(?:(?:Anon_?)?[A-Za-z_]*Reviewer_?[A-Za-z0-9]+|\w+_[A-Za-z0-9]{4})",
@@ -424,7 +425,9 @@ class Recognised(Wrapped):
         self, table: Table, export: Export, use: Use, note: Callable[[str], object], given: Mapping[str, str]
     ) -> None:
         super().__init__(table)
-        self.export, self.use, self.note = export, use, note
+        self.export = export
+        self.use = use
+        self.note = note
         explained: Mapping[str, str] = getattr(table, "explained", {})
         self.source = Source(export.system, export.what, use.kind, export.extras, explained, export.unlisted)
         self.source = self.source._replace(proposes=export.proposes)
@@ -486,7 +489,8 @@ class Recognised(Wrapped):
         """Return the number of reviews of each paper: the whole numbers of the column, ``1/3`` is 3."""
         if self.use.tally is None or not self.counts:
             return None
-        papers, cells = self.counts[item], self.counts[-1]
+        papers = self.counts[item]
+        cells = self.counts[-1]
         number = [parse_whole(cell.rpartition("/")[2]) for cell in cells.values]
         rows = zip(papers.codes.tolist(), cells.codes.tolist(), strict=True)
         reviews = {papers.values[paper]: number[cell] for paper, cell in rows}
@@ -497,7 +501,8 @@ class Recognised(Wrapped):
         """Leave out the rows whose cell in the column at a place fails a rule, and record them."""
         import numpy as np
 
-        columns, judged = rows.columns, rows.columns[place]
+        columns = rows.columns
+        judged = rows.columns[place]
         other = ~_passing(rule, judged)
         if not other.any():
             return rows

@@ -102,7 +102,8 @@ _CROSSED = 0.75
 _BEYOND = 20
 #: The largest number that is rather a score than the number of a reviewer, and how many equal ones in a row of
 #: unrelated scores are to be expected for their absence to tell.
-_SCORES, _TELLING = 100, 6
+_SCORES = 100
+_TELLING = 6
 _ASKS_PAPER = re.compile(
     r"(?:^|_)(?:paper|submission|proposal|essay|project|poster|abstract|application|candidate|team|entry)s?(?:_|$)"
 )
@@ -143,7 +144,8 @@ def as_reviews(grid: Grid, rows: Labels, across: str, fields: Sequence[str], lin
     reviews.columns = {**rows.names, across: name}
     if len(fields) == 1:
         reviews.columns = {**reviews.columns, SCORE.name: fields[0]}
-    reviews.notes, reviews.decimal_comma = list(grid.notes), grid.decimal_comma
+    reviews.notes = list(grid.notes)
+    reviews.decimal_comma = grid.decimal_comma
     return reviews
 
 
@@ -481,7 +483,8 @@ def _labelled(
     grid: Grid, names: Sequence[str], parts: _Parts, across: str, given: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return the label and the field of each column of two parts; refuse them if either may be the criterion."""
-    first, second = list(zip(parts.first, parts.second, strict=True)), list(zip(parts.second, parts.first, strict=True))
+    first = list(zip(parts.first, parts.second, strict=True))
+    second = list(zip(parts.second, parts.first, strict=True))
     if len(set(parts.first)) == 1:
         return [(label, SCORE.name) for label in parts.second]
     if len(set(parts.second)) == 1:

@@ -36,7 +36,8 @@ class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
             return
         entries = sorted(path for kind in ("nbi", "nbc") for path in self.copy.rglob(f"__pycache__/*.{kind}"))
         build_data["force_include"] |= {str(path): str(path.relative_to(self.copy)) for path in entries}
-        build_data["pure_python"], build_data["infer_tag"] = False, True
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the copy that was compiled."""

@@ -62,7 +62,8 @@ class Policy:
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """Compile every kernel that is called within."""
-        before, self.forced = self.forced, True
+        before = self.forced
+        self.forced = True
         try:
             yield
         finally:
@@ -71,7 +72,8 @@ class Policy:
     @contextmanager
     def within(self, left: Callable[[], float]) -> Iterator[None]:
         """Compile only what is ready before a search runs out of time."""
-        before, self.left = self.left, left
+        before = self.left
+        self.left = left
         try:
             yield
         finally:
@@ -94,7 +96,8 @@ class Policy:
         if not self.has_time(kernel):  # gains of later work and later runs do not count then
             return self.compiling * kernel.bytecode < seconds
         to_come = seconds + (self.expected if seconds >= self.trifle else 0.0)
-        own, shared = kernel.spent + to_come, self.spent + to_come
+        own = kernel.spent + to_come
+        shared = self.spent + to_come
         importing = 0.0 if "numba" in sys.modules else self.importing
         if own < self.loading or shared < importing + self.loading:
             return False
@@ -225,7 +228,8 @@ def linked(function: Callable[P, R], form: str) -> Callable[P, R]:
         for name, value in function.__globals__.items()
     }
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-    copy.__module__, copy.__qualname__ = function.__module__, function.__name__
+    copy.__module__ = function.__module__
+    copy.__qualname__ = function.__name__
     return copy
 
 

@@ -31,7 +31,8 @@ def heeded() -> Iterator[None]:
 
     The failures that follow, because the callback did not finish, are suppressed. In the main thread only.
     """
-    usual, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
+    usual = signal.getsignal(signal.SIGINT)
+    hook = sys.unraisablehook
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
         return

@@ -56,11 +56,13 @@ class Growth(NamedTuple):
 
 def new_growth(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, slots: int) -> Growth:
     """No review has entered; ``slots`` is a power of two."""
-    E, M = reviewer.size, n_reviewers
+    E = reviewer.size
+    M = n_reviewers
     following, beside = np.full((2, E), -1, np.int64)
     first, seen = np.full((2, M), -1, np.int64)
     length, weight, covered = np.zeros((3, M), np.int64)
-    table, trail = np.full(slots, EMPTY, np.int64), np.empty(E + M + slots, np.int64)
+    table = np.full(slots, EMPTY, np.int64)
+    trail = np.empty(E + M + slots, np.int64)
     return Growth(
         reviewer, item, np.bincount(item, minlength=n_items), np.arange(M), first, length, weight, covered,
         following, np.full(n_items, -1, np.int64), beside, table, np.empty(slots, np.int64),
@@ -98,7 +100,8 @@ def cover(state: Growth, component: int, review: int) -> bool:
     slot = place_of(state.table, key)
     if state.table[slot] == key:
         return False
-    state.table[slot], state.brought[slot] = key, review
+    state.table[slot] = key
+    state.brought[slot] = review
     state.covered[component] += 1
     note(state.trail, state.counters, len(state.reviewer) + len(state.parent) + slot)
     state.counters[FILLED] += 1
@@ -126,7 +129,9 @@ def wait(state: Growth, review: int) -> None:
 @kernel
 def join(state: Growth, a: int, b: int, sign: int) -> None:
     """Join the lists of two components in that of ``a``, or separate them with a sign of -1."""
-    following, left, right = state.following, state.first[a], state.first[b]
+    following = state.following
+    left = state.first[a]
+    right = state.first[b]
     following[left], following[right] = following[right], following[left]
     state.length[a] += sign * state.length[b]
     state.weight[a] += sign * state.weight[b]
@@ -163,7 +168,10 @@ def second_shared(state: Growth, a: int, b: int, thing: int) -> int:
     """Another item than this one that two components cover, or -1; costs the length of the shorter list."""
     if state.length[a] > state.length[b]:
         a, b = b, a
-    item, following, table, base = state.item, state.following, state.table, b * len(state.degree)
+    item = state.item
+    following = state.following
+    table = state.table
+    base = b * len(state.degree)
     review = state.first[a]
     for _ in range(state.length[a]):
         other = item[review]
@@ -194,7 +202,8 @@ def scan_holders(state: Growth, component: int, thing: int) -> None:
 def scan_others(state: Growth, component: int, thing: int) -> None:
     """Do the same by way of the component's other items, where those have fewer reviews than this one."""
     # Lists joined on the way come next in the circle or are behind; their items wait.
-    review, begun = state.first[component], False
+    review = state.first[component]
+    begun = False
     while not begun or review != state.first[component]:
         begun = True
         other = state.item[review]
@@ -214,7 +223,8 @@ def scan_others(state: Growth, component: int, thing: int) -> None:
 @kernel
 def enter(state: Growth, review: int) -> int:
     """Enter a review and close the components; returns the number of items that its component covers then."""
-    component, thing = root_of(state.parent, state.reviewer[review]), state.item[review]
+    component = root_of(state.parent, state.reviewer[review])
+    thing = state.item[review]
     if state.counters[FULL] or not cover(state, component, review):
         return int(state.covered[component])
     # Into the lists of its component and of its item.
@@ -237,7 +247,8 @@ def enter(state: Growth, review: int) -> int:
         state.waits[new] = False
         if state.counters[FULL]:
             continue
-        component, thing = root_of(state.parent, state.reviewer[new]), state.item[new]
+        component = root_of(state.parent, state.reviewer[new])
+        thing = state.item[new]
         if 2 * state.degree[thing] <= state.weight[component]:
             scan_holders(state, component, thing)
         else:
@@ -248,7 +259,8 @@ def enter(state: Growth, review: int) -> int:
 @kernel
 def take_back(state: Growth, until: int) -> None:
     """Undo the steps since the trail had this length."""
-    E, M = len(state.reviewer), len(state.parent)
+    E = len(state.reviewer)
+    M = len(state.parent)
     while state.counters[TRAIL] > until:
         state.counters[TRAIL] -= 1
         what = state.trail[state.counters[TRAIL]]
@@ -262,7 +274,8 @@ def take_back(state: Growth, until: int) -> None:
             join(state, state.parent[root], root, -1)
             state.parent[root] = root
         else:
-            component, thing = root_of(state.parent, state.reviewer[what]), state.item[what]
+            component = root_of(state.parent, state.reviewer[what])
+            thing = state.item[what]
             if state.following[what] == what:
                 state.first[component] = -1
             else:
@@ -318,7 +331,9 @@ def need(state: Growth, review: int, needed: BoolArray, wanted: BoolArray) -> No
 @kernel(element=2e-6, in_lists=True)
 def certify(state: Growth, needed: BoolArray, wanted: BoolArray) -> bool:
     """Mark the reviews that a certificate needs; false if no component covers all items."""
-    E, M, N = len(state.reviewer), len(state.parent), len(state.degree)
+    E = len(state.reviewer)
+    M = len(state.parent)
+    N = len(state.degree)
     chosen = -1
     for j in range(M):
         if state.parent[j] == j and state.covered[j] == N:

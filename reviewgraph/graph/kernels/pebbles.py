@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 #: Targets of a pebble other than vertices: it covers nothing, or does not exist.
-FREE, NONE = -1, -2
+FREE = -1
+NONE = -2
 #: The review that a pebble covers inside a rigid body.
 UNKNOWN = -1
 
@@ -45,7 +46,8 @@ class Game(NamedTuple):
         size = n_bodies + n_items
         points = np.full(2 * size, FREE, np.int64)
         points[2 * n_bodies + 1 :: 2] = NONE  # items hold one pebble
-        covers, parent = np.full(2 * size, UNKNOWN, np.int64), np.arange(n_bodies)
+        covers = np.full(2 * size, UNKNOWN, np.int64)
+        parent = np.arange(n_bodies)
         return cls(points, covers, parent, *np.zeros((3, size), np.int64))
 
 
@@ -86,7 +88,10 @@ def search(game: Game, source: int, pinned: int, also_pinned: int, stamp: int) -
 
     Vertices seen under this stamp are not entered again; those seen have no other free pebble.
     """
-    points, parent, seen, stack = game.points, game.parent, game.seen, game.stack
+    points = game.points
+    parent = game.parent
+    seen = game.seen
+    stack = game.stack
     n_bodies = len(parent)
     seen[source] = stamp
     stack[0] = source
@@ -117,12 +122,15 @@ def search(game: Game, source: int, pinned: int, also_pinned: int, stamp: int) -
 def reverse(game: Game, source: int, holder: int) -> None:
     """Reverse the path from ``source`` to a vertex with a free pebble, which frees a pebble of the source."""
     # Each review on the path is taken over by a pebble of its other end; `pebble` is the one that is free now.
-    pebble, vertex = free_pebble(game, holder), holder
+    pebble = free_pebble(game, holder)
+    vertex = holder
     while vertex != source:
         freed = game.came_by[vertex]
-        game.points[pebble], game.covers[pebble] = freed // 2, game.covers[freed]
+        game.covers[pebble] = game.covers[freed]
+        game.points[pebble] = freed // 2
         game.points[freed] = FREE
-        pebble, vertex = freed, freed // 2
+        pebble = freed
+        vertex = freed // 2
 
 
 @kernel
@@ -155,11 +163,17 @@ def gather(game: Game, body: int, thing: int, stamp: int) -> tuple[int, int]:
 @kernel
 def contract(game: Game, body: int, thing: int, stamp: int, redundant: BoolArray) -> None:
     """Contract everything the failed searches from a body and an item have seen to one body; mark its reviews."""
-    points, covers, parent, seen, stack = game.points, game.covers, game.parent, game.seen, game.stack
+    points = game.points
+    covers = game.covers
+    parent = game.parent
+    seen = game.seen
+    stack = game.stack
     n_bodies = len(parent)
     # Walk over the same vertices once more; the stack serves as a queue, which keeps them all.
-    stack[0], stack[1] = body, thing
-    count, walked = 2, 0
+    stack[0] = body
+    stack[1] = thing
+    count = 2
+    walked = 0
     seen[body] = seen[thing] = stamp + 1
     while walked < count:
         vertex = stack[walked]
@@ -181,7 +195,8 @@ def contract(game: Game, body: int, thing: int, stamp: int, redundant: BoolArray
     for position in range(count):
         vertex = stack[position]
         if vertex >= n_bodies:
-            points[2 * vertex], covers[2 * vertex] = body, UNKNOWN
+            points[2 * vertex] = body
+            covers[2 * vertex] = UNKNOWN
         else:
             parent[vertex] = body
             points[2 * vertex] = points[2 * vertex + 1] = FREE
@@ -192,7 +207,8 @@ def contract(game: Game, body: int, thing: int, stamp: int, redundant: BoolArray
 def offer(game: Game, b: int, r: int, thing: int, stamp: int, redundant: BoolArray) -> tuple[bool, int]:
     """Offer review r of body b and an item; returns whether those accepted leave it independent, and the last stamp."""
     mark = len(redundant) > 0
-    body, pebble = find(game.parent, b), 2 * thing
+    body = find(game.parent, b)
+    pebble = 2 * thing
     inside = game.points[pebble]
     # Both ends in one rigid body: dependent, and so is the review that ties the item to it.
     if inside >= 0 and find(game.parent, inside) == body:
@@ -205,7 +221,8 @@ def offer(game: Game, b: int, r: int, thing: int, stamp: int, redundant: BoolArr
     # Independent exactly if l + 1 = 3 pebbles can be gathered (Lee and Streinu 2008).
     held, stamp = gather(game, body, thing, stamp)
     if held == 3:
-        game.points[pebble], game.covers[pebble] = body, r
+        game.points[pebble] = body
+        game.covers[pebble] = r
         return True, stamp
     # Otherwise what the searches reached is rigid, this review included.
     contract(game, body, thing, stamp, redundant)
@@ -217,7 +234,9 @@ def offer(game: Game, b: int, r: int, thing: int, stamp: int, redundant: BoolArr
 @kernel(element=3e-6, in_lists=True)
 def play(game: Game, start: IntArray, item: IntArray, redundant: BoolArray) -> int:
     """Offer all reviews in order; returns the rank, and marks redundant reviews if ``redundant`` has their size."""
-    n_bodies, rank, stamp = len(game.parent), 0, 0
+    n_bodies = len(game.parent)
+    rank = 0
+    stamp = 0
     for b in range(n_bodies):
         for r in range(start[b], start[b + 1]):
             accepted, stamp = offer(game, b, r, n_bodies + item[r], stamp, redundant)
@@ -233,7 +252,9 @@ def play_on(
 
     ``accepted`` counts the accepted reviews of each body; ``unmarked`` is empty.
     """
-    n_bodies, rank, stamp = len(game.parent), 0, 0
+    n_bodies = len(game.parent)
+    rank = 0
+    stamp = 0
     for vertex in range(len(game.seen)):
         stamp = max(stamp, game.seen[vertex])
     stamp += 2
@@ -286,7 +307,9 @@ def grow_block(
     of a block shares more than one item with the others.
     """
     n_bodies = len(game.parent)
-    count, walked, hub = enter(blocks, body, body, 0), 0, -1
+    count = enter(blocks, body, body, 0)
+    walked = 0
+    hub = -1
     while walked < count:
         vertex = blocks.queue[walked]
         walked += 1

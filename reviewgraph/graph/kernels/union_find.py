@@ -28,7 +28,8 @@ def find(parent: IntArray | CodeArray, vertex: int) -> int:
 @kernel
 def union(parent: IntArray | CodeArray, a: int, b: int) -> bool:
     """Join two sets under the smaller root; false if they were one."""
-    a, b = find(parent, a), find(parent, b)
+    a = find(parent, a)
+    b = find(parent, b)
     if a == b:
         return False
     if a < b:
@@ -50,15 +51,18 @@ def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
     >>> parent.tolist()
     [0, 1, 1, 3, 1]
     """
-    one, other = parent[left], parent[right]
+    one = parent[left]
+    other = parent[right]
     while one.size:
         np.minimum.at(parent, np.maximum(one, other), np.minimum(one, other))
         while not np.array_equal(above := parent[parent], parent):
             parent[:] = above
         # Continue with the pairs of roots that are not joined yet.
-        one, other = parent[one], parent[other]
+        one = parent[one]
+        other = parent[other]
         apart = np.flatnonzero(one != other)
-        one, other = one[apart], other[apart]
+        one = one[apart]
+        other = other[apart]
 
 
 @kernel
@@ -139,7 +143,8 @@ class Merges(NamedTuple):
 
 def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, level: IntArray) -> Ranked:
     """Order the vertices by degree and their lists of neighbours by rank; takes O(E log E)."""
-    size, n_reviews = n_reviewers + n_items, reviewer.size
+    size = n_reviewers + n_items
+    n_reviews = reviewer.size
     degree = np.bincount(np.concatenate([reviewer, n_reviewers + item]), minlength=size)
     vertex = np.argsort(degree, kind="stable")
     rank = np.empty(size, np.int64)
@@ -147,7 +152,8 @@ def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_item
     first = np.zeros(size + 1, np.int64)
     np.cumsum(degree[vertex], out=first[1:])
     # One number for each end of each review sorts by owner, then by neighbour.
-    left, right = rank[reviewer], rank[n_reviewers + item]
+    left = rank[reviewer]
+    right = rank[n_reviewers + item]
     key = np.concatenate([left * size + right, right * size + left])
     if not level.size:
         key.sort()
@@ -213,9 +219,15 @@ def merge_pairs(
     The first ``count`` merges are continued; returns the number of merges. Ranks from all down to 0, at once or one
     stretch after the other, find all merges; once all reviewers are joined there are no more.
     """
-    vertex, first, neighbour, level = graph.vertex, graph.first, graph.neighbour, graph.level
-    last_top, first_middle = reached.last_top, reached.first_middle
-    scored, upper, lower = len(level) > 0, 0, 0
+    vertex = graph.vertex
+    first = graph.first
+    neighbour = graph.neighbour
+    level = graph.level
+    last_top = reached.last_top
+    first_middle = reached.first_middle
+    scored = len(level) > 0
+    upper = 0
+    lower = 0
     for top in range(high - 1, low - 1, -1):
         top_is_item = vertex[top] >= n_reviewers
         heeds_levels = scored and not top_is_item
@@ -229,14 +241,17 @@ def merge_pairs(
                 if end >= top:
                     break
                 if scored:
-                    upper, lower = level[e], level[f]
+                    upper = level[e]
+                    lower = level[f]
                     # Between two items the middle is a reviewer, who must tell them apart.
                     if top_is_item and upper == lower:
                         continue
                 if last_top[end] != top:
-                    last_top[end], first_middle[end] = top, middle
+                    last_top[end] = top
+                    first_middle[end] = middle
                     if heeds_levels:
-                        reached.top_level[end], reached.end_level[end] = upper, lower
+                        reached.top_level[end] = upper
+                        reached.end_level[end] = lower
                         reached.only_top[end] = reached.only_end[end] = -1
                     continue
                 # The second way closes a cycle with the first.
@@ -306,8 +321,10 @@ def single_covers(
 
     Reviewers that ``parent`` joins must have items.
     """
-    n_reviewers, n_reviews = start.size - 1, item.size
-    loads, degree = np.diff(start), np.diff(item_start)
+    n_reviewers = start.size - 1
+    n_reviews = item.size
+    loads = np.diff(start)
+    degree = np.diff(item_start)
     until = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree[item])])
     following = np.arange(1, n_reviews + 1)
     following[start[1:][loads > 0] - 1] = -1
@@ -354,7 +371,8 @@ def holds(state: Covers, component: int, thing: int) -> bool:
         while state.table[slot] != EMPTY and state.table[slot] != key:
             slot = (slot + 1) & (len(state.table) - 1)
         return state.table[slot] == key
-    low, end = state.start[component], state.start[component + 1]
+    low = state.start[component]
+    end = state.start[component + 1]
     high = end
     while low < high:
         middle = (low + high) // 2
@@ -482,7 +500,8 @@ def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: 
     state.holders[thing] = end - place
     for e in range(place, end):
         # Either may have been absorbed since the list was made.
-        mine, other = find(state.parent, component), find(state.parent, state.holder[e])
+        mine = find(state.parent, component)
+        other = find(state.parent, state.holder[e])
         if mine == other:
             continue
         u, v = shared_pair(state, mine, other)
@@ -504,7 +523,9 @@ def merge_covers(state: Covers, merges: Merges, count: int) -> int:
     ``state.parent`` and the first ``count`` merges come from :func:`merge_pairs` and are continued; at the end
     ``parent[j]`` is the root of reviewer j.
     """
-    parent, queue, stamp = state.parent, state.queue, 0
+    parent = state.parent
+    queue = state.queue
+    stamp = 0
     waiting = gather(state)
     # Single reviewers were compared with each other by merge_pairs; of two components that could still be joined,
     # one waits in the queue with an item of both that it has not compared.
