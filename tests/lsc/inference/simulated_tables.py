@@ -28,8 +28,12 @@ def table(
     offset: float = 0.8,
     noise: float = 0.6,
     own: float = 0.0,
+    centre: float = 0.0,
 ) -> Simulated:
-    """Draw linear reviewers with log-normal slopes, normal offsets and noises of their own."""
+    """Draw linear reviewers with log-normal slopes, normal offsets and noises of their own.
+
+    ``centre`` is the quality at which those of equal offsets agree.
+    """
     rng = np.random.default_rng(seed)
     design = random_assignment(n_items, n_reviewers, load, rng)
     truth = rng.standard_normal(n_items)
@@ -37,7 +41,7 @@ def table(
     b = rng.normal(0.0, offset, n_reviewers)
     s = noise * rng.lognormal(0.0, own, n_reviewers)
     who, what = design.reviewer, design.item
-    score = b[who] + a[who] * truth[what] + s[who] * rng.standard_normal(who.size)
+    score = b[who] + a[who] * (truth[what] - centre) + s[who] * rng.standard_normal(who.size)
     return Simulated(who, what, 5.0 + 1.5 * score, truth)
 
 

@@ -94,7 +94,7 @@ def log_prior(population: Population) -> float:
 
 def test_the_evidence_is_at_its_maximum_by_every_hyperparameter(accurate: None) -> None:
     """Newton steps of the evidence times the priors, by differences, in units of the error of each parameter."""
-    drawn = table(2, 120, 80, 8, own=0.4)
+    drawn = table(2, 120, 80, 8, own=0.4, centre=0.5)
     rng = np.random.default_rng(0)
     sure = rng.standard_normal(drawn.who.size)
     drawn = drawn._replace(score=drawn.score + 0.4 * np.exp(-0.5 * sure) * rng.standard_normal(sure.size))
@@ -112,9 +112,12 @@ def test_the_evidence_is_at_its_maximum_by_every_hyperparameter(accurate: None) 
         up, down = objective(name, 0.03), objective(name, -0.03)
         gradient, curvature = (up - down) / 0.06, (2 * top - up - down) / 0.03**2
         assert curvature > 0, name
-        # What the errors of noises contribute to the evidence is not followed: most for their own distribution.
-        assert abs(gradient) < (0.5 if name == "freedom" else 0.15) * math.sqrt(curvature), name
+        # What the errors of noises contribute to the evidence is not followed, most for their own distribution; and
+        # standardised qualities move the place where reviewers agree against its prior.
+        near = {"freedom": 0.5, "g0": 0.3, "g1": 0.3}.get(name, 0.15)
+        assert abs(gradient) < near * math.sqrt(curvature), name
     assert 0.2 < best.gamma < 0.8
+    assert best.g1 < -0.2
 
 
 def test_averages_are_the_best_normal_model_without_reviewers() -> None:
@@ -238,7 +241,7 @@ def test_means_are_near_their_limit(sizes: tuple[int, int, int], request: pytest
     short, found = fit(problem, first, max_sweeps=3), inferred(drawn)
     request.getfixturevalue("accurate")
     limit = inferred(drawn)
-    assert limit.sweeps > 2 * found.sweeps
+    assert found.sweeps < 20 < limit.sweeps
     assert found.evidence == pytest.approx(limit.evidence, abs=0.5)
     sd = np.sqrt(limit.variance)
     np.testing.assert_allclose(found.mean / sd, limit.mean / sd, atol=0.1)

@@ -28,7 +28,7 @@ from lsc._inference.predicting import (
 )
 from lsc._inference.step import NODES, Gauge, Part, PartNodes, describe_reviewers, workspace
 from reviewgraph._base import FloatArray
-from tests.lsc.inference.simulated_tables import Simulated, table
+from tests.lsc.inference.simulated_tables import Simulated, table, tracks
 from tests.oracles.dense import Exact, slope_grid
 from tests.trials import NIGHTLY, sampled
 
@@ -123,28 +123,28 @@ def refitted(posterior: Posterior, row: int) -> Mixture:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_leaving_one_out_agrees_with_a_refit_without_it(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = table(3, 60, 40, 6, own=0.5)
+    drawn = table(3, 60, 40, 6, own=0.5) if weighted else table(4, 60, 60, 3, offset=1.5)
     weight = np.exp(np.random.default_rng(0).standard_normal(drawn.who.size))
     noise = 0.7 * weight**-0.5 * np.random.default_rng(1).standard_normal(weight.size)
-    drawn = drawn._replace(score=drawn.score + noise)
+    drawn = drawn._replace(score=drawn.score + noise) if weighted else drawn
     posterior = inferred(drawn, weight if weighted else None)
     left_out = leave_one_out(posterior)
     monkeypatch.setattr(fitting, "TOLERANCE", 1e-4)
     off = []
-    for row in range(0, drawn.who.size, 3 if NIGHTLY else 13):
+    for row in range(0, drawn.who.size, 1 if NIGHTLY else 5):
         law = refitted(posterior, row)
         standard = posterior.scores.unit.standardised(drawn.score[row])
         off.append([(left_out.mean[row] - law.mean) / law.sd, math.log(left_out.sd[row] / law.sd)])
         assert left_out.probability[row] == pytest.approx(law.cdf(standard), abs=0.02)
-    assert np.abs(off).max() < 0.1
+    assert np.abs(off).max() < 0.2
     assert np.abs(np.mean(off, axis=0)).max() < 0.01
 
 
-@pytest.mark.parametrize("kind", ["numbers", "levels", "no signal"])
+@pytest.mark.parametrize("kind", ["numbers", "levels", "no signal", "tracks"])
 def test_leave_one_out_probabilities_are_uniform_and_residuals_standard(kind: str) -> None:
-    probability, standard = [], []
+    probability, standard, similar = [], [], []
     for seed in range(3):
-        drawn = table(seed, 100, 80, 6)
+        drawn = tracks(seed, 200) if kind == "tracks" else table(seed, 100, 80, 6)
         rng = np.random.default_rng(seed)
         if kind == "levels":
             drawn = drawn._replace(score=np.clip(np.rint(drawn.score / 2), 0, 5))
@@ -152,11 +152,13 @@ def test_leave_one_out_probabilities_are_uniform_and_residuals_standard(kind: st
             drawn = drawn._replace(score=drawn.truth[drawn.what] + rng.standard_normal(drawn.who.size))
         posterior = inferred(drawn)
         assert posterior.signal == (kind != "no signal")
+        similar.append(posterior.kappa > 0)
         found = leave_one_out(posterior)
         rows = posterior.used
         lower, upper = found.lower[rows], found.probability[rows]
         probability.append(lower + rng.random(rows.size) * (upper - lower))
         standard.append((posterior.scores.part.score - found.mean[rows]) / found.sd[rows])
+    assert any(similar) == (kind == "tracks")
     assert kstest(np.concatenate(probability), "uniform").pvalue > 0.01
     assert np.concatenate(standard).std() == pytest.approx(1.0, abs=0.06)
 
