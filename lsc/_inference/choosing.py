@@ -8,14 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc._inference.covariates import Effects
-from lsc._inference.fitting import LEAST_KAPPA, Fit, Population, Problem, fit
+from lsc._inference.fitting import LEAST_KAPPA, LEAST_NOISE, Fit, Population, Problem, fit
 from lsc._inference.likeness import Spectrum, add_means, spectrum_of
 from lsc._inference.parts import PartState, Vectors
 from reviewgraph._base import FloatArray, IntArray
 
-#: Gain in log evidence, predicted and then found, from which papers that share reviewers are modelled as similar.
+#: Gain in log evidence that a score test must promise for similarity of papers that share reviewers to be tried, which
+#: it underestimates, and from which they are modelled as similar.
+MIN_PROMISE = 0.5
 MIN_GAIN = 2.0
+#: Variance of standardised scores within reviewers below which the inference starts from large severities, too.
+SEVERE = 0.15
 #: Gain in log evidence over the model in which reviewers are alike, from which they differ.
 SIGNAL = 3.0
 #: Grid of ratios of the variance of qualities to that of noise, and refinements around the best.
@@ -85,28 +88,61 @@ def _means(state: PartState, vectors: Vectors) -> tuple[Vectors, None]:
     return (total,), None
 
 
+def first_populations(problem: Problem, rounding: float) -> list[Population]:
+    """Return the populations from which the inference starts: the usual one, and one for large severities.
+
+    With V the variance of standardised scores within reviewers, the second takes what lies between them for severity.
+    It alone is worse where scores have heavy tails.
+    """
+    usual = Population(rounding=rounding)
+    _, squares = problem.parts.map(_squares_within, ())
+    within = max(sum(squares) / max(int(problem.load.sum()), 1), LEAST_NOISE)
+    if within >= SEVERE:
+        return [usual]
+    severe = Population(
+        mu=usual.mu + 0.5 * math.log(within),
+        pooled=0.5 * within,
+        omega=math.sqrt(1.0 - within),
+        rounding=rounding,
+    )
+    return [severe, usual]
+
+
+def _squares_within(state: PartState, _: Vectors) -> tuple[Vectors, float]:
+    """Return the sum of squared deviations of the scores from the mean of their reviewer."""
+    score = state.part.score
+    who = np.repeat(np.arange(state.load.size), state.load)
+    mean = np.bincount(who, score, state.load.size) / np.maximum(state.load, 1)
+    return (), float(((score - mean[who]) ** 2).sum())
+
+
 def best_fit(
     problem: Problem,
-    population: Population,
+    rounding: float,
     rng: np.random.Generator,
     tell: Callable[[str], None],
-    effects: Effects | None = None,
     at_sweep: Callable[[], None] = lambda: None,
 ) -> tuple[Fit, Spectrum | None]:
     """Fit the model in which reviewers differ; papers of one reviewer are similar if the evidence rises by it.
 
-    Returns the fit and, with similar papers, the spectrum of their prior.
+    ``rounding`` is the variance of rounding, standardised. Returns the fit, whose state the parts have, and with
+    similar papers the spectrum of their prior.
     """
     tell("severity, slope and noise of reviewers")
-    plain = fit(problem, population, effects=effects, tell=at_sweep)
+    starts = first_populations(problem, rounding)
+    fits = [fit(problem, start, tell=at_sweep) for start in starts]
+    best = int(np.argmax([result.evidence for result in fits]))
+    plain = fits[best]
     spectrum = None
     if plain.squares < plain.own * float(problem.degree[problem.known].mean()):
         spectrum = spectrum_of(laplacian(problem), problem.degree, problem.known, rng)
-    if spectrum is None or spectrum.promise(plain.squares, plain.own) < MIN_GAIN:
+    if spectrum is not None and spectrum.promise(plain.squares, plain.own) >= MIN_PROMISE:
+        tell("similarity of papers that share reviewers")
+        kappa = max(spectrum.best(plain.squares, plain.own), LEAST_KAPPA)
+        similar = fit(problem, plain.population._replace(kappa=kappa), spectrum, tell=at_sweep)
+        if similar.evidence > plain.evidence + MIN_GAIN:
+            return similar, spectrum
+    elif best == len(starts) - 1:
         return plain, None
-    tell("similarity of papers that share reviewers")
-    kappa = max(spectrum.best(plain.squares, plain.own), LEAST_KAPPA)
-    similar = fit(problem, plain.population._replace(kappa=kappa), spectrum, effects, at_sweep)
-    if similar.evidence > plain.evidence + MIN_GAIN:
-        return similar, spectrum
-    return fit(problem, population, effects=effects, tell=at_sweep), None
+    # The parts have the state of another fit.
+    return fit(problem, starts[best], tell=at_sweep), None

@@ -15,7 +15,6 @@ import numpy as np
 
 from lsc._inference.beliefs import Beliefs
 from lsc._inference.choosing import best_fit
-from lsc._inference.fitting import Population
 from lsc._inference.inferring import assemble, averages_of, problem_of
 from lsc._inference.parts import PartState, Vectors, state_of
 from lsc._inference.scores import (
@@ -118,7 +117,7 @@ def infer_on_cluster(grid: Grid, seed: int, tell: Callable[[str], None]) -> Beli
     reviews, unit = _laid_out(grid)
     parts = ClusterParts(grid, reviews, grid.fetch(grid.each(_papers, grid.shares)))
     problem = problem_of(parts, grid.n_items)
-    best, _ = best_fit(problem, Population(rounding=unit.rounding), np.random.default_rng(seed), tell)
+    best, _ = best_fit(problem, unit.rounding, np.random.default_rng(seed), tell)
     return assemble(problem, unit, averages_of(problem, unit), best)
 
 

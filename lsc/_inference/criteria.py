@@ -73,9 +73,14 @@ class Joined(NamedTuple):
 
     def to_dict(self, target: str | None) -> dict[str, Any]:
         """Return what the command's ``--json`` prints of the criteria."""
-        gain = None if np.isnan(self.gain) else self.gain
-        weights = dict(zip(self.names, self.weights.tolist(), strict=True))
-        return {"target": target, "used": [*self.names], "rejected": [*self.rejected], "weights": weights, "gain": gain}
+        return {
+            "target": target,
+            "used": [*self.names],
+            "rejected": [*self.rejected],
+            "weights": dict(zip(self.names, self.weights.tolist(), strict=True)),
+            "gain": None if np.isnan(self.gain) else self.gain,
+            "gain_error": None if np.isnan(self.gain_error) else self.gain_error,
+        }
 
 
 def join(reviewer: IntArray, item: IntArray, target: FloatArray, criteria: Mapping[str, FloatArray]) -> Joined:

@@ -310,7 +310,9 @@ def _next_freedom(freedom: float, sums: Sums) -> float:
     more = half + 0.5 * float(sums.moments.information) / n
     curvature = 0.25 * n * float(polygamma(1, half) - polygamma(1, more) - 1 / half + 1 / more)
     step = gradient / (freedom**2 * max(curvature, 0.0) + FREEDOM_SD**-2)
-    return min(max(freedom * math.exp(min(max(step, -0.5), 0.5)), FREEDOM_RANGE[0]), FREEDOM_RANGE[1])
+    # Half of it: the noises of reviewers follow a sweep later, and whole steps can oscillate.
+    moved = freedom * math.exp(min(max(0.5 * step, -0.5), 0.5))
+    return min(max(moved, FREEDOM_RANGE[0]), FREEDOM_RANGE[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,7 +97,7 @@ def infer(
     scores = prepare(reviewer, item, score, n_reviewers, weight)
     state = state_of(scores.part)
     problem = problem_of(pieces_of(state), n_items)
-    best, spectrum = best_fit(problem, Population(rounding=scores.unit.rounding), rng, tell)
+    best, spectrum = best_fit(problem, scores.unit.rounding, rng, tell)
     gains = Gains(np.zeros(len(factors)), 0.0, ())
     if factors:
         tell("covariates of papers and reviewers")

@@ -192,7 +192,7 @@ def quadrature(posterior: Posterior) -> Quadrature:
         alike = np.array([posterior.slope[first], posterior.noise_variance[first], posterior.offset[first], 1e-12])
         values = np.repeat(alike[:, None], size + 1, axis=1)[..., None]
         return Quadrature(np.ones((size + 1, 1)), *values)
-    new = _new_reviewer(posterior.population)
+    new = _new_reviewer(posterior, posterior.population)
     tables = PartNodes(*(np.repeat(value[None], size + 1, axis=0) for value in new))
     longest = int(posterior.state.load.max(initial=0))
     part, sites, nodes = posterior.state[:3]
@@ -203,12 +203,13 @@ def quadrature(posterior: Posterior) -> Quadrature:
     return Quadrature(tables.share, tables.slope, noise, offset, tables.offset_variance)
 
 
-def _new_reviewer(population: Population) -> PartNodes:
-    """Return a reviewer of whom nothing is known, shapes (G,)."""
+def _new_reviewer(posterior: Posterior, population: Population) -> PartNodes:
+    """Return a reviewer of whom nothing is known, shapes (G,), with the mean noise of the others."""
     scale = population.scales(GRID)
     density = scale * np.exp(-0.5 * GRID**2)
     slope = np.exp(population.mu + scale * GRID)
-    noise = population.pooled * np.exp(2 * population.rho * scale * GRID)
+    level = posterior.state.nodes.noise[posterior.state.load > 0].mean()
+    noise = level * np.exp(2 * population.rho * scale * GRID)
     variance = np.full(NODES, population.omega**2)
     return PartNodes(density / density.sum(), slope, noise, population.g0 + population.g1 * slope, variance)
 
@@ -312,13 +313,14 @@ def new_scores(posterior: Posterior, quality: FloatArray, rng: np.random.Generat
     factor = np.ones(who.size)
     factor[posterior.used] = noise_factors(posterior)
     sample = np.empty((len(quality), who.size))
+    rounding = 0.0 if posterior.population is None else posterior.population.rounding
     below = np.cumsum(at.share, axis=1)
     every = np.arange(len(below))
     for row, x in enumerate(standard):
         node = (rng.random((len(below), 1)) * below[:, -1:] > below).sum(axis=1)
         slope, noise, offset = (value[every, node] for value in (at.slope, at.noise, at.offset))
         offset = offset + np.sqrt(at.offset_variance[every, node]) * rng.standard_normal(len(below))
-        error = np.sqrt(noise[who] * factor) * rng.standard_normal(who.size)
+        error = np.sqrt((noise - rounding)[who] * factor + rounding) * rng.standard_normal(who.size)
         sample[row] = unit.location + unit.spread * (offset[who] + slope[who] * x[what] + error)
     levels = levels_of(posterior, at)
     if levels is not None:

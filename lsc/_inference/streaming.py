@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from lsc._inference.beliefs import Beliefs
 from lsc._inference.choosing import best_fit
-from lsc._inference.fitting import Population
 from lsc._inference.inferring import assemble, averages_of, pieces_of, problem_of
 from lsc._inference.parts import PartState
 from lsc._inference.scores import (
@@ -127,7 +126,7 @@ def infer_by_passes(stream: Stream, *, seed: int = 0, progress: Callable[[str], 
     state = PartState(part, sites, Nodes(*np.zeros((4, M))), 0, table.load, *np.zeros((2, M)))
     problem = problem_of(pieces_of(state), stream.n_items)
     rng = np.random.default_rng(seed)
-    best, _ = best_fit(problem, Population(rounding=unit.rounding), rng, step, at_sweep=count)
+    best, _ = best_fit(problem, unit.rounding, rng, step, at_sweep=count)
     return assemble(problem, unit, averages_of(problem, unit), best)
 
 

@@ -218,7 +218,7 @@ CALIBRATE = {
     "criteria-~": {
         "target?": TEXT,
         "weights": {ANY: NUMBER},
-        "gain?": NUMBER,
+        **_of(NUMBER, "gain? gain_error?"),
         **_of([TEXT], "used rejected"),
         "severities-": [
             {

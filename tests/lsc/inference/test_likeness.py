@@ -126,7 +126,6 @@ def test_kappa_is_recovered(kappa: float) -> None:
     np.testing.assert_allclose(posterior.mean[known], (shift / precision)[known], atol=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="the gain is predicted too low: similarity is not tried below a promise of 2")
 def test_similarity_that_raises_the_evidence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = [tracks(seed, 100, 3, 12, 0.5) for seed in range(6)]
     found = [infer(drawn.who, drawn.what, drawn.score, 100, 100)[0] for drawn in tables]

@@ -94,7 +94,9 @@ def test_a_new_reviewer_is_drawn_from_the_population() -> None:
     line, prior = slope_grid(population.mu, 0.2, 0.5, 4001)
     share = np.exp(prior) / np.exp(prior).sum()
     slope = np.exp(line)
-    noise = population.pooled * np.exp(2 * population.rho * (line - population.mu)) + population.rounding
+    level = found.state.nodes.noise.mean()
+    assert level > population.pooled
+    noise = level * np.exp(2 * population.rho * (line - population.mu)) + population.rounding
     for ours, exact in ((at.slope, slope), (at.slope**2, slope**2), (at.noise, noise)):
         assert at.share[-1] @ ours[-1] == pytest.approx(share @ exact, rel=0.015)
 
@@ -229,3 +231,22 @@ def test_new_scores_have_the_moments_of_predictions_and_the_spread_predicted(lev
         inside.append(((low[reviewer] ** 2 < variance) & (variance < high[reviewer] ** 2)).mean())
     assert np.mean(ratio) == pytest.approx(1.0, abs=0.06 if levels else 0.02)
     assert np.mean(inside) == pytest.approx(0.9, abs=0.08 if levels else 0.02)
+
+
+def test_new_scores_of_little_weight_vary_more() -> None:
+    drawn = table(0, 60, 40, 8)
+    rng = np.random.default_rng(0)
+    weight = np.exp(rng.standard_normal(drawn.who.size))
+    drawn = drawn._replace(score=drawn.score + weight**-0.5 * rng.standard_normal(weight.size))
+    posterior = inferred(drawn, weight)
+    assert posterior.population is not None
+    assert posterior.population.gamma > 0.3
+    new = new_scores(posterior, joint(posterior).draws(3000, rng), rng)
+    # Predictions are of a review of typical weight; its noise, without that of rounding, is multiplied by u^-gamma.
+    law = predictive(posterior, drawn.who, drawn.what)
+    at = quadrature(posterior)
+    noise = (at.share * at.noise).sum(axis=1)[drawn.who] - posterior.population.rounding
+    log_weight = (np.log(weight) - np.log(weight).mean()) / np.log(weight).std()
+    factor = np.exp(-posterior.population.gamma * log_weight)
+    variance = law.sd**2 + posterior.scores.unit.spread**2 * (factor - 1) * noise
+    np.testing.assert_allclose(new.std(axis=0) / np.sqrt(variance), 1.0, atol=0.1)
