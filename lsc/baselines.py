@@ -5,6 +5,18 @@ Every method takes reviews and returns an :class:`~lsc.estimate.Estimate`; revie
 
 from __future__ import annotations
 
+__all__ = [
+    "AdditiveModel",
+    "BayesianEstimate",
+    "average",
+    "bayesian",
+    "centring",
+    "mixed_model",
+    "quadratic_programme",
+    "ridge_offsets",
+    "z_score",
+]
+
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
@@ -671,3 +683,7 @@ def _solve(scored: Reviews, scaled: Scaled, group: IntArray, bounded: bool) -> F
         )
         raise SolverFailed(message)
     return np.asarray(quality.value)
+
+
+def __dir__() -> list[str]:
+    return __all__

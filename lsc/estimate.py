@@ -194,7 +194,7 @@ class Estimate(Pictured):
     quality: FloatArray
     method: str
 
-    pictured_by: ClassVar[str] = "lsc.report:pictures"
+    _pictured_by: ClassVar[str] = "lsc.report:pictures"
 
     @property
     def items(self) -> Sequence[Label]:

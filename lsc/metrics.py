@@ -10,6 +10,18 @@ without a quality.
 
 from __future__ import annotations
 
+__all__ = [
+    "average_gap",
+    "average_l1",
+    "average_precision",
+    "expected_discounts",
+    "kendall",
+    "ndcg",
+    "precision",
+    "selection_shares",
+    "spearman",
+]
+
 import numpy as np
 
 from reviewgraph._base import FloatArray, InputError, checked, order_of, snapped
@@ -350,3 +362,7 @@ def _shares(quality: FloatArray, truth: FloatArray, n: int) -> tuple[FloatArray,
         message = f"n_selected: expected 1 to {truth.size} items to select (those of known truth), found {n}"
         raise InputError(message)
     return selection_shares(quality, n), selection_shares(truth, n), truth
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -310,7 +310,7 @@ class Draws(Result):
             columns.update(zip(names, value.T.tolist(), strict=True))
         return columns
 
-    def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
+    def _first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
         """Return the first rows of the first columns, and the number of all rows."""
         few = Draws(self.reviews, {name: value[:most] for name, value in self.values.items()}).to_columns()
         return dict(list(few.items())[:FIRST_COLUMNS]), len(self)

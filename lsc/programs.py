@@ -6,6 +6,13 @@ returns an object with its ``problem`` (a :class:`cvxpy.Problem`) and its named 
 
 from __future__ import annotations
 
+__all__ = [
+    "FeasibilityProgram",
+    "LeastSquaresProgram",
+    "feasibility_program",
+    "least_squares_program",
+]
+
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -230,3 +237,7 @@ def feasibility_program(reviews: ReviewsLike) -> FeasibilityProgram:
     constraints = [rises @ merged >= 1] if rises.shape[0] else []
     constraints += [bends @ merged == 0] if bends.shape[0] else []
     return FeasibilityProgram(cp.Problem(cp.Minimize(0), constraints), merged, merged[class_of])
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -11,6 +11,13 @@ every reviewer scores two items 0 and 1 (minimum feedback arc set, [Karp72]_).
 
 from __future__ import annotations
 
+__all__ = [
+    "Seriation",
+    "fits",
+    "isotonic",
+    "seriate",
+]
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -237,3 +244,7 @@ class _Search:
             return None
         # Between two neighbouring places there may be items that share no reviewer; all places there cost the same.
         return gaps[best] if gaps[best] % 1 else gaps[best] + 0.25
+
+
+def __dir__() -> list[str]:
+    return __all__

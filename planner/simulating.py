@@ -149,7 +149,7 @@ class RoundsDesign(Pictured):
     [2]
     """
 
-    pictured_by: ClassVar[str] = "planner.rounds_report:design_pictures"
+    _pictured_by: ClassVar[str] = "planner.rounds_report:design_pictures"
 
     n_items: int
     n_reviews: int
@@ -562,7 +562,7 @@ class RoundsReplay(Pictured):
     See :func:`replay_rounds`, which returns it.
     """
 
-    pictured_by: ClassVar[str] = "planner.rounds_report:replay_pictures"
+    _pictured_by: ClassVar[str] = "planner.rounds_report:replay_pictures"
 
     n_items: int
     n_scores: int

@@ -197,9 +197,8 @@ def calls(folder: Path) -> dict[str, Call]:
     for name, (owner, given) in methods.items():
         made[name] = Call(getattr(owner, name.partition(".")[2]), given)
     for owner in (table, reviewgraph.check(table), found, beliefs):
-        for method in ("to_frame", "plot", "first_rows"):
-            given = {"most": 2} if method == "first_rows" else {}
-            made[f"{type(owner).__name__}.{method}"] = Call(getattr(owner, method), given)
+        for method in ("to_frame", "plot"):
+            made[f"{type(owner).__name__}.{method}"] = Call(getattr(owner, method), {})
     return made
 
 

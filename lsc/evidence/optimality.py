@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "Residuals",
+    "ScoringFunction",
+    "fit_through",
+    "residuals",
+    "scale",
+]
+
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -387,3 +395,7 @@ def fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> Sc
         return ScoringFunction(perceived, score)
     slope = float((score[-1] - score[0]) / (perceived[-1] - perceived[0]))
     return ScoringFunction(perceived, score, slope, float(np.mean(score - slope * perceived)))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -257,12 +257,12 @@ class Assignment(Pictured):
     facts: Facts | None = None
     usual_load: UsualLoad | None = None
 
-    pictured_by: ClassVar[str] = "planner.assignment_report:pictures"
+    _pictured_by: ClassVar[str] = "planner.assignment_report:pictures"
 
     @property
     def probabilities(self) -> Probabilities:
         """The probability of each pair that may be assigned: 1 for those of an assignment that is not randomised."""
-        self.refuse_none("probabilities")
+        self._refuse_none("probabilities")
         randomised = self.randomised
         columns = {**self.to_columns(), "probability": [1.0] * self.reviews.n_reviews}
         del columns["affinity"]
@@ -302,7 +302,7 @@ class Assignment(Pictured):
         >>> len(sample), sample[0].n_reviews, bool(sample.shares.max() <= 0.9)
         (100, 8, True)
         """
-        self.refuse_none("sample")
+        self._refuse_none("sample")
         if self.randomised is None:
             message = "sample: expected a randomised assignment, found one without; pass max_probability=0.5 to assign"
             raise InputError(message)
@@ -345,7 +345,7 @@ class Assignment(Pictured):
         return replace(self, reviews=replace(self.reviews, backend=backend_of(given)))
 
     @property
-    def why_none(self) -> str:
+    def _why_none(self) -> str:
         """Why there is no assignment, empty where there is one."""
         none = self.status is AssignmentStatus.INFEASIBLE and not self.reviews.n_reviews
         return self.explanation if none else ""

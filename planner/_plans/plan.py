@@ -151,7 +151,7 @@ class Plan(Pictured):
     rounds: Rounds | None = None
     timed_out: bool = False
 
-    pictured_by: ClassVar[str] = "planner.plan_report:pictures"
+    _pictured_by: ClassVar[str] = "planner.plan_report:pictures"
 
     @property
     def backend(self) -> Backend | None:
@@ -159,7 +159,7 @@ class Plan(Pictured):
         return self.constraints.reviews.backend
 
     @property
-    def why_none(self) -> str:
+    def _why_none(self) -> str:
         """Why there is no plan, empty where there is one."""
         none = self.status == PlanStatus.INFEASIBLE and not self.reviews
         return "; ".join(self.explanation) if none else ""
@@ -363,7 +363,7 @@ class Plan(Pictured):
         >>> len(plan_extra_reviews(frame).added_to(frame))
         5
         """
-        self.refuse_none("added_to")
+        self._refuse_none("added_to")
         return self.constraints.reviews.below(frame, [(one.reviewer, one.item) for one in self.reviews])
 
     def mail(self) -> dict[Label, str]:

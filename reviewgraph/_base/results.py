@@ -129,30 +129,14 @@ class Result(ABC):
         """
 
     @property
-    def why_none(self) -> str:
+    def _why_none(self) -> str:
         """Why there are no rows, in words, where there is no answer; empty otherwise."""
         return ""
 
-    def refuse_none(self, what: str) -> None:
-        """Raise InputError, with the reasons, if there is no answer of which there could be ``what``.
-
-        Parameters
-        ----------
-        what
-            The argument or method of the message.
-
-        Raises
-        ------
-        InputError
-            If :attr:`why_none` has reasons.
-
-        Examples
-        --------
-        >>> from reviewgraph import Reviews
-        >>> Reviews.from_pairs([("ann", 1, 3.0)]).refuse_none("to_frame")
-        """
-        if self.why_none:
-            message = f"{what}: expected a result with rows, found none ({self.headline()}): {self.why_none}"
+    def _refuse_none(self, what: str) -> None:
+        """Raise InputError, with the reasons, if there is no answer of which there could be ``what``."""
+        if self._why_none:
+            message = f"{what}: expected a result with rows, found none ({self.headline()}): {self._why_none}"
             raise InputError(message)
 
     @property
@@ -198,33 +182,15 @@ class Result(ABC):
         >>> float(Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).to_frame("pandas")["score"].mean())
         3.5
         """
-        self.refuse_none("to_frame")
+        self._refuse_none("to_frame")
         return self._framed(self.to_columns(), backend)
 
     def _framed(self, columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
         """Return columns as a data frame of a backend, by default that of the reviews."""
         return frame_of(columns, backend or self.backend)
 
-    @checked
-    def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
-        """Return the first rows by column, and the number of all rows.
-
-        Parameters
-        ----------
-        most
-            Number of rows, 0 or more.
-
-        Returns
-        -------
-        tuple
-            The columns by name, cut to at most ``most`` rows, and the number of all rows.
-
-        Examples
-        --------
-        >>> from reviewgraph import Reviews
-        >>> Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).first_rows(1)
-        ({'reviewer': ['ann'], 'item': [1], 'score': [3.0]}, 2)
-        """
+    def _first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
+        """Return the first rows by column, and the number of all rows."""
         columns = self.to_columns()
         total = max(map(len, columns.values()), default=0)
         return {name: column[:most] for name, column in columns.items()}, total
@@ -234,11 +200,11 @@ class Result(ABC):
 
     def _said(self) -> str:
         """Return the headline, and why there are no rows where there is no answer."""
-        return ": ".join(filter(None, (self.headline(), self.why_none)))
+        return ": ".join(filter(None, (self.headline(), self._why_none)))
 
     def _repr_html_(self) -> str:
         """Return the headline and the first rows for notebooks."""
-        columns, total = self.first_rows(SHOWN)
+        columns, total = self._first_rows(SHOWN)
         more = f"and {counted(total - SHOWN, 'more row')}; to_frame() has all" if total > SHOWN else ""
         above = _element("p", f"{type(self).__name__}: {self._said()}")
         return f"<div>{above}{_table(columns)}{_element('p', more) if more else ''}</div>"
@@ -402,7 +368,7 @@ class Pictured(Result):
     """A result with pictures, those of its report."""
 
     #: The function that draws the result, as ``"module:name"``; its module imports that of the result.
-    pictured_by: ClassVar[str]
+    _pictured_by: ClassVar[str]
 
     @checked
     def plot(
@@ -475,7 +441,7 @@ class Pictured(Result):
         return picture
 
     def _picture(self, name: str | None, **options: Any) -> Plot:
-        pictures: Sequence[Plot] = resolve_name(self.pictured_by)(self, **options)
+        pictures: Sequence[Plot] = resolve_name(self._pictured_by)(self, **options)
         if not pictures:
             message = f"plot: nothing to draw ({self._said()})"
             raise InputError(message)

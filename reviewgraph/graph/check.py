@@ -394,7 +394,7 @@ class Report(Pictured):
     missing: float | Mapping[Label, float] | None = None
     violations: Violations | None = None
 
-    pictured_by: ClassVar[str] = "reviewgraph.report.check:pictures"
+    _pictured_by: ClassVar[str] = "reviewgraph.report.check:pictures"
 
     @cached_property
     def losses(self) -> Losses:

@@ -105,7 +105,7 @@ class Reviews(Pictured):
     criteria: Mapping[str, FloatArray] = field(default_factory=dict)
     confidence: FloatArray | None = None
 
-    pictured_by: ClassVar[str] = "reviewgraph.report.check:load_pictures"
+    _pictured_by: ClassVar[str] = "reviewgraph.report.check:load_pictures"
 
     def headline(self) -> str:
         """Return the sizes, how many reviews are scored where not all are, and the further fields, if any."""
@@ -374,7 +374,7 @@ class Reviews(Pictured):
         """
         if not isinstance(planned, Result):
             return self.with_pairs(planned)
-        planned.refuse_none("planned")
+        planned._refuse_none("planned")
         columns = planned.to_columns()
         if not {"reviewer", "item"} <= set(columns):
             message = f"planned: expected columns reviewer and item, found {', '.join(columns)}"
@@ -514,8 +514,7 @@ class Reviews(Pictured):
         """Return what :meth:`to_dict` does: a table is its columns."""
         return self.to_dict()
 
-    @checked
-    def first_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
+    def _first_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
         """Return the first rows by column, and how many there are in all; the others are left alone."""
         return self.subset(np.arange(min(most, self.n_reviews))).to_columns(), self.n_reviews
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import pickle
+import re
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import lsc
+import planner
 import reviewgraph
 from reviewgraph import Reviews, check, connected_components, doubly_connected_components, recoverability
 from reviewgraph._base import Result, Status, plain
@@ -94,6 +99,34 @@ def test_every_public_class_that_is_no_error_and_no_input_is_a_result() -> None:
     names = {"ClusterCheck", "Components", "Connection", "Fragile", "Keeps", "Recoverability", "Report", "Reviews"}
     assert {thing.__name__ for thing in returned} == names
     assert all(issubclass(thing, Result) for thing in returned)
+
+
+def undocumented(thing: Any) -> list[str]:
+    """Return the names in ``dir()`` of a result that are modules, or that no docstring explains."""
+    owner = type(thing)
+    texts = "\n".join(inspect.getdoc(base) or "" for base in owner.__mro__)
+    return [
+        name
+        for name in dir(thing)
+        if not name.startswith("_")
+        and (inspect.ismodule(getattr(thing, name)) or not inspect.getdoc(getattr(owner, name, None)))
+        and not re.search(rf"^{name}$|^{name}, |, {name}$", texts, re.M)
+    ]
+
+
+@every_result
+def test_results_list_only_what_is_documented(make: Callable[[Reviews], Result]) -> None:
+    assert undocumented(make(TABLE)) == []
+
+
+@pytest.mark.parametrize("package", [reviewgraph, planner, lsc])
+def test_packages_list_only_what_is_public(package: ModuleType) -> None:
+    assert dir(package) == sorted(package.__all__)
+    modules = [getattr(package, name) for name in dir(package) if inspect.ismodule(getattr(package, name))]
+    for module in modules:
+        homes = {name: getattr(getattr(module, name), "__module__", None) for name in dir(module)}
+        assert dir(module) == sorted(module.__all__)
+        assert set(homes.values()) == {module.__name__}
 
 
 def test_scores_are_printed_in_the_direction_in_which_they_came() -> None:
