@@ -1,6 +1,6 @@
 """What covariates gain where they say something, and cost where they do not, with the truth known.
 
-    python tests/benchmarks/covariates.py --draws 16
+    python -m tests.benchmarks.covariates --draws 16
 
 Scores are drawn from the model: quality plus a shift of the paper's track, severity plus that of seniority, authors who
 rank their own papers by what they see of the quality. Each draw is inferred without and with the covariates; gains are
@@ -11,18 +11,14 @@ and with; "effects": true effects within the 90 % intervals of the effects, wher
 from __future__ import annotations
 
 import argparse
-import sys
-import time
-from pathlib import Path
 from typing import Any, NamedTuple
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 from scipy.stats import spearmanr
 
 import lsc
 from reviewgraph import Reviews
+from tests.benchmarks.harness.measures import summary
 
 #: Papers, and authors, who have a random number of papers each.
 PAPERS, AUTHORS = 300, 100
@@ -77,14 +73,17 @@ class Table(NamedTuple):
 def draw(regime: Regime, seed: int) -> Table:
     """Draw qualities of standard deviation 1 within tracks, severities of 0.5, noise of 0.7, 1.3 points per unit."""
     rng = np.random.default_rng(seed)
-    n, m = PAPERS, regime.reviewers
-    track, senior = rng.integers(0, 5, n), rng.random(m) < 0.4
+    n = PAPERS
+    m = regime.reviewers
+    track = rng.integers(0, 5, n)
+    senior = rng.random(m) < 0.4
     means = rng.standard_normal(5)
     means = regime.tracks * (means - means.mean()) / means.std()
     quality = means[track] + rng.standard_normal(n)
     offset = 0.5 * rng.standard_normal(m) - regime.senior * senior
     field = rng.integers(0, 5, m)
-    load, rows = np.zeros(m), []
+    load = np.zeros(m)
+    rows = []
     for paper in rng.permutation(n).tolist():
         able = np.flatnonzero(field == track[paper]) if regime.apart else np.arange(m)
         chosen = able[np.lexsort((rng.random(able.size), load[able]))][: regime.k]
@@ -123,21 +122,18 @@ def draw(regime: Regime, seed: int) -> Table:
 def measure(regime: Regime, seed: int) -> dict[str, list[float]]:
     """Return the figures of one draw, without and with covariates."""
     table = draw(regime, seed)
-    row: dict[str, list[float]] = {"spearman": [], "covered": [], "seconds": [], "effects": [], "used": []}
+    row: dict[str, list[float]] = {"spearman": [], "covered": [], "effects": [], "used": []}
     for covariates in ({}, table.covariates):
-        begin = time.process_time()
-        found = lsc.posterior(table.reviews, **covariates)
-        row["seconds"].append(time.process_time() - begin)
-        row["spearman"].append(100.0 * spearmanr(found.quality, table.truth).statistic)
+        estimate = lsc.posterior(table.reviews, **covariates)
+        row["spearman"].append(100.0 * spearmanr(estimate.quality, table.truth).statistic)
         # Intervals about the truth on the scale of the posterior.
-        off = (found.quality - found.quality.mean()) - (table.truth - table.truth.mean())
-        row["covered"].append(100.0 * float((np.abs(off) < 1.645 * found.standard_error).mean()))
-    assert found.covariates is not None
-    for one in found.covariates.rows:
-        row["used"].append(100.0 * one.used)
-        if one.used and one.name in table.effects and not regime.levels:
-            truth = table.effects[one.name]
-            row["effects"] += [float(e.low <= t <= e.high) for e, t in zip(one.effects, truth, strict=True)]
+        off = (estimate.quality - estimate.quality.mean()) - (table.truth - table.truth.mean())
+        row["covered"].append(100.0 * float((np.abs(off) < 1.645 * estimate.standard_error).mean()))
+    for factor in estimate.covariates.rows:
+        row["used"].append(100.0 * factor.used)
+        if factor.used and factor.name in table.effects and not regime.levels:
+            truth = table.effects[factor.name]
+            row["effects"] += [float(e.low <= t <= e.high) for e, t in zip(factor.effects, truth, strict=True)]
     return row
 
 
@@ -147,26 +143,21 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=16)
     parser.add_argument("--only", default="", help="regimes whose name has this part")
     options = parser.parse_args()
-    print("| regime | without | with | gain | used | covered | effects | seconds |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| regime | without | with | gain | used | covered | effects |", "| --- " * 7 + "|", sep="\n")
     for name, regime in REGIMES.items():
         if options.only not in name:
             continue
         rows = [measure(regime, seed) for seed in range(options.draws)]
-        value = {key: np.array([row[key] for row in rows]).mean(axis=0) for key in ("spearman", "covered", "seconds")}
-        gain = np.diff([row["spearman"] for row in rows], axis=1).ravel()
+        order = np.array([row["spearman"] for row in rows])
+        without, with_covariates = order.mean(axis=0)
+        gain = summary(order[:, 1] - order[:, 0])
         used = "; ".join(f"{share:.0f} %" for share in np.mean([row["used"] for row in rows], axis=0))
         # Levels have another unit than the truth.
-        covered = "-" if regime.levels else "; ".join(f"{each:.1f}" for each in value["covered"])
-        effects = [one for row in rows for one in row["effects"]]
-        print(
-            f"| {name} | {value['spearman'][0]:.1f} | {value['spearman'][1]:.1f} "
-            f"| {gain.mean():+.2f} ± {gain.std(ddof=1) / np.sqrt(gain.size):.2f} | {used} "
-            f"| {covered} "
-            f"| {f'{100 * np.mean(effects):.0f}' if effects else '-'} "
-            f"| {value['seconds'][0]:.1f}; {value['seconds'][1]:.1f} |",
-            flush=True,
-        )
+        covered = "; ".join(f"{share:.1f}" for share in np.mean([row["covered"] for row in rows], axis=0))
+        effects = [inside for row in rows for inside in row["effects"]]
+        cells = [name, f"{without:.1f}", f"{with_covariates:.1f}", f"{gain:+.2f}", used]
+        cells += ["-" if regime.levels else covered, f"{100 * np.mean(effects):.0f}" if effects else "-"]
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Claim of reviewer misfit: few tables without misfits name anybody, and planted reviewers are named.
+"""Whether few tables without misfits name anybody as one, and planted reviewers are named.
 
-``python tests/benchmarks/misfit.py --tables 200 --planted 30``: draws tables whose reviewers fit the model, counts
+``python -m tests.benchmarks.misfit --tables 200 --planted 30`` draws tables whose reviewers fit the model, counts
 those in which anybody is said to contradict the others, then gives two reviewers scores that are drawn at random from
-the table, or turned upside down, and counts how many are named. A row a regime; minutes each. Half of the tables have
+the table, or turned upside down, and counts how many are named. A row per regime; minutes each. Half of the tables have
 whole scores from 1 to 10. Exit status 1 where more than one table in eight names anybody.
 
 It should be hardest where reviewers gave few scores and noise is large: nothing tells such a reviewer from noise.
@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 
@@ -47,9 +44,9 @@ def drawn(regime: dict[str, Any], seed: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 def named(who: np.ndarray, what: np.ndarray, score: np.ndarray) -> set[int]:
-    """Return who is said to contradict the others."""
-    found = misfit_of(infer(who, what, score, int(who.max()) + 1, int(what.max()) + 1)[0])
-    return set(np.flatnonzero(found.contradicts).tolist())
+    """Return the reviewers who contradict the others."""
+    misfit = misfit_of(infer(who, what, score, int(who.max()) + 1, int(what.max()) + 1)[0])
+    return set(np.flatnonzero(misfit.contradicts).tolist())
 
 
 def planted(regime: dict[str, Any], seed: int, kind: str) -> int:
@@ -64,7 +61,7 @@ def planted(regime: dict[str, Any], seed: int, kind: str) -> int:
 
 
 def main() -> int:
-    """Print a row a regime."""
+    """Print a row per regime."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=int, default=200, help="tables without misfits of each regime (200)")
     parser.add_argument("--planted", type=int, default=30, help="tables with two planted reviewers of each kind (30)")
@@ -73,8 +70,10 @@ def main() -> int:
     worst = 0.0
     for title, regime in REGIMES.items():
         alarms = sum(bool(named(*drawn(regime, seed))) for seed in range(options.tables))
-        found = [sum(planted(regime, seed, kind) for seed in range(options.planted)) for kind in ("random", "reversed")]
-        shares = [f"{part} of {2 * options.planted}" for part in found]
+        shares = []
+        for kind in ("random", "reversed"):
+            n_named = sum(planted(regime, seed, kind) for seed in range(options.planted))
+            shares.append(f"{n_named} of {2 * options.planted}")
         print(f"| {title} | {alarms} of {options.tables} | {shares[0]} | {shares[1]} |", flush=True)
         worst = max(worst, alarms / options.tables)
     return int(worst > 1 / 8)

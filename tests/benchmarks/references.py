@@ -1,6 +1,6 @@
 """How many items people should score, and which, where the judges are language models: a simulation.
 
-``python tests/benchmarks/references.py --draws 60``: 200 items, five of twelve judges each, a fifth selected. What the
+``python -m tests.benchmarks.references --draws 60``: 200 items, five of twelve judges each, a fifth selected. What the
 judges agree on explains only a part of the wanted quality; references measure that, with an error as large as what the
 judges leave unexplained. They are chosen at random, or twenty at random and the others nearest to the line of the
 selection that these give. Prints a row per share left unexplained, number of references and choice. Takes seconds.
@@ -9,22 +9,23 @@ selection that these give. Prints a row per share left unexplained, number of re
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import NamedTuple
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 
 from lsc import posterior
 from reviewgraph import Reviews
 
-ITEMS, JUDGES, EACH, SELECTED = 200, 12, 5, 40
+ITEMS = 200
+JUDGES = 12
+PER_ITEM = 5
+SELECTED = 40
 #: References that are chosen at random before the line is known.
 FIRST = 20
-UNEXPLAINED, NUMBERS = (0.4, 0.6, 0.8), (0, 20, 40, 80)
-RANDOM, NEAR = "at random", "20 at random, then near the line"
+UNEXPLAINED = (0.4, 0.6, 0.8)
+NUMBERS = (0, 20, 40, 80)
+RANDOM = "at random"
+NEAR = "20 at random, then near the line"
 
 
 class Drawn(NamedTuple):
@@ -41,9 +42,10 @@ def draw(unexplained: float, rng: np.random.Generator) -> Drawn:
     consensus = rng.standard_normal(ITEMS)
     wanted = np.sqrt(1 - own) * consensus + np.sqrt(own) * rng.standard_normal(ITEMS)
     reference = wanted + np.sqrt(own) * rng.standard_normal(ITEMS)
-    judge = np.concatenate([rng.permutation(JUDGES)[:EACH] for _ in range(ITEMS)])
-    item = np.repeat(np.arange(ITEMS), EACH)
-    offset, slope = 5 + 0.7 * rng.standard_normal(JUDGES), np.exp(0.25 * rng.standard_normal(JUDGES))
+    judge = np.concatenate([rng.permutation(JUDGES)[:PER_ITEM] for _ in range(ITEMS)])
+    item = np.repeat(np.arange(ITEMS), PER_ITEM)
+    offset = 5 + 0.7 * rng.standard_normal(JUDGES)
+    slope = np.exp(0.25 * rng.standard_normal(JUDGES))
     score = offset[judge] + slope[judge] * consensus[item] + 0.7 * rng.standard_normal(item.size)
     reviews = Reviews.from_codes(judge, item, np.round(2 * score) / 2, reviewers=JUDGES, items=ITEMS)
     return Drawn(reviews, wanted, reference)
@@ -73,7 +75,9 @@ def measured(unexplained: float, number: int, how: str, seed: int) -> list[float
     chance = posterior(drawn.reviews, references=known(drawn, items)).probability_in_top(SELECTED)
     best = np.zeros(ITEMS, bool)
     best[np.argsort(-drawn.wanted)[:SELECTED]] = True
-    inside, outside, selected = chance >= 0.9, chance <= 0.1, np.argsort(-chance)[:SELECTED]
+    inside = chance >= 0.9
+    outside = chance <= 0.1
+    selected = np.argsort(-chance)[:SELECTED]
     counts = inside, inside & ~best, outside, outside & best, ~best[selected]
     return [float(count.sum()) for count in counts]
 
@@ -95,7 +99,8 @@ def main() -> None:
             rows = {}
             for how in (RANDOM, NEAR) if number > FIRST else (RANDOM,):
                 rows[how] = np.array([measured(unexplained, number, how, seed) for seed in range(options.draws)])
-                total, mean = rows[how].sum(axis=0), rows[how].mean(axis=0)
+                total = rows[how].sum(axis=0)
+                mean = rows[how].mean(axis=0)
                 cells = [
                     f"{100 * unexplained:.0f} %",
                     str(number),

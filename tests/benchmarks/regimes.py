@@ -1,144 +1,153 @@
-"""Claims of the posterior against every other method, in thirty regimes whose truth is known.
+"""How much of the best tenth each method finds in simulated regimes, and whether the posterior's intervals cover.
 
-``python tests/benchmarks/regimes.py -o results``: draws each regime 20 times, measures every method, and writes
-``regimes.md`` (tables and verdicts), ``regimes.svg`` and ``regimes.png``. Each result is stored as it comes, and a run
-that was stopped, however, goes on where it ended. Exit status 1 where a claim does not hold or a method is missing or
-fails; stderr names it.
+``python -m tests.benchmarks.regimes -o results --draws 20 --papers 400`` draws each regime 20 times and writes
+``regimes.md``. Results are stored as they come; a run that was stopped goes on where it ended. Exit status 1 where a
+method fails; stderr names it.
 
-The posterior should win most where reviewers differ much and reviews are few, and lose nowhere: not to the average
-where reviewers do not differ, and hardly to a sampler that knows the priors. It should be hardest where its model is
-wrong: bent functions, qualities that are not normal, papers that are alike because they share reviewers.
+The posterior should be level with the average where reviewers do not differ, and hardest to keep where they bend the
+scale, which its model does not have.
 """
 
-# ruff: noqa: E402 - threads are set before NumPy is imported, and the path before the harness
 from __future__ import annotations
 
-import os
-
-# One thread a process: the processes are as many as the cores.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
 import argparse
+import os
 import sys
 import time
+from functools import cache
 from pathlib import Path
+from statistics import median
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-# Processes of joblib start fresh: they find the harness where this one does.
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+import numpy as np
 
-from tests.benchmarks.harness import page, picture, storing
-from tests.benchmarks.harness.draws import Regime, regimes
-from tests.benchmarks.harness.methods import OURS, available, register
-from tests.benchmarks.harness.running import EXACT, run
+from lsc.estimate import Estimate
+from tests.benchmarks.harness import measures, storing
+from tests.benchmarks.harness.draws import FloatArray, Regime, regimes
+from tests.benchmarks.harness.running import METHODS, OURS, Record, attempt, in_processes, markdown
 
-Task = tuple[str, int, list[str]]
+#: Share of the papers that is selected, and level of the intervals.
+SELECTED = 0.1
+LEVEL = 0.9
+KEYS = ("regime", "draw", "method")
+
+#: Records by regime, method and draw.
+Results = dict[str, dict[str, dict[int, Record]]]
+
+
+def run(regime: str, papers: int, draw: int, methods: list[str]) -> list[Record]:
+    """Measure methods on one draw; seconds are of the processor, after a warm-up of the method in this process."""
+    simulation = regime_named(regime, papers).simulate(draw)
+    selected = max(int(SELECTED * simulation.truth.size), 1)
+    records = []
+    for method in methods:
+
+        def measure(method: str = method) -> Record:
+            warm_up(method)
+            started = time.process_time()
+            estimate = METHODS[method](simulation.reviews, selected, draw)
+            seconds = time.process_time() - started
+            return measured(estimate, simulation.truth, selected) | {"seconds": seconds}
+
+        records.append(attempt({"regime": regime, "papers": papers, "draw": draw, "method": method}, measure))
+    return records
+
+
+@cache
+def regime_named(name: str, papers: int) -> Regime:
+    """Return a regime by its name."""
+    return {regime.name: regime for regime in regimes(papers)}[name]
+
+
+@cache
+def warm_up(method: str) -> None:
+    """Let a method compile what it compiles, on a small table."""
+    reviews = regime_named("offsets-k5", 30).simulate(0).reviews
+    METHODS[method](reviews, 3, 0)
+
+
+def measured(estimate: Estimate, truth: FloatArray, selected: int) -> Record:
+    """Return the share of the best that is selected, and of the posterior how its probabilities compare with that."""
+    scored = np.isfinite(estimate.quality)
+    quality = np.where(scored, estimate.quality, np.nanmin(estimate.quality) - 1.0)
+    record: Record = {"precision": 100.0 * (1.0 - measures.wrongly_selected(quality, truth, selected))}
+    if estimate.method == OURS:
+        target = measures.on_scale_of(quality[scored], truth[scored])
+        chance = np.nan_to_num(estimate.probability_in_top(selected))
+        record["coverage"] = 100.0 * measures.coverage(estimate.interval(LEVEL)[scored], target)
+        record["bins"] = measures.forecast_bins(chance, measures.among_best(truth, selected))
+        record["stated"] = 100.0 * float(np.sort(chance)[-selected:].mean())
+    return record
+
+
+def gathered(store: Path, papers: int) -> Results:
+    """Return the runs that did not fail."""
+    results: Results = {}
+    for record in storing.records(store):
+        if record["papers"] == papers and "failed" not in record:
+            results.setdefault(record["regime"], {}).setdefault(record["method"], {})[record["draw"]] = record
+    return results
+
+
+def missing(
+    chosen: list[Regime], results: Results, options: argparse.Namespace
+) -> list[tuple[str, int, int, list[str]]]:
+    """Return what is to be run, all regimes in step: a run that is stopped has an equal number of draws of each."""
+    tasks = []
+    for step in range(options.draws):
+        for regime in chosen:
+            stored = results.get(regime.name, {})
+            for draw in range(step * regime.times, (step + 1) * regime.times):
+                todo = [method for method in options.methods if draw not in stored.get(method, {})]
+                if todo:
+                    tasks.append((regime.name, options.papers, draw, todo))
+    return tasks
+
+
+def report(chosen: list[Regime], results: Results, methods: list[str]) -> str:
+    """Return the table of the report: a row per regime."""
+    rows = []
+    for regime in chosen:
+        stored = results.get(regime.name, {})
+        runs = {method: list(stored.get(method, {}).values()) for method in methods}
+        cells = [f"{measures.summary([run['precision'] for run in runs[method]]):.1f}" for method in methods]
+        ours = runs.get(OURS, [])
+        if ours:
+            average = {draw: run["precision"] for draw, run in stored.get("average", {}).items()}
+            gain = measures.paired({run["draw"]: run["precision"] for run in ours}, average)
+            stated = measures.summary([run["stated"] - run["precision"] for run in ours])
+            cells += [
+                f"{gain:+.1f}",
+                f"{measures.summary([run['coverage'] for run in ours]):.1f}",
+                f"{measures.calibration_error([run['bins'] for run in ours]):.4f}",
+                f"{stated:+.1f}",
+                f"{median(run['seconds'] for run in ours):.2f}",
+            ]
+        rows.append([regime.title, *cells])
+    heads = [f"{OURS} - average", "covers", "error of P(best tenth)", "stated - true", "CPU s"]
+    return markdown(["regime", *methods, *(heads if OURS in methods else [])], rows)
 
 
 def main() -> int:
     """Run what is missing, report all that is stored."""
-    options = parse()
-    for spec in options.method:
-        register(spec)
-    names = [*available(), EXACT]
-    methods = [name for name in names if not options.only_methods or name in options.only_methods]
-    chosen = [r for r in regimes(options.papers) if not options.only or r.name in options.only]
-    store = options.output / "results.jsonl"
-    if options.forget:
-        storing.forget(store, lambda record: record.get("method") in options.forget)
-    if not options.report:
-        run_missing(chosen, methods, store, options)
-    return report(chosen, names, store, options)
-
-
-def parse() -> argparse.Namespace:
-    """Read the options."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("regimes"), help="folder of results (regimes)")
     parser.add_argument("--draws", type=int, default=20, help="draws of each regime (20)")
     parser.add_argument("--papers", type=int, default=1000, help="papers of each draw (1000)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (as many as cores)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (one per core)")
     parser.add_argument("--only", nargs="+", metavar="REGIME", help="these regimes")
-    parser.add_argument("--only-methods", nargs="+", metavar="METHOD", help="run these methods")
-    parser.add_argument("--method", action="append", default=[], metavar="NAME=MODULE:FUNCTION", help="one more method")
-    parser.add_argument("--ours", default=OURS, metavar="METHOD", help=f"whose claims are judged ({OURS})")
-    parser.add_argument("--forget", nargs="+", metavar="METHOD", help="first drop stored results of these methods")
-    parser.add_argument("--report", action="store_true", help="run nothing, report what is stored")
-    return parser.parse_args()
-
-
-def run_missing(chosen: list[Regime], methods: list[str], store: Path, options: argparse.Namespace) -> None:
-    """Run in several processes what is not stored yet, and store it from this one."""
-    from joblib import Parallel, delayed
-
-    tasks = missing(chosen, methods, page.gather(storing.records(store), options.papers), options)
-    parallel = Parallel(n_jobs=options.jobs, return_as="generator_unordered", batch_size=1)
-    started = time.monotonic()
-    work = (delayed(run)(name, options.papers, draw, todo, tuple(options.method)) for name, draw, todo in tasks)
-    for done, records in enumerate(parallel(work), 1):
-        for record in records:
-            storing.append(store, record)
-            if "failed" in record:
-                print(
-                    f"{record['regime']}, draw {record['draw']}, {record['method']}: {record['failed']}",
-                    file=sys.stderr,
-                )
-        taken = time.monotonic() - started
-        print(f"{done} of {len(tasks)} after {taken:.0f} s: {records[0]['regime']}", file=sys.stderr, flush=True)
-
-
-def missing(chosen: list[Regime], methods: list[str], done: page.Results, options: argparse.Namespace) -> list[Task]:
-    """Return what is to be run, all regimes in step: a run that is stopped has as many draws of each."""
-    found: list[Task] = []
-    for step in range(options.draws):
-        for regime in chosen:
-            for draw in range(step * regime.times, (step + 1) * regime.times):
-                stored = done.get(regime.name, {})
-                todo = [
-                    name
-                    for name in methods
-                    if "precision" not in stored.get(name, {}).get(draw, {}) and (regime.priors or name != EXACT)
-                ]
-                if todo:
-                    found.append((regime.name, draw, todo))
-    return found
-
-
-def report(chosen: list[Regime], methods: list[str], store: Path, options: argparse.Namespace) -> int:
-    """Write tables, verdicts and the picture; return the exit status."""
-    results = page.gather(storing.records(store), options.papers)
-    shown = [regime for regime in chosen if regime.name in results]
-    if not shown:
-        print("nothing is stored yet", file=sys.stderr)
-        return 0
-    judged = page.verdicts(shown, results, methods, options.ours)
-    text = "\n\n".join(
-        [
-            f"Percentage of the best 10 % that is selected ({options.papers} papers, {options.draws} draws; "
-            "± standard error).",
-            page.precision_table(shown, results, methods, options.ours),
-            *([page.uncertainty_table(shown, results, options.ours)] if judged else []),
-            "Median CPU seconds.",
-            page.seconds_table(shown, results, methods),
-            page.verdict_lines(judged),
-        ]
-    )
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="these methods")
+    options = parser.parse_args()
+    chosen = [regime for regime in regimes(options.papers) if not options.only or regime.name in options.only]
+    store = options.output / "regimes.jsonl"
+    tasks = missing(chosen, gathered(store, options.papers), options)
+    for record in in_processes(run, tasks, options.jobs):
+        storing.append(store, record)
+    text = report(chosen, gathered(store, options.papers), options.methods)
     (options.output / "regimes.md").write_text(text + "\n", "utf-8")
-    picture.draw(options.output / "regimes", shown, results, methods, options.ours)
     print(text)
-    failed = failures(shown, methods, store, options)
-    for line in failed:
-        print(line, file=sys.stderr)
-    return 0 if all(verdict.held for verdict in judged) and not failed else 1
-
-
-def failures(shown: list[Regime], methods: list[str], store: Path, options: argparse.Namespace) -> list[str]:
-    """Return a line for each run of the regimes shown that failed."""
-    names = {regime.name for regime in shown}
-    rows = [row for row in storing.records(store) if row.get("papers") == options.papers and row["regime"] in names]
-    return storing.failures((row for row in rows if row["method"] in methods), "regime", "draw", "method")
+    failed = storing.failures(storing.records(store), *KEYS)
+    print(*failed, sep="\n", file=sys.stderr)
+    return int(bool(failed))
 
 
 if __name__ == "__main__":

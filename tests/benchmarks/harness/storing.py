@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +31,11 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
         return
     for line in path.read_text("utf-8").splitlines():
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             continue
-        if isinstance(found, dict):
-            yield found
-
-
-def forget(path: Path, condition: Callable[[dict[str, Any]], bool]) -> None:
-    """Drop the records that meet a condition; the file is replaced whole."""
-    kept = "".join(json.dumps(record) + "\n" for record in records(path) if not condition(record))
-    if path.exists():
-        draft = path.with_suffix(".part")
-        draft.write_text(kept, "utf-8")
-        os.replace(draft, path)
+        if isinstance(record, dict):
+            yield record
 
 
 def failures(rows: Iterable[dict[str, Any]], *keys: str) -> list[str]:
@@ -55,5 +46,8 @@ def failures(rows: Iterable[dict[str, Any]], *keys: str) -> list[str]:
         failed.pop(run, None)
         if "failed" in record:
             failed[run] = record["failed"]
-    named = (", ".join(f"{key} {value}" for key, value in zip(keys, run, strict=True)) for run in failed)
-    return [f"failed: {name}: {why}" for name, why in zip(named, failed.values(), strict=True)]
+    lines = []
+    for run, reason in failed.items():
+        name = ", ".join(f"{key} {value}" for key, value in zip(keys, run, strict=True))
+        lines.append(f"failed: {name}: {reason}")
+    return lines
