@@ -1,9 +1,9 @@
-"""The result of every method: qualities, ranks, a selection, and a line to the scale of references."""
+"""The result of every method: qualities, ranks and a selection."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,82 +32,27 @@ from reviewgraph.table import Reviews, ReviewsLike, review_of_rows
 if TYPE_CHECKING:
     from reviewgraph.formats import Columns
 
-# References are items of known quality: their values as an array, and a straight line through them.
-
-#: Minimum number of references of a line: through fewer, any line fits.
-LEAST_REFERENCES = 3
+# References are items of known quality.
 
 
-def known_values(reviews: Reviews, references: Valued, name: str = "references") -> FloatArray:
+def known_values(reviews: Reviews, references: Valued) -> FloatArray:
     """Return the reference value of each item, shape (N,), in the direction of the scores; NaN for other items.
 
-    ``name`` is the argument in messages. InputError if no reference is among the items, labels match as text only, or a
+    InputError if no reference is among the items, labels match as text only, or a
     value is not finite; LabelWarning if some references are not among the items.
 
     >>> known_values(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)]), {"p2": 7.0}).tolist()
     [nan, 7.0]
     """
-    given = by_label(references, name, ITEM, QUALITY.role, reviews.spellings())
-    code = match_labels(list(given), reviews.item_code, name, "paper", other=reviews.reviewer_code)
+    given = by_label(references, "references", ITEM, QUALITY.role, reviews.spellings())
+    code = match_labels(list(given), reviews.item_code, "references", "paper", other=reviews.reviewer_code)
     for label, value in given.items():
         if value is None or not np.isfinite(value):
-            message = f"{name}: expected a finite quality, found {value} for item {label!r}"
+            message = f"references: expected a finite quality, found {value} for item {label!r}"
             raise InputError(message)
     reference = np.full(reviews.n_items, np.nan)
     reference[code[code >= 0]] = np.array(list(given.values()), np.float64)[code >= 0]
     return reference
-
-
-@dataclass(frozen=True, eq=False)
-class ReferenceLine:
-    """The least-squares line ``value = intercept + slope x quality`` through the references.
-
-    Qualities are in the direction of the scores. ``error`` is the standard deviation of the residuals of the known
-    values, ``references`` their number, and ``value`` (N,) the value of each item, NaN outside the largest group.
-    """
-
-    slope: float
-    intercept: float
-    error: float
-    references: int
-    value: FloatArray = field(repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the line as the command's ``--json`` prints it."""
-        return {name: getattr(self, name) for name in ("slope", "intercept", "error", "references")}
-
-
-def line_through(quality: FloatArray, reference: FloatArray) -> ReferenceLine:
-    """Return the least-squares line of known values on qualities, both of shape (N,) and NaN for other items.
-
-    InputError if fewer than three references have a quality, or their values do not increase with quality.
-
-    >>> line = line_through(np.array([1.0, 2.0, 3.0, 5.0]), np.array([10.0, 20.0, 30.0, np.nan]))
-    >>> line.slope, line.value.round(6).tolist()
-    (10.0, [10.0, 20.0, 30.0, 50.0])
-    """
-    here = np.isfinite(quality) & np.isfinite(reference)
-    x = quality[here]
-    y = reference[here]
-    if x.size < LEAST_REFERENCES:
-        message = (
-            f"references: expected {LEAST_REFERENCES} or more that have a score, in the largest group, found {x.size}; "
-            "a straight line needs them"
-        )
-        raise InputError(message)
-    along = x - x.mean()
-    # A range of exactly 0, as opposed to rounding in the sums.
-    slope = float(along @ y) / float(along @ along) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
-    if not slope > 0:
-        message = (
-            "references: expected values that increase with quality, found that they do not; check them, or "
-            "--lower-is-better: there is no line to their scale"
-        )
-        raise InputError(message)
-    intercept = float(y.mean() - slope * x.mean())
-    residual = y - intercept - slope * x
-    error = float(np.sqrt(residual @ residual / (x.size - 2)))
-    return ReferenceLine(slope, intercept, error, int(x.size), intercept + slope * quality)
 
 
 # Reliability weights of reviews, by pair or in the order of rows.
@@ -269,38 +214,6 @@ class Estimate(Pictured):
         """
         expect_number(n_selected, self.quality)
         return [self.items[i] for i in best_first(self.quality)[:n_selected].tolist()]
-
-    def on_scale_of(self, references: Valued) -> ReferenceLine:
-        """Map the qualities to the scale of some references, by a line fitted after the calibration.
-
-        The estimate is not changed. The line is fitted to the references of the largest group, and maps its items.
-
-        Parameters
-        ----------
-        references
-            Known quality of three items or more, a mapping, a Series or a data frame, in the direction of the scores.
-
-        Returns
-        -------
-        ReferenceLine
-            Slope, intercept, error, and the value of each item on the scale of the references.
-
-        Raises
-        ------
-        InputError
-            If a reference is not among the items or not finite, fewer than three have a score in the largest group, or
-            their values do not increase with quality.
-
-        Examples
-        --------
-        >>> reviews = Reviews.from_pairs([("ann", f"p{i}", float(i)) for i in range(4)])
-        >>> line = Estimate(reviews, np.arange(4.0), "average").on_scale_of({"p0": 10, "p1": 21, "p2": 29})
-        >>> round(line.slope, 3), round(line.error, 3), line.value.round(2).tolist()
-        (9.5, 1.225, [10.5, 20.0, 29.5, 39.0])
-        """
-        reference = known_values(self.reviews, references)
-        # Other groups have other scales.
-        return line_through(self.reviews.printed(np.where(self.group == 1, self.quality, np.nan)), reference)
 
     @cached_property
     def standard_error(self) -> FloatArray:

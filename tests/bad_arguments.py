@@ -170,7 +170,6 @@ def calls(folder: Path) -> dict[str, Call]:
         "Report.reaches": (reviewgraph.check(table), {"level": "double"}),
         "Plan.alternatives": (plan, {"reviewer": plan.reviews[0].reviewer, "item": plan.reviews[0].item}),
         "Calibration.is_optimal": (found, {}),
-        "Calibration.on_scale_of": (found, {"references": {"p1": 1.0, "p2": 2.0, "p3": 4.0}}),
         "Calibration.ranking": (found, {}),
         "Calibration.scoring_function": (found, {"reviewer": "ann"}),
         "Calibration.select": (found, {"n_selected": 2}),

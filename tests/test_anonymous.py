@@ -146,7 +146,7 @@ CALIBRATIONS = [
     "--method average --select 3",
     "--method lsc --hypotheses hypotheses.csv",
     "--method lsc --references known.csv",
-    "--references known.csv --on-scale-of known.csv --weights weights.csv",
+    "--references known.csv --weights weights.csv",
     "--items items.csv -o out.csv",
     f"--items items.csv --item-covariates {TRACK} --reviewers people.csv --reviewer-covariates institution",
 ]

@@ -60,7 +60,6 @@ def test_calibrate_says_which_options_are_not_for_it(table: str, tmp_path: Path)
     (tmp_path / "known.csv").write_text("item,quality\np0,5\np1,4\np2,3\n")
     (tmp_path / "weights.csv").write_text("item,reviewer,weight\np0,r0,2\n")
     printed(*words, "--references", tmp_path / "known.csv")
-    assert "scaled" in printed(*words, "--on-scale-of", tmp_path / "known.csv", "--json")
     for option, owner in [
         (["--hypothesis", "linear"], "lsc"),
         (["--ties", "free"], "lsc"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,7 +36,7 @@ from reviewgraph.formats import rated
 
 if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
-    from lsc.estimate import Estimate, ReferenceLine
+    from lsc.estimate import Estimate
     from lsc.selection import Selection
     from reviewgraph._base import BoolArray, Label
     from reviewgraph.report import Codes, Document
@@ -53,19 +52,17 @@ def expect_number_to_draw(session: Session) -> None:
 
 
 class Outcome:
-    """What the options ask of a result: a selection, a lottery, contributions to a quality, the scale of references.
+    """What the options ask of a result: a selection, a lottery, contributions to a quality.
 
-    ``explain`` and ``known`` are under the labels of the result, which may be codes.
+    ``explain`` has labels of the result, which may be codes.
 
     ``selected`` has the selected labels, best first, ``selection`` the three lists if the method has probabilities, and
     ``refused`` the reason if nothing can be selected. ``lists`` has ``in``, ``discuss``, ``out`` or ``aside`` for each
     paper, None for a paper without a score; it is None without a selection. ``aside`` are labels of papers set aside.
-    ``lines`` are for people, ``record`` has keys of the JSON, ``scaled`` columns on the scale of references.
+    ``lines`` are for people, ``record`` has keys of the JSON.
     """
 
-    def __init__(
-        self, session: Session, result: Any, explain: Sequence[Label] = (), known: Mapping[Any, float] | None = None
-    ) -> None:
+    def __init__(self, session: Session, result: Any, explain: Sequence[Label] = ()) -> None:
         self.result = result
         self.selected: list[Any] = []
         self.selection: Selection | None = None
@@ -74,7 +71,6 @@ class Outcome:
         self.aside: list[Any] = []
         self.lines: list[str] = []
         self.record: dict[str, Any] = {}
-        self.scaled: dict[str, list[Any]] = {}
         params = session.params
         if params["select"] is not None:
             count = params["select"].of(int((result.rank > 0).sum()))
@@ -83,8 +79,6 @@ class Outcome:
             self._draw(self.selection, params["seed"])
         if explain:
             self._explain(explain)
-        if known is not None:
-            self._scale(known, used=bool(params["references"]))
 
     def _select(self, count: int, error_rate: float, across_groups: bool) -> None:
         """Select the best papers, in three lists if the result has probabilities."""
@@ -150,29 +144,16 @@ class Outcome:
             self.lines += [*([""] if self.lines else []), *account_lines(account.anonymous(), title, scale)]
         self.record["accounts"] = [account.to_dict() for account in accounts]
 
-    def _scale(self, known: Mapping[Any, float], *, used: bool) -> None:
-        """Map qualities to the scale of known ones by a line; the calibration may have used these (``used``)."""
-        from lsc.words.calibration_page import line_lines
-
-        with _as_option():
-            line: ReferenceLine = self.result.on_scale_of(known)
-        self.lines += ["", *line_lines(self.result, line, in_calibration=used)]
-        self.record["scale"] = line.to_dict()
-        self.scaled = {"scaled": line.value.tolist()}
-
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the file."""
         columns = self.result.to_columns(*filter(None, [self.selection]))
-        return {**columns, **self.scaled, **({} if self.lists is None else {"list": self.lists})}
+        return {**columns, **({} if self.lists is None else {"list": self.lists})}
 
     def to_dict(self, method: Method) -> dict[str, Any]:
         """Return the JSON."""
         lists: dict[str, Any] = {"certain": [], "discuss": []} if method.probabilities else {}
         answer = self.result.to_dict(*filter(None, [self.selection]))
-        answer = {"selected": self.selected, "set_aside": self.aside, **lists, **answer, **self.record}
-        for name, values in self.scaled.items():
-            answer["items"] = [{**row, name: value} for row, value in zip(answer["items"], values, strict=True)]
-        return answer
+        return {"selected": self.selected, "set_aside": self.aside, **lists, **answer, **self.record}
 
     @property
     def aside_lines(self) -> list[str]:
@@ -240,28 +221,6 @@ NOT_AGAIN = {
     *(*TABLE, "conference", "select", "lottery", "seed", "explain", "sheet"),
     *("output", "to", "html", "anonymous", "as_json"),
 }
-
-
-def read_known(session: Session, reviews: Reviews) -> dict[Any, float] | None:
-    """Read the papers of known quality that have reviews; a file without any is refused before the work begins."""
-    import numpy as np
-
-    from lsc.estimate import known_values
-
-    if not session.params["on_scale_of"]:
-        return None
-    value = known_values(reviews, session.read("on_scale_of"), "on_scale_of")
-    return {reviews.items[code]: float(value[code]) for code in np.flatnonzero(~np.isnan(value)).tolist()}
-
-
-@contextmanager
-def _as_option() -> Iterator[None]:
-    """Replace ``references`` in messages of the library, which is the name of another option."""
-    try:
-        yield
-    except InputError as error:
-        message = f"on_scale_of: {str(error).removeprefix('references: ')}"
-        raise InputError(message) from error
 
 
 # The method and its options.
@@ -435,6 +394,7 @@ def calibrate_by_passes(
     gone={
         "--likelihood": "scores are modelled as numbers, and predictions have the probabilities of their levels; "
         "leave it out",
+        "--on-scale-of": "--references of the posterior leads to the scale of known papers; leave it out",
     },
     # ``verify`` asks methods and hypothesis classes how their results are checked.
     context_settings={"obj": {"methods": METHODS, "classes": HYPOTHESES}},
@@ -476,11 +436,6 @@ def calibrate_by_passes(
     "--references FILE",
     everyday=True,
     help="Measurements of some papers by a more trusted judge (item,quality); exact for lsc.",
-)
-@option(
-    "Input",
-    "--on-scale-of FILE",
-    help="Papers of known quality (item,quality), three or more: map the results to their scale by a line.",
 )
 @option("Input", "--weights FILE", help="posterior: reliability weights of reviews (item,reviewer,weight).")
 @option(
@@ -588,13 +543,12 @@ def calibrate(
         _expect_scored(reviews, paper)
     if sheet is not None:
         expect_folder(sheet)
-    known = read_known(session, reviews)
 
     # Page, file and JSON use one selection. With --explain there is no page, and no held-out prediction.
     with telling() as tell:
         clock = Clock(None)
         result: Any = method(reviews, **options_of(session, method, reviews, tell))
-        outcome = Outcome(session, result, papers, known)
+        outcome = Outcome(session, result, papers)
         tell(Progress(clock.elapsed(), "the benefit of the correction, and the page"))
         short = bool(papers) and not as_json and not session.params["html"]
         page = Page([], [], []) if short else page_of(result, outcome.selection)
@@ -614,12 +568,8 @@ def calibrate(
         outcome.lines += write_sheets(result, sheet, papers)
 
     def compose(shown: Estimate, codes: Codes | None) -> Document:
-        explained = papers
-        values = known
-        if codes is not None:
-            explained = tuple(codes.item[label] for label in papers)
-            values = None if known is None else {codes.item[label]: value for label, value in known.items()}
-        return _report(session, Outcome(session, shown, explained, values))
+        explained = papers if codes is None else tuple(codes.item[label] for label in papers)
+        return _report(session, Outcome(session, shown, explained))
 
     session.report(result, reviews, compose)
     for line in [*page.opening, *outcome.aside_lines] if as_json else ():

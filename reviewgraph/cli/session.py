@@ -407,7 +407,6 @@ def _readers() -> dict[str, Callable[..., Any]]:
         "like": read_reviews,
         "max_probability": side.read_probabilities,
         "missing": side.read_missing,
-        "on_scale_of": side.read_references,
         # A review of a first phase that was revised counts once.
         "phase_one": functools.partial(read_reviews, duplicates="last"),
         "previous": side.read_assigned,

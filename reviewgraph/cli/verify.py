@@ -473,7 +473,6 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
         10.0 if params["max_slope"] is None else params["max_slope"],
         params["ties"] != "free",
         {str(item): value for item, value in (session.read("references") or {}).items()},
-        {str(item): value for item, value in (session.read("on_scale_of") or {}).items()},
         (params["seed"] or 0) if params["lottery"] else None,
         tuple(dict.fromkeys(params["explain"])),
         {name: method.verifier for name, method in methods.items()},
@@ -493,7 +492,7 @@ MARKET = {"conflicts", "fixed", "reward", "demand", "load", "min_load", "phase_o
 AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
 CHECK = {"stream", "require", "use_scores", "fragile", "conflicts", "reviewers", "load", "demand"}
 CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references"}
-CHOOSE = {"select", "error_rate", "by_group_average", "on_scale_of", "lottery", "seed", "explain"}
+CHOOSE = {"select", "error_rate", "by_group_average", "lottery", "seed", "explain"}
 #: Further options on which the maximum affinity without a level depends.
 BEYOND = ("authors", "max_probability", "perturbation", "design")
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from reviewgraph._base.arrays import order_of, reaches
 from reviewgraph.graph.levels import LARGEST_SHARE
-from reviewgraph.verify.answers import ROUNDING, Answer, Findings
+from reviewgraph.verify.answers import Answer, Findings
 from reviewgraph.verify.graphs import Table, pieces
 from reviewgraph.verify.rules import Wanted
 
@@ -89,8 +89,6 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     if not findings.wrong:
         equations.check(own)
         own.intervals()
-        if not answer.is_table:
-            own.scaled()
         own.select()
     return findings
 
@@ -229,35 +227,6 @@ class Calibration:
         words = "quality: the ranking runs against the scores within reviewers and against the averages, overall"
         self.findings.expect(not (within < 0 and across < 0), words)
         self.findings.check("that the ranking agrees with the scores overall")
-
-    def scaled(self) -> None:
-        """Fit the line through papers of known quality, and compare the places on it."""
-        findings = self.findings
-        items = self.answer.get("items")
-        claimed = self.answer.content.get("scale")
-        if not findings.same("scale", claimed is not None, bool(self.wanted.on_scale_of)) or claimed is None:
-            placed = any("scaled" in row for row in items)
-            findings.expect(not placed, "items: there are places on a scale, though none was requested")
-            return
-        # Papers that can be placed are those of the largest group.
-        placed_at = {item: value for item, value in self.quality.items() if self.rows[item].group == 1}
-        anchors = {item: value for item, value in self.wanted.on_scale_of.items() if item in placed_at}
-        x = np.array([placed_at[item] for item in anchors])
-        y = np.array([*anchors.values()])
-        along = x - x.mean()
-        slope = float(along @ y / (along @ along))
-        intercept = float(y.mean() - slope * x.mean())
-        residual = y - intercept - slope * x
-        line = {"slope": slope, "intercept": intercept, "error": float(np.sqrt(residual @ residual / (x.size - 2)))}
-        size = max(float(np.abs(y).max()), abs(slope) * float(np.abs(x).max()))
-        for key, value in line.items():
-            findings.near(f"scale.{key}", self.answer.get(f"scale.{key}"), value, ROUNDING * size)
-        findings.value("scale.references", x.size)
-        for row in items:
-            item = str(row["item"])
-            expected = intercept + slope * placed_at[item] if item in placed_at else None
-            findings.near(f"{item}, scaled", row.get("scaled"), expected, CHANCES * size)
-        findings.check("scale: the line through the papers of known quality, and all places on it")
 
     def intervals(self) -> None:
         """Check standard errors, and that intervals are those about each quality."""

@@ -378,7 +378,7 @@ class Wanted:
     ``named`` tells whether the method was passed. ``select`` maps the number of scored papers to the number selected,
     None without a selection, for which ``error_rate`` and ``across_groups`` are. ``hypotheses`` are class names by
     reviewer, ``max_slope`` and ``ties_equal`` the steepest slope and whether tied scores are perceived alike, all three
-    for ``lsc``. ``references`` have known qualities, ``on_scale_of`` those through which the printed scale leads.
+    for ``lsc``. ``references`` have known qualities.
     ``lottery`` is the seed, None without one; ``explained`` are papers to explain. ``methods`` and ``classes`` are the
     verifiers that methods and hypothesis classes name as ``"module:name"``, None where they name none.
     """
@@ -392,7 +392,6 @@ class Wanted:
     max_slope: float = 10.0
     ties_equal: bool = True
     references: Mapping[str, float] = field(default_factory=dict)
-    on_scale_of: Mapping[str, float] = field(default_factory=dict)
     lottery: int | None = None
     explained: tuple[str, ...] = ()
     methods: Mapping[str, Any] = field(default_factory=dict)

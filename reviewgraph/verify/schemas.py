@@ -310,7 +310,7 @@ COLUMNS: dict[str, tuple[set[str], dict[str, Any]]] = {
     ),
 }
 #: Columns that are not checked.
-UNSEEN = ("joins", "gain", "title", "standard_error", "scaled")
+UNSEEN = ("joins", "gain", "title", "standard_error")
 
 
 def named(schema: Mapping[str, Any]) -> dict[str, str]:

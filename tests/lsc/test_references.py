@@ -1,60 +1,12 @@
-"""Papers of known quality: a straight line through them, and whether they fight the scores where LSC holds them."""
+"""Papers of known quality: whether they fight the scores where LSC holds them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import lsc
-from lsc.estimate import Estimate, line_through
 from reviewgraph import InputError, Reviews, random_assignment
-
-finite = st.floats(-100, 100).map(lambda value: round(value, 2))
-
-
-@given(st.lists(st.tuples(finite, finite), min_size=3, max_size=8), st.lists(finite, max_size=3))
-def test_the_line_is_the_least_squares_one_or_none(pairs, others) -> None:
-    x, y = np.array(pairs).T
-    quality, known = np.array([*x, *others]), np.array([*y, *[np.nan] * len(others)])
-    if np.ptp(x) == 0 or np.ptp(y) == 0 or (x - x.mean()) @ y <= 1e-9:
-        return
-    line = line_through(quality, known)
-    matrix = np.column_stack([np.ones(x.size), x])
-    (intercept, slope), *_ = np.linalg.lstsq(matrix, y, rcond=None)
-    assert (line.intercept, line.slope) == pytest.approx((intercept, slope), rel=1e-6, abs=1e-6)
-    off = y - matrix @ [intercept, slope]
-    assert line.error == pytest.approx(np.sqrt(off @ off / (x.size - 2)), rel=1e-6, abs=1e-6)
-    assert line.value == pytest.approx(intercept + slope * quality, rel=1e-6, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("quality", "known", "message"),
-    [
-        ([1, 2, 3], [1, 2, np.nan], "expected 3 or more that have a score, in the largest group, found 2"),
-        ([1, 2, np.nan], [1, 2, 3], "expected 3 or more that have a score, in the largest group, found 2"),
-        ([1, 2, 3], [3, 2, 1], "expected values that increase with quality"),
-        ([1, 2, 3], [0.1, 0.1, 0.1], "expected values that increase with quality"),
-        ([0.1, 0.1, 0.1], [1, 2, 3], "expected values that increase with quality"),
-    ],
-)
-def test_no_line_where_nothing_holds_it(quality, known, message) -> None:
-    with pytest.raises(InputError, match=message):
-        line_through(np.array(quality, float), np.array(known, float))
-
-
-def test_the_line_keeps_to_the_largest_group_and_to_the_direction_of_scores() -> None:
-    rows = [("ann", f"p{i}", float(i)) for i in range(5)] + [("bob", f"q{i}", float(i)) for i in range(3)]
-    told = {"p0": 90.0, "p2": 70.0, "p4": 50.0, "q0": 0.0}
-    found = lsc.posterior(Reviews.from_pairs(rows, lower_is_better=True)).on_scale_of(
-        {label: -value for label, value in told.items()}
-    )
-    assert found.references == 3
-    assert found.slope > 0
-    assert np.isnan(found.value).tolist() == [label.startswith("q") for label in [*"ppppp", *"qqq"]]
-    with pytest.raises(InputError, match="increase with quality"):
-        lsc.posterior(Reviews.from_pairs(rows, lower_is_better=True)).on_scale_of(told)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +17,8 @@ def test_the_line_keeps_to_the_largest_group_and_to_the_direction_of_scores() ->
     ],
 )
 def test_malformed_references_are_refused(references, message) -> None:
-    reviews = Reviews.from_pairs([("ann", "p1", 1.0)])
     with pytest.raises(InputError, match=message):
-        Estimate(reviews, np.array([1.0]), "average").on_scale_of(references)
+        lsc.calibrate(Reviews.from_pairs([("ann", "p1", 1.0)]), references=references)
 
 
 def table(seed: int, noise: float) -> tuple[Reviews, np.ndarray]:

@@ -71,7 +71,7 @@ OPTIONS = [
     ("--method", "average", "--select", "3"),
     ("--method", "lsc"),
     ("--hypotheses", "hypotheses.csv"),
-    ("--references", "known.csv", "--on-scale-of", "known.csv"),
+    ("--references", "known.csv"),
 ]
 #: Whose reports have between them all that reports have.
 TELLING = [OPTIONS[place] for place in (2, 4, 6, 7, 8, 9)]

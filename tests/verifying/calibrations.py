@@ -50,10 +50,9 @@ def calibration(rng: np.random.Generator, number: int, *, posterior: float = 0.6
         words += _least_squares(rng, M)
     else:
         words += ["--method", method]
-    if rng.random() < 0.3:
+    if method in ("posterior", "lsc") and rng.random() < 0.3:
         known = [(f"p{i}", round(float(quality[i]), 2)) for i in rng.permutation(N)[: int(rng.integers(1, 6))]]
-        heard = method in ("posterior", "lsc") and rng.random() < 0.6
-        words += ["--references" if heard else "--on-scale-of", write("known.csv", f"{what},quality", known)]
+        words += ["--references", write("known.csv", f"{what},quality", known)]
     words += ["--sheet", f"sheets{number}"] if method == "posterior" and rng.random() < 0.05 else []
     words += ["-o", f"out{number}.csv"] if rng.random() < 0.1 else []
     return answered("calibrate", words)

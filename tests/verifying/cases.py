@@ -201,8 +201,7 @@ def _of_the_posterior(rng: np.random.Generator, rows: list[Any], quality: Any, *
     words += ["--explain", str(rows[0][1])] if rng.random() < 0.4 else []
     known = [(f"p{i}", round(float(value), 2)) for i, value in enumerate(quality[:4])]
     if rng.random() < 0.3:
-        option = "--on-scale-of" if rng.random() < 0.5 else "--references"
-        words += [option, write("known.csv", "item,quality", known)]
+        words += ["--references", write("known.csv", "item,quality", known)]
     return words
 
 

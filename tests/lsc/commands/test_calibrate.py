@@ -92,8 +92,6 @@ def test_people_get_a_table_with_both_ranks_and_the_next_command(tmp_path: Path)
     header = next(line for line in lines if line.startswith("rank"))
     assert header.split() == ["rank", "paper", "calibrated", "+-", "average", "its", "rank"]
     assert lines[lines.index(header) + 1].split()[:2] == ["1", "p4"]
-    assert "harsh" in done.stdout
-    assert "stretches the scale" in done.stdout
     again = ["calibrate", path, "--method", "lsc", "--select", "10%", "-o", "calibrated.csv"]
     assert offered(done.stdout) == again
     slower = run(path, "--hypothesis", "offset", "--max-slope", "3", "--lower-is-better")
@@ -429,44 +427,6 @@ def test_other_methods_select_without_chances(method: str, tmp_path: Path) -> No
     assert printed[0].startswith("The highest score is read as the best")
     assert f"Quality of 10 papers by {method}:" in printed
     assert f"Selected, best first: {', '.join(found['selected'])}" in printed
-
-
-def test_a_line_through_references_leads_to_their_scale_and_leaves_the_qualities(tmp_path: Path) -> None:
-    path, known, target = table(tmp_path, NOISY), tmp_path / "known.csv", tmp_path / "calibrated.csv"
-    known.write_text("item,quality\np0,10\np4,52\np9,98\n", encoding="utf-8")
-    plain = answer(path)["items"]
-    for words in ([], ["--method", "average"], ["--method", "lsc"]):
-        found = answer(path, *words, "--on-scale-of", str(known), "-o", str(target))
-        line = found["scale"]
-        assert set(line) == {"slope", "intercept", "error", "references"}
-        for row in found["items"]:
-            assert row["scaled"] == pytest.approx(line["intercept"] + line["slope"] * row["quality"])
-        with target.open(encoding="utf-8", newline="") as file:
-            assert [float(row["scaled"]) for row in csv.DictReader(file)] == [row["scaled"] for row in found["items"]]
-        if not words:
-            assert [row["quality"] for row in found["items"]] == [row["quality"] for row in plain]
-    page = " ".join(run(path, "--on-scale-of", str(known)).stdout.split())
-    assert "On the scale of 3 references: " in page
-    assert "calibration used the references" not in page
-    assert (
-        "calibration used the references" in run(path, "--on-scale-of", str(known), "--references", str(known)).stdout
-    )
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("p0,10\np4,52\n", "--on-scale-of {known}: expected 3 or more that have a score"),
-        ("p0,98\np4,52\np9,10\n", "--on-scale-of {known}: expected values that increase with quality"),
-        ("zebra,1\n", "--on-scale-of {known}: the paper is not in the reviews"),
-    ],
-)
-def test_a_line_that_nothing_holds_is_refused(rows: str, message: str, tmp_path: Path) -> None:
-    known = tmp_path / "known.csv"
-    known.write_text(f"item,quality\n{rows}", encoding="utf-8")
-    done = run(table(tmp_path, NOISY), "--on-scale-of", str(known))
-    assert done.exit_code == 2
-    assert message.format(known=known) in done.stderr
 
 
 def test_references_on_no_scale_are_refused_and_measured_ones_named(tmp_path: Path) -> None:

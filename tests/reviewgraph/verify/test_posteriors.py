@@ -70,7 +70,7 @@ def findings(answer: dict[str, Any], *words: str) -> dict[str, Any]:
             WORDS,
             (),
             ("--references", "known.csv", "--lower-is-better", "--select", "3", "--explain", "p0"),
-            ("--on-scale-of", "known.csv", "--select", "30%", "--error-rate", "0.3"),
+            ("--select", "30%", "--error-rate", "0.3"),
         ],
         3,
     ),
