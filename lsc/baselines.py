@@ -428,9 +428,6 @@ def bayesian(
     n_selected: int | None = None,
     *,
     seed: int | np.random.Generator = 0,
-    opinions: bool = True,
-    variances: Variances | None = None,
-    samples: int = SAMPLES,
 ) -> BayesianEstimate:
     """Rank items by the probability of being among the best n [Ge13]_.
 
@@ -438,7 +435,9 @@ def bayesian(
 
         y_ij = mu + f_i + b_j + e_ij,   f_i ~ N(0, s_f),  b_j ~ N(0, s_b),  e_ij ~ N(0, s_e)
 
-    mu is the mean of all scores, the variances maximise the marginal likelihood, and the posterior is sampled.
+    mu is the mean of all scores, the variances maximise the marginal likelihood, and the posterior is sampled. The
+    quality of an item is the average of ``f_i + e_ij`` over its reviews, that is of the scores less the reviewers'
+    effects, as in the code of [Tan21]_.
 
     Parameters
     ----------
@@ -448,13 +447,6 @@ def bayesian(
         Number of items to select; half of them by default.
     seed
         An integer (default 0) or a generator.
-    opinions
-        Whether quality is the average of ``f_i + e_ij`` over the reviews of an item, that is the scores less the
-        reviewers' effects (default, as in the code of [Tan21]_), or ``f_i`` alone.
-    variances
-        The variance components; estimated by default.
-    samples
-        Number of draws from the posterior.
 
     Returns
     -------
@@ -464,7 +456,7 @@ def bayesian(
     Raises
     ------
     InputError
-        If ``n_selected`` is not between 0 and N, or ``samples`` is below 1.
+        If ``n_selected`` is not between 0 and N.
 
     Examples
     --------
@@ -478,9 +470,6 @@ def bayesian(
     if not 0 <= n <= reviews.n_items:
         message = f"n_selected: expected 0 to {reviews.n_items} items to select, found {n}"
         raise InputError(message)
-    if samples < 1:
-        message = f"samples: expected at least 1, found {samples}"
-        raise InputError(message)
     rng = np.random.default_rng(seed)
     scored = reviews.only_scored()
     average = plain_averages(reviews)
@@ -489,27 +478,25 @@ def bayesian(
         return BayesianEstimate(reviews, average, "bayesian", average, Variances(0.0, 0.0, 0.0))
     mean = float(scored.score.mean())
     residual = scored.score - mean
-    variances = variances or marginal_variances(scored, rng)
+    variances = marginal_variances(scored, rng)
     model = AdditiveModel(scored, variances.noise / variances.item, variances.noise / variances.reviewer)
     count = scored.reviews_per_item[:, None]
 
-    def quality(score: FloatArray, drawn: FloatArray | float = 0.0, bias: FloatArray | float = 0.0) -> FloatArray:
-        """Posterior means (N, S) given residual scores (E, S), plus drawn effects."""
+    def quality(score: FloatArray, bias: FloatArray | float = 0.0) -> FloatArray:
+        """Averages (N, S) of the scores less ``bias`` and the expected effects of reviewers given ``score`` (E, S)."""
         effects = model.reviewer_effects(score, ACCURACY)
-        if not opinions:
-            return drawn + model.item_effects(score, effects)
         total = model.of_item @ residual[:, None] - model.reviewed @ (bias + effects)
         return np.asarray(total / np.maximum(count, 1))
 
     # Matheron: draw effects and scores, and add the posterior mean given the difference to the observed scores.
     wins = np.zeros(reviews.n_items)
-    for first in range(0, samples, BATCH):
-        size = min(BATCH, samples - first)
+    for first in range(0, SAMPLES, BATCH):
+        size = min(BATCH, SAMPLES - first)
         item = rng.normal(0.0, np.sqrt(variances.item), (reviews.n_items, size))
         reviewer = rng.normal(0.0, np.sqrt(variances.reviewer), (reviews.n_reviewers, size))
         noise = rng.normal(0.0, np.sqrt(variances.noise), (residual.size, size))
         simulated = item[scored.item] + reviewer[scored.reviewer] + noise
-        drawn = np.where(has_score[:, None], quality(residual[:, None] - simulated, item, reviewer), -np.inf)
+        drawn = np.where(has_score[:, None], quality(residual[:, None] - simulated, reviewer), -np.inf)
         if places := min(n, int(has_score.sum())):
             best = np.argpartition(-drawn, places - 1, axis=0)[:places]
             wins += np.bincount(best.ravel(), minlength=reviews.n_items)
@@ -518,7 +505,7 @@ def bayesian(
     order = best_first(expected)
     place = np.full(expected.size, np.nan)
     place[order] = np.arange(order.size, 0, -1) / (order.size + 1)
-    frequency = np.asarray((wins + place) / (samples + 1))
+    frequency = np.asarray((wins + place) / (SAMPLES + 1))
     return BayesianEstimate(reviews, frequency, "bayesian", expected, variances)
 
 

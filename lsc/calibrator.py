@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -28,11 +28,9 @@ from reviewgraph._base import (
     checked,
     whole_seed,
 )
-from reviewgraph.table import Reviews, ReviewsLike, pairs_in
+from reviewgraph.table import Reviews, pairs_in
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
-
     from lsc.predictions import Prediction
 
 #: Least probability of an observed score: a model that excludes a score is not infinitely bad.
@@ -55,65 +53,32 @@ class HeldOut(NamedTuple):
     seconds: FloatArray
 
 
-def hold_out(
-    reviews: Reviews, estimated: Callable[[Reviews], Estimate], *, folds: int = FOLDS, seed: int = 0
-) -> HeldOut:
-    """Hold out the reviewers with two scores or more in turn, and estimate the qualities from all others.
-
-    Scores and qualities are in the direction in which higher is better. Items without another score are left out.
-
-    >>> from lsc.baselines import average
-    >>> rows = [(r, p, float(p)) for r in range(6) for p in range(4)]
-    >>> held = hold_out(Reviews.from_pairs(rows), average)
-    >>> held.score.size, bool((held.quality == held.score).all())
-    (24, True)
-    """
-    scored = reviews.only_scored()
-    fold = folds_of(scored.loads, np.random.default_rng(seed), folds)[scored.reviewer]
-    parts = []
-    seconds = []
-    for number in range(folds):
-        test = fold == number
-        if not test.any() or test.all():
-            continue
-        training = scored.subset(~test)
-        started = time.process_time()
-        estimate = estimated(training)
-        seconds.append(time.process_time() - started)
-        average = plain_averages(training)[scored.item]
-        rows = np.flatnonzero(test & np.isfinite(average) & np.isfinite(estimate.quality[scored.item]))
-        who = scored.reviewer[rows]
-        what = scored.item[rows]
-        papers = [scored.items[i] for i in what.tolist()]
-        predicted = estimate.quality[what], average[rows], log_probabilities(estimate, scored, rows, None, papers)
-        parts.append((who, what, scored.score[rows], *predicted))
-    none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
-    columns = list(map(np.concatenate, zip(none, *parts, strict=True)))
-    return HeldOut._make([*columns, np.array(seconds)])
-
-
 #: What is held out: reviewers as a whole, items as a whole, or single scores.
 Unit: TypeAlias = Literal["reviewer", "item", "score"]
 
 
-def hold_out_scores(
-    reviews: Reviews, calibrator: Calibrator, by: Unit, *, folds: int = FOLDS, seed: int = 0
+def hold_out(
+    reviews: Reviews, calibrator: Calibrator, by: Unit = "reviewer", *, folds: int = FOLDS, seed: int = 0
 ) -> HeldOut:
-    """Hold out items or single scores in turn, and predict each score from all others, as ``quality``.
+    """Hold out reviewers, items or single scores in turn, and predict their scores from all others.
 
-    Left out are scores of reviewers without another score, and of single scores those of items without another one.
-    ``average`` is the item's plain average, for an item without a score that of all scores.
+    By reviewer, ``quality`` is that of the items, in the direction in which higher is better; reviewers have two scores
+    or more, and items another score. Otherwise it is the predicted score in points; reviewers have another score, and
+    by score items, too. ``average`` is the item's plain average, for an item without a score that of all scores.
 
     >>> rows = [(r, p, float(p)) for r in range(6) for p in range(4)]
-    >>> held = hold_out_scores(Reviews.from_pairs(rows), Calibrator("average"), "score")
-    >>> bool(abs(held.quality - held.score).max() < 1e-9)
-    True
+    >>> held = hold_out(Reviews.from_pairs(rows), Calibrator("average"))
+    >>> held.score.size, bool((held.quality == held.score).all())
+    (24, True)
     """
     scored = reviews.only_scored()
     rng = np.random.default_rng(seed)
-    size = scored.n_items if by == "item" else scored.n_reviews
-    fold = rng.permutation(size) % folds
-    fold = fold[scored.item] if by == "item" else fold
+    if by == "reviewer":
+        fold = folds_of(scored.loads, rng, folds)[scored.reviewer]
+    elif by == "item":
+        fold = (rng.permutation(scored.n_items) % folds)[scored.item]
+    else:
+        fold = rng.permutation(scored.n_reviews) % folds
     parts = []
     seconds = []
     for number in range(folds):
@@ -124,21 +89,32 @@ def hold_out_scores(
         started = time.process_time()
         fitted = Calibrator(**calibrator.get_params()).fit(training)
         seconds.append(time.process_time() - started)
-        known = np.isfinite(fitted.estimate_.quality) if by == "score" else np.ones(scored.n_items, np.bool_)
-        rows = np.flatnonzero(test & (training.only_scored().loads > 0)[scored.reviewer] & known[scored.item])
-        if not rows.size:
-            continue
-        who = scored.reviewer[rows]
-        what = scored.item[rows]
-        people = [scored.reviewers[j] for j in who.tolist()]
-        papers = [scored.items[i] for i in what.tolist()]
-        mean = np.asarray(fitted.predict(list(zip(people, papers, strict=True))))
-        average = plain_averages(training)[what]
+        estimate = fitted.estimate_
+        # Held-out scores of which there is something to be known.
+        if by != "item":
+            test &= np.isfinite(estimate.quality)[scored.item]
+        if by != "reviewer":
+            test &= (training.loads > 0)[scored.reviewer]
+        rows = np.flatnonzero(test)
+        reviewer = scored.reviewer[rows]
+        item = scored.item[rows]
+        people = [scored.reviewers[j] for j in reviewer.tolist()]
+        papers = [scored.items[i] for i in item.tolist()]
+        if by == "reviewer":
+            quality = estimate.quality[item]
+        elif rows.size:
+            quality = scored.printed(np.asarray(fitted.predict(list(zip(people, papers, strict=True)))))
+        else:
+            quality = np.empty(0)
+        average = plain_averages(training)[item]
         average = np.where(np.isfinite(average), average, training.score.mean())
-        log_probability = log_probabilities(fitted.estimate_, scored, rows, people, None if by == "item" else papers)
-        parts.append((who, what, scored.score[rows], scored.printed(mean), average, log_probability))
+        log_probability = log_probabilities(
+            estimate, scored, rows, None if by == "reviewer" else people, None if by == "item" else papers
+        )
+        parts.append((reviewer, item, scored.score[rows], quality, average, log_probability))
     none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
-    return HeldOut._make([*map(np.concatenate, zip(none, *parts, strict=True)), np.array(seconds)])
+    columns = map(np.concatenate, zip(none, *parts, strict=True))
+    return HeldOut(*columns, seconds=np.array(seconds))
 
 
 def log_probabilities(
@@ -336,30 +312,7 @@ class Calibrator:
 
     # Fit and prediction
 
-    @checked
-    def estimated(self, reviews: ReviewsLike) -> Estimate:
-        """Return the estimate of the method for some reviews, without keeping it.
-
-        Parameters
-        ----------
-        reviews
-            With scores, or a data frame of them.
-
-        Returns
-        -------
-        Estimate
-            That of the method.
-
-        Raises
-        ------
-        InputError
-            If the method or an option is unknown, or the method raises it.
-
-        Examples
-        --------
-        >>> Calibrator("average").estimated(Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0)])).quality
-        array([2.])
-        """
+    def _estimated(self, reviews: Reviews) -> Estimate:
         method = method_named(self.method)
         options = dict(self.options or {})
         if "seed" in method.options:
@@ -396,7 +349,7 @@ class Calibrator:
         if not self.reviews_.n_reviews:
             message = "X: expected pairs of a reviewer and an item, found no rows"
             raise InputError(message)
-        self.estimate_ = self.estimated(self.reviews_)
+        self.estimate_ = self._estimated(self.reviews_)
         # The line of methods without a distribution, once a prediction has needed it.
         self._lines: list[Line] = []
         return self
@@ -440,7 +393,7 @@ class Calibrator:
         reviews = self.reviews_
         estimate = self.estimate_
         if not self._lines:
-            held = hold_out(reviews, self.estimated, seed=whole_seed(self.seed))
+            held = hold_out(reviews, self, seed=whole_seed(self.seed))
             self._lines.append(line_of(reviews, estimate, held))
         line = self._lines[0]
         known = np.isfinite(estimate.quality)
@@ -534,27 +487,6 @@ class Calibrator:
         spread = truth[known] - truth[known].mean() if known.any() else truth[known]
         total = float(spread @ spread)
         return 1.0 - float(off @ off) / total if total > 0 else float("nan")
-
-    # What was found, as tables
-
-    @property
-    def items(self) -> IntoDataFrame:
-        """The items with quality, average, rank, standard error and group, as :meth:`Estimate.to_frame`."""
-        frame: IntoDataFrame = self._fitted().to_frame()
-        return frame
-
-    @property
-    def reviewers(self) -> IntoDataFrame:
-        """The reviewers with number of scores, severity, stretch and noise, and the ends of 90 % intervals.
-
-        Only methods with a model of reviewers have them: InputError otherwise.
-        """
-        estimate = self._fitted()
-        if not isinstance(estimate, PosteriorEstimate):
-            message = f"method: expected {DEFAULT!r}, which has properties of reviewers, found {self.method!r}"
-            raise InputError(message)
-        frame: IntoDataFrame = estimate.reviewers.to_frame()
-        return frame
 
     def _fitted(self) -> Estimate:
         estimate = getattr(self, "estimate_", None)

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from lsc._inference.validation import FOLDS, centred, centred_ranks, squared_errors
-from lsc.calibrator import Calibrator, HeldOut, Unit, hold_out, hold_out_scores
+from lsc.calibrator import Calibrator, HeldOut, Unit, hold_out
 from lsc.errors import UndeterminedWarning
 from lsc.methods import DEFAULT, MethodName, method_named
 from reviewgraph._base import (
@@ -207,10 +207,7 @@ def compare(
         # A warning about one fold does not concern the table.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndeterminedWarning)
-            if by == "reviewer":
-                held = hold_out(reviews, calibrator.estimated, folds=folds, seed=start)
-            else:
-                held = hold_out_scores(reviews, calibrator, by, folds=folds, seed=start)
+            held = hold_out(reviews, calibrator, by, folds=folds, seed=start)
         row, sizes = _measured(str(calibrator), held, by)
         rows.append(row)
         if progress is not None:
