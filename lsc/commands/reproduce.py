@@ -9,7 +9,19 @@ from typing import Any
 
 import click
 
-from reviewgraph.cli import Next, Refusal, Session, examples, json_option, option, pass_session, say, show, telling
+from reviewgraph.cli import (
+    Command,
+    Next,
+    Refusal,
+    Session,
+    examples,
+    json_option,
+    option,
+    pass_session,
+    say,
+    show,
+    telling,
+)
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 PEER_GRADING = "peer-grading"
@@ -20,10 +32,12 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @click.command(
+    cls=Command,
+    gone={"--by": "each homework of --hamburg is calibrated by itself; leave it out"},
     epilog=examples(
         ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
         ("With tables and plots written to a folder:", "reproduce rank --papers 30 --trials 1 -o results"),
-    )
+    ),
 )
 @click.argument("name", type=click.Choice([*SIMULATED, PEER_GRADING, "all"]))
 @option("Input", "--trials N", minimum=1, default=20, help="Simulations per setting.")
@@ -32,13 +46,6 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 @option("Input", "--reviews FILE", help="peer-grading: reviews (reviewer,item,score).")
 @option("Input", "--truth FILE", help="peer-grading: true qualities (item,truth).")
 @option("Input", "--hamburg DIR", help="peer-grading: folder with peer.csv, ta.csv and maxgrades.csv.")
-@option(
-    "Input",
-    "--by",
-    type=click.Choice(["question", "homework", "semester"]),
-    default="homework",
-    help="peer-grading: the part of --hamburg that is calibrated at once.",
-)
 @option("Input", "-o DIR", "output", help="Write tables and plots to this folder, where trials are kept and resumed.")
 @json_option("Input")
 @pass_session
@@ -122,7 +129,7 @@ def _peer_grading(session: Session, data: dict[str, Any], output: str | None, qu
 
     # One task per homework, question or semester of the course; one for any other table.
     if data["hamburg"]:
-        tasks = peer_grading.read_hamburg(data["hamburg"], data["by"])
+        tasks = peer_grading.read_hamburg(data["hamburg"])
     elif data["reviews"] and data["truth"]:
         from reviewgraph.formats import side
         from reviewgraph.io import read_reviews

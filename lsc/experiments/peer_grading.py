@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lsc.errors import CalibrationError
 from lsc.estimate import plain_averages
 from lsc.experiments.registry import GRADED_METHODS, PEER_GRADING, TITLES, estimate_by
-from lsc.experiments.running import FONTS, MARGIN, MEASURES, STYLES, Record, aligned, columns_of, measure, written
+from lsc.experiments.running import UNCUT, Record, columns_of, measure
 from lsc.metrics import expected_discounts, selection_shares
-from reviewgraph._base import FloatArray, InputError, IntArray, csv_text, write_together
+from reviewgraph._base import FloatArray, InputError, IntArray, csv_text, text_table, write_together
 from reviewgraph.formats import Field, Role, parse_number, quote_all, read_columns
 from reviewgraph.table import Reviews
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 # Bootstrap intervals over items of the differences to the average.
 
@@ -115,8 +111,6 @@ def _spearman(quality: FloatArray, truth: FloatArray) -> FloatArray:
     return coefficient
 
 
-Grouping: TypeAlias = Literal["question", "homework", "semester"]
-
 #: Shares of the submissions that are selected.
 SHARES = (0.2, 0.5)
 #: Grades are mapped to [-5, 5], as in the code of [Tan21]_.
@@ -152,22 +146,22 @@ def from_truth(reviews: Reviews, truth: Mapping[Any, float], name: str = "all") 
     return Graded(name, reviews, of_item)
 
 
-def read_hamburg(folder: str, grouping: Grouping = "homework") -> list[Graded]:
+def read_hamburg(folder: str) -> list[Graded]:
     """Read ``peer.csv``, ``ta.csv`` (taskid, reviewerid, groupid, grade) and ``maxgrades.csv`` (taskid, maxgrade).
 
     Grades become ``10 (grade / maxgrade - 1/2)``; the truth of a submission is the mean of the teaching assistants'.
-    The first letter of a task is the homework, the rest the question. By ``grouping`` calibrations are per question,
-    per homework (the paper's table), or of the whole semester; a submission is one group's answer to one question.
+    The first letter of a task is the homework, the rest the question. Each homework is calibrated by itself, as in the
+    paper's table; a submission is one group's answer to one question.
     """
     limit = {labels[0]: most for labels, most in _read(f"{folder}/maxgrades.csv", ("taskid",), "maxgrade")}
-    # The assistants' grades of each submission, by the unit that is calibrated together.
+    # The assistants' grades of each submission, by homework.
     truth: dict[str, dict[str, list[float]]] = {}
     for (task, _, group), grade in _grades(f"{folder}/ta.csv", limit):
-        truth.setdefault(_unit(task, grouping), {}).setdefault(f"{group}_{task}", []).append(grade)
+        truth.setdefault(_homework(task), {}).setdefault(f"{group}_{task}", []).append(grade)
     # The students' grades are the reviews.
     reviews: dict[str, list[tuple[str, str, float]]] = {}
     for (task, reviewer, group), grade in _grades(f"{folder}/peer.csv", limit):
-        reviews.setdefault(_unit(task, grouping), []).append((reviewer, f"{group}_{task}", grade))
+        reviews.setdefault(_homework(task), []).append((reviewer, f"{group}_{task}", grade))
     return [
         from_truth(
             Reviews.from_pairs(rows),
@@ -178,8 +172,8 @@ def read_hamburg(folder: str, grouping: Grouping = "homework") -> list[Graded]:
     ]
 
 
-def _unit(task: str, grouping: Grouping) -> str:
-    return {"question": f"question {task}", "homework": f"homework {task[:1]}", "semester": "semester"}[grouping]
+def _homework(task: str) -> str:
+    return f"homework {task[:1]}"
 
 
 def _read(path: str, labels: tuple[str, ...], value: str) -> list[tuple[tuple[str, ...], float]]:
@@ -253,7 +247,11 @@ def table(cells: Sequence[Record]) -> list[str]:
     lines: list[str] = []
     for task, share in dict.fromkeys((cell["task"], cell["share"]) for cell in cells):
         own = [cell for cell in cells if (cell["task"], cell["share"]) == (task, share)]
-        lines += [f"peer-grading, {task}: best {100 * share:.0f} %", *aligned([HEADER, *map(_row, own)]), ""]
+        lines += [
+            f"peer-grading, {task}: best {100 * share:.0f} %",
+            *text_table(HEADER, [_row(cell) for cell in own], range(len(HEADER)), UNCUT),
+            "",
+        ]
     return [*lines, LEGEND]
 
 
@@ -281,68 +279,5 @@ def _interval(cell: Record, name: str, digits: int) -> str:
 
 
 def save(folder: Path, cells: Sequence[Record]) -> None:
-    """Write peer-grading.csv, peer-grading.png and peer-grading.svg, all of one run."""
-    files: dict[str, str | bytes] = {"peer-grading.csv": csv_text(columns_of(cells))}
-    write_together(folder, files | {f"peer-grading.{suffix}": data for suffix, data in render_tasks(cells).items()})
-
-
-# The picture of peer grading: differences to the plain average with their bootstrap intervals.
-
-#: In inches: a panel, and a row of it for one task.
-WIDTH = 3.0
-ROW = 0.2
-DRAWN = ("precision", "ndcg", "spearman")
-
-
-def render_tasks(cells: Sequence[Record]) -> dict[str, bytes]:
-    """Return the picture of peer grading as PNG and SVG, by suffix: a row of panels per share, a mark per task."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    shares, tasks = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("share", "task"))
-    methods = [name for name in dict.fromkeys(cell["method"] for cell in cells) if name != "average"]
-    height = len(shares) * (2 * MARGIN + ROW * len(methods) * max(len(tasks) / 2, 1.0))
-    with mpl.rc_context(FONTS):
-        figure = Figure(figsize=(WIDTH * len(DRAWN), height), layout="constrained")
-        panels = figure.subplots(len(shares), len(DRAWN), sharey=True, squeeze=False)
-        for share, line in zip(shares, panels, strict=True):
-            for measure, axis in zip(DRAWN, line, strict=True):
-                own = [cell for cell in cells if cell["share"] == share]
-                _differences(axis, own, measure, methods, tasks)
-                axis.set_title(f"best {share:.0%}", fontsize=9)
-        figure.suptitle("Difference to the plain average, 95 % bootstrap intervals over submissions", fontsize=10)
-        handles, labels = panels[-1, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=8)
-        return written(figure)
-
-
-def _differences(
-    axis: Axes, cells: Sequence[Record], measure: str, methods: Sequence[str], tasks: Sequence[str]
-) -> None:
-    """Draw a row per method with a mark per task; open marks for the paper's differences."""
-    looks = list(STYLES.values())
-    base = {cell["task"]: cell.get(f"{measure}_paper") for cell in cells if cell["method"] == "average"}
-    for cell in cells:
-        if cell["method"] == "average":
-            continue
-        # Marks of one method share its row, slightly apart.
-        number = tasks.index(cell["task"])
-        place = methods.index(cell["method"]) + 0.8 * ((number + 0.5) / len(tasks) - 0.5)
-        colour, mark = looks[number % len(looks)]
-        axis.plot([cell[f"{measure}_low"], cell[f"{measure}_high"]], [place, place], "|-", color=colour, linewidth=1)
-        named = cell["task"] if len(tasks) > 1 and cell["method"] == methods[0] else None
-        axis.plot(cell[f"{measure}_difference"], place, mark, color=colour, label=named)
-        stated = cell.get(f"{measure}_paper")
-        if stated is not None:
-            own = stated - base[cell["task"]]
-            axis.plot(own, place, mark, color=colour, markerfacecolor="white", zorder=5, label=_once(axis, "paper"))
-    axis.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
-    axis.set_yticks(range(len(methods)), [TITLES[name] for name in methods])
-    axis.set_ylim(len(methods) - 0.4, -0.6)
-    axis.set_xlabel(MEASURES[measure].label)
-    axis.locator_params(axis="x", nbins=5)
-    axis.grid(axis="x", alpha=0.3)
-
-
-def _once(axis: Axes, label: str) -> str | None:
-    return None if label in axis.get_legend_handles_labels()[1] else label
+    """Write peer-grading.csv."""
+    write_together(folder, {"peer-grading.csv": csv_text(columns_of(cells))})

@@ -11,7 +11,7 @@ import json
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -31,7 +31,7 @@ from lsc.experiments.registry import (
     estimate_by,
 )
 from lsc.simulation import Setting
-from reviewgraph._base import FloatArray, InputError, Progress, csv_text, plain, write_together
+from reviewgraph._base import FloatArray, InputError, Progress, csv_text, plain, text_table, write_together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +46,6 @@ Trial: TypeAlias = dict[str, Measures]
 Task: TypeAlias = tuple[Setting, int, Sequence[str]]
 #: Trials by setting, in the order of their numbers.
 Results: TypeAlias = Mapping[Setting, Sequence[Trial]]
-#: Trials per process and batch, with backends that return all results of a batch at once.
-TURN = 4
 
 
 def run_trial(setting: Setting, trial: int, methods: Iterable[str]) -> Trial:
@@ -97,7 +95,7 @@ def run(
         Trials per setting (20, as in the paper).
     jobs
         Number of processes; by default that of ``joblib.parallel_config``, which also sets the backend: local
-        processes, or a Dask or Ray cluster.
+        processes, or a Dask cluster.
     folder
         Folder where each trial is stored when it ends; stored trials are not run again.
     progress
@@ -137,27 +135,16 @@ def run(
 
     tell()
     if todo:
+        from joblib import Parallel, delayed
+
         # Each trial is stored when it ends, so that an interruption loses only the running ones.
-        for setting, n, trial in _ended(todo, jobs):
+        parallel = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        for setting, n, trial in parallel(delayed(_task)(*task) for task in todo):
             results[setting, n] = {**results[setting, n], **trial}
             _store(folder, setting, n, results[setting, n])
             done += 1
             tell()
     return {setting: [results[setting, n] for n in range(trials)] for setting in methods}
-
-
-def _ended(todo: Sequence[Task], jobs: int | None) -> Iterator[tuple[Setting, int, Trial]]:
-    """Run tasks, and yield each result; in batches if the backend, as Ray's, returns all results at once."""
-    from joblib import Parallel, delayed, effective_n_jobs
-
-    try:
-        parallel = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-        batch = len(todo)
-    except ValueError:
-        parallel = Parallel(jobs)
-        batch = TURN * effective_n_jobs(jobs)
-    for first in range(0, len(todo), batch):
-        yield from parallel(delayed(_task)(*task) for task in todo[first : first + batch])
 
 
 def _task(setting: Setting, trial: int, methods: Sequence[str]) -> tuple[Setting, int, Trial]:
@@ -275,6 +262,8 @@ MEASURES = {
     "kendall": Measured("Kendall", 3, "Kendall's $\\tau$"),
     "spearman": Measured("Spearman", 3, "Spearman's $\\rho$"),
 }
+#: Tables are written whole, however wide the terminal is.
+UNCUT = 1000
 MARKS = {"reproduced": "=", "better": "+", "not reproduced": "!"}
 
 Record = Mapping[str, Any]
@@ -300,17 +289,7 @@ def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
     ]
     title = f"{experiment.name}: {experiment.title}"
     against = [f"Figures of the paper: {summary}."] if any(verdicts.values()) else []
-    return [title, *aligned([header, *rows]), *against, *missed]
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines with aligned columns.
-
-    >>> aligned([["a", "b"], ["long", "c"]])
-    ['a     b', 'long  c']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return [title, *text_table(header, rows, range(len(header)), UNCUT), *against, *missed]
 
 
 def _figure(cell: Record, name: str) -> str:
