@@ -114,7 +114,7 @@ def hold_out(
         parts.append((reviewer, item, scored.score[rows], quality, average, log_probability))
     none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
     columns = map(np.concatenate, zip(none, *parts, strict=True))
-    return HeldOut(*columns, seconds=np.array(seconds))
+    return HeldOut._make([*columns, np.array(seconds)])
 
 
 def log_probabilities(
