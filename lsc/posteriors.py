@@ -434,10 +434,6 @@ class PosteriorEstimate(Estimate, Uncertain):
         self,
         name: str | None = None,
         *,
-        ax: Any = None,
-        labels: Sequence[Label] | bool | None = None,
-        highlight: Sequence[Label] = (),
-        size: int | None = None,
         n_selected: int | None = None,
     ) -> Plot:
         """Return one of the pictures of the report.
@@ -446,15 +442,13 @@ class PosteriorEstimate(Estimate, Uncertain):
         ----------
         name
             Name of the picture; by default the first. An unknown name raises InputError, which lists the valid ones.
-        ax, labels, highlight, size
-            As for any result: axes of Matplotlib to draw on, labelled points, emphasised points, width in pixels.
         n_selected
             Number of papers to select, none by default: pictures then show the cut, and ``"line"`` is the first.
 
         Returns
         -------
         Plot
-            With ``save``, ``svg`` and ``figure()``.
+            With ``svg`` and ``save``.
 
         Raises
         ------
@@ -465,10 +459,9 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Examples
         --------
-        ``estimate.plot(n_selected=10, highlight=["p7"]).save("line.png")`` writes the funding line, ``p7`` with a ring.
+        ``estimate.plot(n_selected=10).save("line.svg")`` writes the funding line.
         """
-        picture = self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
-        return self._shown(picture, ax, labels, highlight, size)
+        return self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
 
     @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -18,14 +17,12 @@ from reviewgraph._base.storing import write_whole
 from reviewgraph._base.text import counted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas
     import polars
     import pyarrow
     from narwhals.typing import IntoDataFrame
-
-    from reviewgraph._base.labels import Label
 
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -284,11 +281,6 @@ def _element(tag: str, text: str, style: str = "") -> str:
 
 # Pictures of results, for notebooks and files.
 
-#: What Matplotlib writes of itself into a file, by suffix: nothing that differs from run to run.
-_BY_MATPLOTLIB: dict[str, dict[str, None]] = {".png": {"Software": None}, ".pdf": {"CreationDate": None}}
-#: Least and largest width of a picture, in pixels.
-_WIDTHS = (200, 4000)
-
 
 class Plot(ABC):
     """A picture of a result, which a notebook shows with its title and a description."""
@@ -303,50 +295,23 @@ class Plot(ABC):
     def svg(self) -> str:
         """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
 
-    @abstractmethod
-    def figure(self) -> Any:
-        """Return the picture as a figure of Matplotlib; InputError if that is not installed."""
-
-    @abstractmethod
-    def on(self, axes: Any, *, fit: bool = False) -> None:
-        """Draw the picture on axes of Matplotlib, whose coordinates become pixels; with ``fit`` at their width."""
-
-    @abstractmethod
-    def styled(
-        self,
-        labels: Sequence[str] | bool | None,
-        highlight: Sequence[str],
-        size: int | None,
-        known: Collection[str] = (),
-    ) -> Plot:
-        """Return the picture with other labels, rings around some points, and another width in pixels.
-
-        ``known`` are the labels of the result, for the message about a point that the picture does not show.
-        """
-
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, whole or not at all: SVG, or by Matplotlib PNG or PDF, as the suffix says.
+        """Write the picture to an SVG file, whole or not at all.
 
         Parameters
         ----------
         path
-            Name of the file, which ends with ``.svg``, ``.png`` or ``.pdf``.
+            Name of the file, which ends with ``.svg``.
 
         Raises
         ------
         InputError
-            If the suffix is another, or Matplotlib is needed and not installed.
+            If the suffix is another.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix == ".svg":
-            write_whole(path, self.svg)
-            return
-        if suffix not in _BY_MATPLOTLIB:
-            message = f"path: expected a name that ends with .svg, .png or .pdf, found {os.fspath(path)!r}"
+        if Path(path).suffix.lower() != ".svg":
+            message = f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; convert the SVG file"
             raise InputError(message)
-        content = io.BytesIO()
-        self.figure().savefig(content, format=suffix[1:], metadata=_BY_MATPLOTLIB[suffix])
-        write_whole(path, content.getvalue())
+        write_whole(path, self.svg)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.title}>"
@@ -371,74 +336,31 @@ class Pictured(Result):
     _pictured_by: ClassVar[str]
 
     @checked
-    def plot(
-        self,
-        name: str | None = None,
-        *,
-        ax: Any = None,
-        labels: Sequence[Label] | bool | None = None,
-        highlight: Sequence[Label] = (),
-        size: int | None = None,
-    ) -> Plot:
+    def plot(self, name: str | None = None) -> Plot:
         """Return one of the pictures that the report holds.
 
         Parameters
         ----------
         name
             Name of the picture; by default the first that shows more than one number.
-        ax
-            Axes of Matplotlib on which the picture is drawn as well, in pixels from the upper left; none by default.
-        labels
-            Labels of the points that are named, True for as many as there is room for, False for none; by default those
-            that matter most.
-        highlight
-            Labels of points that get a ring and a name.
-        size
-            Width in pixels, 760 by default, or that of ``ax``; the height follows.
 
         Returns
         -------
         Plot
-            Which notebooks show, with ``save("x.svg" | "x.png" | "x.pdf")``, ``svg`` and ``figure()``.
+            Which notebooks show, with ``svg`` and ``save("x.svg")``.
 
         Raises
         ------
         InputError
-            If there is nothing to draw, or an unknown name, whose message lists the valid ones; if a label is not a
-            point of the picture, or Matplotlib is needed and not installed.
+            If there is nothing to draw, or no picture has the name; the message lists the valid ones.
 
         Examples
         --------
         >>> from reviewgraph import Reviews
-        >>> Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2)]).plot("loads", size=400)
+        >>> Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2)]).plot("loads")
         <Picture loads: Papers per reviewer>
         """
-        return self._shown(self._picture(name), ax, labels, highlight, size)
-
-    def _shown(
-        self,
-        picture: Plot,
-        ax: Any,
-        labels: Sequence[Label] | bool | None,
-        highlight: Sequence[Label],
-        size: int | None,
-    ) -> Plot:
-        """Return a picture with options of :meth:`plot`, drawn on axes if there are any."""
-        if size is not None and not _WIDTHS[0] <= size <= _WIDTHS[1]:
-            message = f"size: expected a width of {_WIDTHS[0]} to {_WIDTHS[1]} pixels, found {size}"
-            raise InputError(message)
-        if ax is not None and not hasattr(ax, "add_patch"):
-            message = f"ax: expected axes of matplotlib, found {type(ax).__name__}"
-            raise InputError(message)
-        marked = [str(label) for label in highlight]
-        if labels is not None or marked or size is not None:
-            names = labels if labels is None or isinstance(labels, bool) else [str(label) for label in labels]
-            table = getattr(self, "reviews", self)
-            known = [str(one) for side in ("items", "reviewers") for one in getattr(table, side, ())]
-            picture = picture.styled(names, marked, size, known)
-        if ax is not None:
-            picture.on(ax, fit=size is None)
-        return picture
+        return self._picture(name)
 
     def _picture(self, name: str | None, **options: Any) -> Plot:
         pictures: Sequence[Plot] = resolve_name(self._pictured_by)(self, **options)

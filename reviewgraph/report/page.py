@@ -11,20 +11,17 @@ import hashlib
 import json
 import math
 import secrets
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Shuffled, found_label
+from reviewgraph._base.labels import Shuffled
 from reviewgraph._base.results import Plot
-from reviewgraph._base.text import counted, listed
 from reviewgraph._version import __version__
-from reviewgraph.report.axes import draw_on, figure_of, width_of
 from reviewgraph.report.pictures import Bar, bars
-from reviewgraph.report.svg import NARROW, WIDE, label_points, written_out
+from reviewgraph.report.svg import NARROW, WIDE, written_out
 from reviewgraph.table.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -49,7 +46,6 @@ class Picture(Plot):
     words: str
     draw: Callable[[int], Drawing]
     instead: str = ""
-    width: int = WIDE
 
     @property
     def template(self) -> str:
@@ -74,54 +70,7 @@ class Picture(Plot):
     @property
     def svg(self) -> str:
         """SVG for a notebook or a file of its own."""
-        return self.draw(self.width).alone(self.name, self.title, self.words, written_out(_asset("pictures.css")))
-
-    def styled(
-        self,
-        labels: Sequence[str] | bool | None,
-        highlight: Sequence[str],
-        size: int | None,
-        known: Collection[str] = (),
-    ) -> Picture:
-        """Return the picture with other labels, rings around some points, and another width in pixels."""
-
-        def draw(width: int) -> Drawing:
-            drawing = self.draw(width)
-            if labels is not None or highlight:
-                names = [mark.text or "" for mark, _ in drawing.labels] if labels is None else labels
-                label_points(drawing, names, highlight)
-            return drawing
-
-        width = self.width if size is None else size
-        try:
-            drawing = draw(width)
-        except ValueError as error:
-            message = self._no_point(str(error), [words for *_, words in self.draw(width).points], known)
-            raise InputError(message) from error
-        return replace(self, draw=lambda width: drawing if width == drawing.width else draw(width), width=width)
-
-    def _no_point(self, name: str, points: Sequence[str], known: Collection[str]) -> str:
-        """Return the message on a label that is no point of the picture."""
-        shown = [words.rpartition(": ")[0] for words in points]
-        start = f"labels, highlight: expected points of the picture {self.name!r}"
-        if not shown:
-            return f"{start}, found {name!r}; it has no points with names"
-        if name in known:
-            such = listed([repr(one) for one in shown[:3]])
-            return (
-                f"{start}, found {name!r}, which it does not show: it has {counted(len(shown), 'point')}, such as "
-                f"{such}; plot another picture by its name"
-            )
-        return f"{start}, {found_label(name, known or shown)}"
-
-    def on(self, axes: Any, *, fit: bool = False) -> None:
-        """Draw the picture on axes of Matplotlib, with ``fit`` at their width."""
-        width = max(NARROW, round(width_of(axes))) if fit else self.width
-        draw_on(axes, self.draw(width), self.title)
-
-    def figure(self) -> Any:
-        """Return the picture as a figure of Matplotlib."""
-        return figure_of(self.draw(self.width), self.title)
+        return self.draw(WIDE).alone(self.name, self.title, self.words, written_out(_asset("pictures.css")))
 
 
 @dataclass(frozen=True)

@@ -47,20 +47,6 @@ class Drawing:
         self.width = width
         self.height = height
         self._marks: list[Tree.Element] = []
-        #: Place and description, "name: value", of each point that is named on demand, and the labels written so far.
-        self.points: list[tuple[float, float, str]] = []
-        self.labels: list[tuple[Tree.Element, Box]] = []
-
-    @property
-    def marks(self) -> list[Tree.Element]:
-        """The elements, in the order in which they are drawn."""
-        return self._marks
-
-    def without_labels(self) -> None:
-        """Take away the labels of points."""
-        taken = {id(mark) for mark, _ in self.labels}
-        self._marks = [mark for mark in self._marks if id(mark) not in taken]
-        self.labels = []
 
     def circle(self, x: float, y: float, radius: float, kind: str, tooltip: str = "") -> None:
         """Draw a circle with a tooltip."""
@@ -277,7 +263,6 @@ def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", siz
 
 def series(drawing: Drawing, places: Sequence[tuple[float, float]], kind: str, tooltip: Sequence[str]) -> None:
     """Draw marks of one kind, as one path where they are too many for tooltips."""
-    drawing.points += [(x, y, words) for (x, y), words in zip(places, tooltip, strict=True)]
     if len(places) > NAMED and kind in ("dot", "hollow", "cross"):
         drawing.dots(places, kind)
         return
@@ -332,42 +317,10 @@ class Labels:
                 left >= self.left and box[2] <= self.drawing.width and top >= self.top and box[3] <= self.drawing.height
             )
             if inside and not any(_overlap(box, other) for other in self.taken):
-                written = self.drawing.text(left, box[3] - 4, words, "label")
-                self.drawing.labels.append((written, box))
+                self.drawing.text(left, box[3] - 4, words, "label")
                 self.taken.append(box)
                 return True
         return False
-
-
-#: Radius of the ring around a highlighted point.
-RING = 8.0
-
-
-def label_points(drawing: Drawing, names: Sequence[str] | bool, highlight: Sequence[str]) -> None:
-    """Write labels at points, and rings around those to highlight, which are always labelled.
-
-    ``names`` are those of the labelled points, True for as many as there is room for, False for none. ValueError with
-    the name if a point is not in the drawing.
-    """
-    place: dict[str, Place] = {}
-    for x, y, words in drawing.points:
-        place.setdefault(words.rpartition(": ")[0], (x, y))
-    wanted = list(place) if names is True else [] if names is False else list(names)
-    for name in (*wanted, *highlight):
-        if name not in place:
-            raise ValueError(name)
-    drawing.without_labels()
-    for name in highlight:
-        drawing.circle(*place[name], RING, "ring", name)
-    top = min((y for _, y in place.values()), default=0.0) - 2 * LINE
-    labels = Labels(drawing, max(top, 0.0))
-    labels.write_all(place.values(), [(place[name], name) for name in dict.fromkeys([*highlight, *wanted])])
-    written = {mark.text for mark, _ in drawing.labels}
-    for name in highlight:
-        if visible(name) not in written:
-            x, y = place[name]
-            end = x > 0.7 * drawing.width
-            drawing.text(x + (-11 if end else 11), y + 4, name, "label", "end" if end else "start")
 
 
 def _overlap(one: Box, other: Box) -> bool:

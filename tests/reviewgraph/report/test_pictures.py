@@ -3,11 +3,13 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from pathlib import Path
 from xml.etree import ElementTree as Tree
 
 import numpy as np
 import pytest
 
+import reviewgraph as rg
 from reviewgraph.report import Bar, Ranked, bars, group_map, ranked, tally
 from reviewgraph.report.groups import Groups
 from reviewgraph.report.svg import LETTER, NARROW, WIDE, Drawing, Scale, upward
@@ -139,3 +141,15 @@ def test_a_line_and_a_zone_stand_at_their_value_and_ranks() -> None:
     start, width = (float(ground.get(name, 0)) for name in ("x", "width"))
     inside = [name for name, mark in at.items() if start < float(mark.get("cx", 0)) < start + width]
     assert inside == [f"p{i}" for i in range(10, 31)]
+
+
+def test_the_default_picture_says_something(tmp_path: Path) -> None:
+    """A bar of its own, such as 4 papers for each of 30 reviewers, is not shown first."""
+    even = rg.Reviews.from_pairs([(r, p) for r in range(6) for p in range(4)] + [(9, p) for p in (1, 2, 3, 4)])
+    assert even.plot("loads").instead
+    assert even.plot().name == "reviews"
+    assert not even.plot().instead
+    even.plot().save(tmp_path / "reviews.svg")
+    assert (tmp_path / "reviews.svg").read_text("utf-8") == even.plot().svg
+    with pytest.raises(rg.InputError, match=r"ends with \.svg, found 'x\.png'"):
+        even.plot().save("x.png")
