@@ -18,9 +18,7 @@ from .graph.check import check as check
 from .graph.components import Components as Components
 from .graph.components import Recoverability as Recoverability
 from .graph.components import connected_components as connected_components
-from .graph.components import degrees_of_freedom as degrees_of_freedom
 from .graph.components import doubly_connected_components as doubly_connected_components
-from .graph.components import is_recovery_resilient as is_recovery_resilient
 from .graph.components import recoverability as recoverability
 from .graph.designs import doubly_connected_assignment as doubly_connected_assignment
 from .graph.designs import random_assignment as random_assignment

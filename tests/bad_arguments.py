@@ -117,7 +117,7 @@ def calls(folder: Path) -> dict[str, Call]:
     streamed.__signature__ = inspect.signature(reviewgraph.stream_reviews)  # type: ignore[attr-defined]
     options: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("check", "expected_errors", "fragile", "connected_components", "degrees_of_freedom",
-                         "doubly_connected_components", "is_recovery_resilient", "overlap", "recoverability",
+                         "doubly_connected_components", "overlap", "recoverability",
                          "review_multigraph", "review_multigraph_igraph", "to_biadjacency", "to_igraph",
                          "to_networkx"), both),
         "keeps": {**both, "missing": 0.1, "draws": 5},

@@ -252,7 +252,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     **{
         name: getattr(reviewgraph, name)
         for name in (
-            *("check", "connected_components", "doubly_connected_components", "is_recovery_resilient"),
+            *("check", "connected_components", "doubly_connected_components"),
             *("recoverability", "degrees_of_freedom", "fragile", "expected_errors", "overlap", "review_multigraph"),
             *("review_multigraph_igraph", "to_biadjacency", "to_networkx", "to_igraph"),
         )

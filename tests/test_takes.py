@@ -121,30 +121,13 @@ def test_criteria_and_confidence_to_a_joined_frame() -> None:
     assert "array" not in repr(estimate.reviewers) + repr(estimate.selection(5, across_groups=True))
 
 
-@pytest.mark.parametrize("igraph", [False, True])
-def test_a_graph_to_components_on_its_nodes(igraph: bool) -> None:
+def test_a_graph_to_components_by_node() -> None:
     graph = nx.Graph([("ann", "p1"), ("bob", "p1"), ("cy", "p2"), ("cy", "p3")])
     nx.set_node_attributes(graph, {"ann": 0, "cy": 0}, "bipartite")  # the others are known by these
     parts = connected_components(graph)
     assert {node[1]: part for node, part in parts.to_mapping().items()} == {
         node: int(node in ("cy", "p2", "p3")) for node in graph
     }
-    if igraph:
-        other = to_igraph(Reviews.from_networkx(graph))
-        parts.annotate(other, "piece")
-        assert other.vs["piece"] == [int(name in ("cy", "p2", "p3")) for name in other.vs["name"]]
-    else:
-        parts.annotate(graph, "piece")
-        assert {
-            nx.node_connected_component(graph, node).__len__() for node, piece in graph.nodes(data="piece") if piece
-        } == {3}
-
-
-def test_a_label_of_both_sides_is_annotated_by_its_side() -> None:
-    reviews = Reviews.from_pairs([(1, 2), (2, 1)])
-    graph = to_networkx(reviews)
-    connected_components(reviews).annotate(graph)
-    assert [graph.nodes[side, 1]["component"] for side in ("reviewer", "item")] == [0, 1]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

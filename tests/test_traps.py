@@ -534,20 +534,18 @@ def test_a_result_without_an_answer_says_why_wherever_it_is_used(result: Any, wh
             use()
 
 
-def test_nodes_of_several_groups_and_of_none_are_annotated_as_documented() -> None:
+def test_nodes_of_several_groups_and_of_none_are_mapped_as_documented() -> None:
     reviews = Reviews.from_pairs(
         [(who, what) for who in "abc" for what in (1, 2, 3)] + [(who, what) for who in "de" for what in (3, 4)],
         items=[9],
     )
-    marked = to_networkx(reviews)
     groups = doubly_connected_components(reviews)
-    groups.annotate(marked)
-    of_item = {item: marked.nodes["item", item].get("component") for item in (1, 3, 4, 9)}
-    large, small = groups.labels[reviews.reviewer_code["a"]], groups.labels[reviews.reviewer_code["d"]]
+    of_node = groups.to_mapping()
+    large = groups.labels[reviews.reviewer_code["a"]]
+    small = groups.labels[reviews.reviewer_code["d"]]
     assert large != small
-    assert of_item == {1: large, 3: large, 4: small, 9: None}
-    connected_components(reviews).annotate(marked)
-    assert marked.nodes["item", 9]["component"] == 1
+    assert [of_node.get(("item", item)) for item in (1, 3, 4, 9)] == [large, large, small, None]
+    assert connected_components(reviews).to_mapping()["item", 9] == 1
 
 
 def test_there_are_many_of_them() -> None:

@@ -20,7 +20,6 @@ import numpy as np
 
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import distinct, starts
-from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
@@ -124,59 +123,6 @@ class Components(Result):
         return found | {
             ("item", label): code for label, code in zip(table.items, item.tolist(), strict=True) if code >= 0
         }
-
-    def annotate(self, graph: Any, name: str = "component") -> None:
-        """Set the component as an attribute of the nodes of a graph of networkx or igraph, in place.
-
-        The graph is the one that the reviews were read from, or has nodes with the same labels. An item in several
-        doubly connected components gets the one that covers the most items, one without reviews gets no attribute (in
-        igraph None), and neither does a node that is not in the reviews. Of connected components an item without
-        reviews is a component of its own.
-
-        Parameters
-        ----------
-        graph
-            A bipartite graph of networkx or igraph.
-        name
-            Name of the attribute.
-
-        Raises
-        ------
-        InputError
-            If no node of the graph is a reviewer or an item, or a label is both and nothing says which node is which.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from reviewgraph import Reviews, connected_components
-        >>> graph = nx.Graph([("ann", "p1"), ("bob", "p2")])
-        >>> reviews = Reviews.from_networkx(graph, reviewers=["ann", "bob"])
-        >>> connected_components(reviews).annotate(graph)
-        >>> dict(graph.nodes(data="component"))
-        {'ann': 0, 'p1': 0, 'bob': 1, 'p2': 1}
-        """
-        of_node = self.to_mapping()
-        plain: dict[Any, int] = {}
-        for (side, label), code in of_node.items():
-            # A label of both sides is no node of its own, unless an attribute says which.
-            if (other := ("item" if side == "reviewer" else "reviewer", label)) in of_node and of_node[other] != code:
-                continue
-            plain[label] = code
-        sides = {0: "reviewer", 1: "item", None: ""}
-        if hasattr(graph, "vs"):
-            names: list[Any] = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(graph.vcount()))
-            types = graph.vs["type"] if "type" in graph.vs.attributes() else [None] * graph.vcount()
-            keys = [(sides.get(kind, ""), label) for kind, label in zip(types, names, strict=True)]
-            graph.vs[name] = found = [of_node.get(key, plain.get(key[1])) for key in keys]
-        else:
-            pairs = [(node, (sides.get(data.get("bipartite"), ""), node)) for node, data in graph.nodes(data=True)]
-            found = [of_node.get(node, of_node.get(key, plain.get(node))) for node, key in pairs]
-            for (node, _), one in zip(pairs, found, strict=True):
-                if one is not None:
-                    graph.nodes[node][name] = one
-        if all(code is None for code in found):
-            message = "graph: expected nodes that are reviewers or items of the reviews, found none"
-            raise InputError(message)
 
     def headline(self) -> str:
         """Return both in words."""
@@ -362,35 +308,6 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     return Components(labels, np.empty(0, np.int64), np.column_stack(merges)[:count], reviews, use_scores)
 
 
-@checked
-def is_recovery_resilient(reviews: ReviewsLike, *, use_scores: bool = False) -> bool:
-    """Whether one doubly connected component covers all items (Theorem 3.4): recovery is guaranteed.
-
-    With ``use_scores`` two tie classes must exist as well, unless there is but one item. A "no" means "not
-    guaranteed": the theorem's converse needs items in at most two components.
-
-    Parameters
-    ----------
-    reviews
-        Who reviews what, or a data frame of it.
-    use_scores
-        Whether tied scores do not link items.
-
-    Returns
-    -------
-    bool
-        Whether recovery is guaranteed.
-
-    Examples
-    --------
-    >>> from reviewgraph import Reviews
-    >>> is_recovery_resilient(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1)]))
-    True
-    """
-    reviews = as_reviews(reviews)
-    return doubly_connected_components(reviews, use_scores=use_scores).covers_all
-
-
 def score_levels(table: Reviews) -> IntArray:
     """Shape (E,): for each review the first review of the same reviewer with the same score."""
     order = np.lexsort((table.score, table.reviewer))
@@ -540,30 +457,6 @@ def recoverability(reviews: ReviewsLike, *, components: Components | None = None
     rank = accepted + 2 * (n_counted - bodies.size)
     degrees = reviews.n_items + 2 * n_counted - min(reviews.n_items, 2) - rank
     return Recoverability(rank, degrees, reviews, groups)
-
-
-@checked
-def degrees_of_freedom(reviews: ReviewsLike) -> int:
-    """Missing links before almost every quality vector can be recovered; 0 means recoverable if all are reviewed.
-
-    Parameters
-    ----------
-    reviews
-        Who reviews what, or a data frame of it.
-
-    Returns
-    -------
-    int
-        Number of missing links.
-
-    Examples
-    --------
-    >>> from reviewgraph import Reviews
-    >>> degrees_of_freedom(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
-    1
-    """
-    reviews = as_reviews(reviews)
-    return recoverability(reviews).degrees_of_freedom
 
 
 def _contracted(components: Components) -> tuple[IntArray, IntArray, IntArray]:

@@ -23,7 +23,7 @@ from reviewgraph._base.results import Result
 from reviewgraph._base.text import LISTED, counted, listed, named
 from reviewgraph.formats.columns import REVIEWER
 from reviewgraph.formats.side import PROBABILITY
-from reviewgraph.graph.components import connected_components, is_recovery_resilient, recoverability, structure_of
+from reviewgraph.graph.components import connected_components, doubly_connected_components, recoverability, structure_of
 from reviewgraph.graph.kernels.compiling import POLICY, STEP
 from reviewgraph.graph.kernels.growth import FULL, Frames, Units, certify, divide, enter_all, new_growth
 from reviewgraph.graph.kernels.pebbles import Game, play_on
@@ -475,7 +475,9 @@ def _grown(reviews: Reviews, units: Units, order: IntArray, slots: int) -> Growt
     return state
 
 
-DOUBLE_FINDER = Finder(is_recovery_resilient, critical_reviewers, critical_reviews)
+DOUBLE_FINDER = Finder(
+    lambda reviews: doubly_connected_components(reviews).covers_all, critical_reviewers, critical_reviews
+)
 
 
 # ``recoverable``: no degrees of freedom remain.

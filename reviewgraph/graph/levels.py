@@ -259,9 +259,8 @@ class Derived(Sequence[T]):
         return repr(self._make())
 
 
-#: The levels of a table as it stands, and those about a loss; the strongest first.
+#: The levels of a table as it stands, the strongest first.
 LEVELS: Sequence[Level] = Derived(lambda: [level for level in ALL if not level.outlives])
-ROBUST: Sequence[Level] = Derived(lambda: [level for level in ALL if level.outlives])
 
 #: The names of :data:`LEVELS`, and of :data:`ALL`, in the same order.
 NAMES: Sequence[str] = Derived(lambda: [level.name for level in LEVELS])

@@ -8,7 +8,6 @@ errors are the square roots of the diagonal of its inverse.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -18,17 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
-from reviewgraph._base.arrays import cdf, cut_of, quantile, reaches, snapped
+from reviewgraph._base.arrays import cdf, cut_of, quantile, snapped
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import LISTED, counted, shortened
 from reviewgraph.graph.covariance import (
     EXACT_UP_TO,
-    Effort,
     Matrix,
     by_reviewer,
-    error_variances,
     exact_diagonal,
     solve,
 )
@@ -350,9 +347,7 @@ def expected_share(variance: FloatArray, n: int) -> float:
 # The outlook of a check: expected errors, and the gain from more reviews.
 
 #: A check stays quick by inverting small matrices only.
-QUICK = Effort(exact_up_to=500, probes=2, steps=50)
-#: Draws of qualities for exact errors by the scores alone; the median discards draws that coincidences inflate.
-OUTLOOK_DRAWS = 3
+QUICK_UP_TO = 500
 #: Reviews added along the curve, as shares of the number of items.
 ADDED = (0.0, 0.25, 0.5, 1.0)
 
@@ -427,48 +422,14 @@ class Outlook(Result):
         """Expected share of right selections by plain averages, without reviews added."""
         return expected_share((self.average / self.assumptions.spread) ** 2, self.n_selected)
 
-    @cached_property
-    def by_scores_alone(self) -> float | None:
-        """Root mean square error without a prior on qualities and reviewers; None where it is not finite.
-
-        That of Least Square Calibration; at level ``connected``, of reviewers who differ in severity only. Up to 500
-        items the median over three draws of qualities; beyond, one draw and probes, which underestimate where few links
-        join large parts.
-        """
-        structure = self.structure
-        if not structure.is_connected:
-            return None
-        reviews = structure.reviews
-        rng = np.random.default_rng(0)
-        draws = OUTLOOK_DRAWS if reviews.n_items <= QUICK.exact_up_to else 1
-        drawn = rng.standard_normal((draws, reviews.n_items)) if structure.recoverable else [None]
-        means = [
-            error_variances(reviews.reviewer, reviews.item, quality, rng, effort=QUICK).mean() for quality in drawn
-        ]
-        median = float(np.median(means))
-        return self.assumptions.spread * self.assumptions.noise * math.sqrt(median) if math.isfinite(median) else None
-
-    @property
-    def rests_on_likeness(self) -> bool:
-        """Whether errors are finite only because the prior takes papers and reviewers of all pieces to be alike."""
-        return not self.structure.is_connected
-
-    @property
-    def averages_do_better(self) -> bool:
-        """Whether plain averages have smaller errors than the scores alone leave, although a level holds."""
-        mean = float(np.sqrt((self.average**2).mean()))
-        return self.by_scores_alone is not None and not reaches(mean, self.by_scores_alone)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
         items = self.structure.reviews.items
         error = self.error
         more = self.with_one_more
-        alone = self.by_scores_alone
         return {
             "median": _six_digits(np.median(error)),
             "average": _six_digits(np.median(self.average)),
-            "by_scores_alone": None if alone is None else _six_digits(alone),
             "worst": [
                 {"item": items[code], "error": _six_digits(error[code]), "with_one_more": _six_digits(more[code])}
                 for code in self.weakest[:LISTED].tolist()
@@ -508,8 +469,7 @@ def outlook_of(structure: Structure, assumptions: Assumptions, n_selected: int |
     (2, [0.6, 0.6, 0.7], [0.5, 0.5, 0.6])
     """
     reviews = structure.reviews
-    exact_up_to = QUICK.exact_up_to
-    variance = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, assumptions, exact_up_to=exact_up_to)
+    variance = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, assumptions, exact_up_to=QUICK_UP_TO)
     selected = max(1, round(0.1 * reviews.n_items)) if n_selected is None else n_selected
     return Outlook(structure, assumptions, selected, variance)
 
@@ -662,16 +622,10 @@ def selection(outlook: Outlook) -> list[str]:
 
 
 def disagreement(outlook: Outlook) -> list[str]:
-    """Return which to follow where level and precision disagree, one or two sentences or none."""
-    if outlook.rests_on_likeness:
-        return [
-            "These errors assume that papers and reviewers of all pieces are alike, which no score can confirm: they "
-            "hold within a piece, but papers of different pieces cannot be compared.",
-        ]
-    if not outlook.averages_do_better:
+    """Return a warning where errors compare papers that no review connects, or nothing."""
+    if outlook.structure.is_connected:
         return []
     return [
-        "The level is about scores without noise; it does not tell how certain a decision is. With this noise, the "
-        f"noise-free method (calibrate --method lsc) would leave an error of {outlook.by_scores_alone:.2g}, more than "
-        "plain averages. Use the default method of calibrate, and add reviews to the weakest papers.",
+        "These errors assume that papers and reviewers of all pieces are alike, which no score can confirm: they "
+        "hold within a piece, but papers of different pieces cannot be compared.",
     ]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph._base.arrays import snapped
 from reviewgraph._base.labels import first_labels, natural_key, places
 from reviewgraph._base.text import LISTED, counted, listed
 from reviewgraph.graph.check import (
@@ -353,17 +352,11 @@ def _broken(violations: Violations | None) -> list[Part]:
 NAMED = 8
 
 
-def weakest_first(outlook: Outlook) -> IntArray:
-    """Return all papers, the largest expected error first, ties in the natural order of the labels shown."""
-    # Where codes stand for names, the order of the names is not to be told.
-    return np.lexsort((places(outlook.structure.reviews.items), -snapped(outlook.variance)))
-
-
 def paper_table(report: Report) -> Table:
     """Return a row per paper: its reviews and expected errors."""
     reviews = report.reviews
     outlook = report.expected
-    order = weakest_first(report.expected)
+    order = outlook.weakest
     there = report.as_of_now
     covers = np.bincount(report.structure.doubly_connected.cover_item, minlength=reviews.n_items)
     columns = [
@@ -549,7 +542,7 @@ def _map_words(grouping: Grouping) -> str:
 
 def _errors(outlook: Outlook) -> Section:
     items = outlook.structure.reviews.items
-    order = weakest_first(outlook)
+    order = outlook.weakest
     points = outlook.assumptions.spread != 1.0
     unit = "points" if points else "in spreads of quality"
     names = [str(items[i]) for i in order.tolist()]

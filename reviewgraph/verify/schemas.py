@@ -71,7 +71,7 @@ CHECK = {
     "at_least-": _of(WHOLE, "largest_cover degrees_of_freedom"),
     "unlisted-?~": _of(TEXT, "papers listed_in"),
     "expected_error-?~": {
-        **_of(NUMBER, "median? average? by_scores_alone?"),
+        **_of(NUMBER, "median? average?"),
         "worst": [{"item": NAME, **_of(NUMBER, "error? with_one_more?")}],
         "assumptions": _ASSUMED,
         "selected": WHOLE,

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from planner import assign
-from reviewgraph import Reviews, is_recovery_resilient
+from reviewgraph import Reviews, doubly_connected_components
 
 _spec = importlib.util.spec_from_file_location("assign_benchmark", Path(__file__).with_name("test_assign.py"))
 instances = importlib.util.module_from_spec(_spec)
@@ -71,7 +71,7 @@ def happen(score, event, seed):
 def double(after, chosen):
     """Whether these pairs (rows of ``np.argwhere``) make all papers comparable for certain."""
     table = Reviews.from_codes(chosen[:, 0], chosen[:, 1], reviewers=after.score.shape[0], items=after.score.shape[1])
-    return is_recovery_resilient(table)
+    return doubly_connected_components(table).covers_all
 
 
 def fewest(after, *, level):

@@ -10,7 +10,6 @@ from reviewgraph import (
     Reviews,
     connected_components,
     doubly_connected_components,
-    is_recovery_resilient,
     verify_merges,
 )
 from reviewgraph.graph.components import tie_classes
@@ -52,7 +51,7 @@ def test_score_aware_closure_equals_repeated_merging(table: tuple[Rows, int]) ->
     assert (tie_classes(reviews) == np.unique(classes, return_inverse=True)[1]).all()
     covered = [set().union(*(rows[j] for j in part)) for part in naive.scored_union(rows, n_items)]
     level = any(len(cover) == n_items for cover in covered) and (n_items < 2 or len(set(classes)) > 1)
-    assert is_recovery_resilient(reviews, use_scores=True) == level
+    assert doubly_connected_components(reviews, use_scores=True).covers_all == level
 
 
 @given(tables(), st.booleans())
@@ -131,7 +130,7 @@ def test_covers_count_and_not_edges() -> None:
 def test_fano_plane_is_one_piece_of_seven_groups() -> None:
     assert len(connected_components(fano())) == 1
     assert len(doubly_connected_components(fano())) == 7
-    assert not is_recovery_resilient(fano())
+    assert not doubly_connected_components(fano()).covers_all
 
 
 def test_small_tables() -> None:
@@ -139,14 +138,14 @@ def test_small_tables() -> None:
     assert (len(connected_components(empty)), len(doubly_connected_components(empty))) == (0, 0)
     assert doubly_connected_components(empty).covers == ()
     one = Reviews.from_pairs([("a", "p", 1.0)])
-    assert is_recovery_resilient(one)
-    assert is_recovery_resilient(one, use_scores=True)
+    assert doubly_connected_components(one).covers_all
+    assert doubly_connected_components(one, use_scores=True).covers_all
     singles = Reviews.from_pairs([("a", "p"), ("b", "q")])
-    assert not is_recovery_resilient(singles)
+    assert not doubly_connected_components(singles).covers_all
     assert len(connected_components(singles)) == 2
     nobody = Reviews.from_pairs([], items=["p"])
     assert len(connected_components(nobody)) == 1
-    assert not is_recovery_resilient(nobody)
+    assert not doubly_connected_components(nobody).covers_all
 
 
 def test_constant_scores_fix_no_scale() -> None:
@@ -154,7 +153,7 @@ def test_constant_scores_fix_no_scale() -> None:
     found = doubly_connected_components(constant, use_scores=True)
     assert len(found) == 3
     assert not found.covers_all
-    assert is_recovery_resilient(constant)
+    assert doubly_connected_components(constant).covers_all
 
 
 def test_planned_reviews_do_not_count_as_scores() -> None:

@@ -21,10 +21,10 @@ from planner._plans.target import Bound, qualities
 from planner._plans.targets import target_named
 from planner._plans.targets.searched import RecoverableOracle
 from planner._plans.task import new_task
-from reviewgraph import InputError, Reviews, is_recovery_resilient, read_reviews
+from reviewgraph import InputError, Reviews, doubly_connected_components, read_reviews, recoverability
 from reviewgraph._base import Clock
 from reviewgraph.graph import random_assignment
-from reviewgraph.graph.components import degrees_of_freedom, tie_classes
+from reviewgraph.graph.components import tie_classes
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
@@ -152,7 +152,7 @@ def test_matroid_intersection_equals_the_integer_programme() -> None:
         if oracle.reaches(no_pairs()) or not oracle.possible():
             continue
         answer = intersect(oracle, Clock(None))
-        outcome = lower_bounds.solve(oracle, None, degrees_of_freedom(reviews), Clock(20))
+        outcome = lower_bounds.solve(oracle, None, recoverability(reviews).degrees_of_freedom, Clock(20))
         assert answer is not None
         assert (answer.pairs is None) == outcome.infeasible
         if answer.pairs is not None and outcome.pairs is not None:
@@ -217,7 +217,7 @@ def test_real_tables_are_planned_and_proved(name: str, count: int) -> None:
     plan = plan_extra_reviews(reviews, time_limit=60)
     verify_plan(plan)
     assert (plan.status, plan.count, plan.lower_bound) == ("optimal", count, count)
-    assert is_recovery_resilient(plan.reviews_with_plan)
+    assert doubly_connected_components(plan.reviews_with_plan).covers_all
 
 
 def test_a_random_assignment_is_planned_near_its_bound() -> None:
@@ -292,7 +292,7 @@ def test_ties_of_scores_ask_for_more() -> None:
     plan = plan_extra_reviews(reviews, use_scores=True)
     verify_plan(plan)
     assert plan.count >= 1
-    assert is_recovery_resilient(plan.reviews_with_plan, use_scores=True)
+    assert doubly_connected_components(plan.reviews_with_plan, use_scores=True).covers_all
 
 
 @given(st.integers(0, 10_000))

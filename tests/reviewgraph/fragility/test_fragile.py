@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from reviewgraph import InputError, Reviews, connected_components, fragile, is_recovery_resilient, keeps, recoverability
+from reviewgraph import (
+    InputError,
+    Reviews,
+    connected_components,
+    doubly_connected_components,
+    fragile,
+    keeps,
+    recoverability,
+)
 from reviewgraph._base import Clock
 from reviewgraph.graph import POLICY, fragility, structure_of
 from reviewgraph.graph.levels import NAMES
@@ -19,7 +27,7 @@ from tests.strategies import Rows, fano, tables, to_reviews
 from tests.trials import examples, trials
 
 HOLDS: dict[str, Callable[[Reviews], bool]] = {
-    "double": is_recovery_resilient,
+    "double": lambda reviews: doubly_connected_components(reviews).covers_all,
     "recoverable": lambda reviews: recoverability(reviews).recoverable,
     "connected": lambda reviews: (
         len(set(connected_components(reviews).item_labels.tolist())) < 2 and bool((reviews.reviews_per_item > 0).all())

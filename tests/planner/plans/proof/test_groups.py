@@ -13,7 +13,7 @@ from planner._plans.task import Task, new_task
 from reviewgraph import Reviews, doubly_connected_components
 from reviewgraph._base import Clock
 from reviewgraph.graph import random_assignment
-from reviewgraph.graph.components import degrees_of_freedom
+from reviewgraph.graph.components import recoverability
 from reviewgraph.verify.bounds import wrong_parts
 from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
 from tests.planner.plans.plan_cases import Case, cases
@@ -168,7 +168,7 @@ def test_fringe_and_links_of_the_parts_are_the_degrees_of_freedom(case: tuple[li
         return
     reduction = reduce(task)
     total = reduction.fringe + sum(part.links for part in reduction.parts)
-    assert total == degrees_of_freedom(task.constraints.reviews)
+    assert total == recoverability(task.constraints.reviews).degrees_of_freedom
 
 
 def test_groups_that_meet_in_two_items_are_united() -> None:

@@ -13,7 +13,7 @@ from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
 from planner._plans.task import new_task
 from reviewgraph import Reviews
 from reviewgraph._base import Clock
-from reviewgraph.graph.components import degrees_of_freedom
+from reviewgraph.graph.components import recoverability
 from tests.planner.plans.naive_plans import is_connected
 from tests.planner.plans.plan_cases import Case, cases, constrained
 from tests.trials import examples
@@ -26,14 +26,14 @@ def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> Non
     task = new_task(constrained(case.reviews, **case.options), 64)
     oracle, table = RecoverableOracle(task), task.table(no_pairs())
     pairs, _ = greedy_recoverable(oracle, 100, Ledger(Clock(None)))
-    missing = degrees_of_freedom(table)
-    assert missing - degrees_of_freedom(task.table(pairs)) == len(pairs)
+    missing = recoverability(table).degrees_of_freedom
+    assert missing - recoverability(task.table(pairs)).degrees_of_freedom == len(pairs)
     load = np.bincount(pairs[:, 0], minlength=task.spare.size)
     used = np.bincount(pairs[:, 1], minlength=task.room.size)
     for j, i in oracle.allowed.tolist():
         if table.loads[j] >= 2 and load[j] < task.spare[j] and used[i] < task.room[i] and [j, i] not in pairs.tolist():
             more = np.vstack([pairs, [(j, i)]])
-            assert missing - degrees_of_freedom(task.table(more)) == len(pairs)
+            assert missing - recoverability(task.table(more)).degrees_of_freedom == len(pairs)
 
 
 @pytest.mark.slow
