@@ -6,10 +6,10 @@ Commands take their choices and help from here, so importing this module does no
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from reviewgraph._base import InputError, named
 
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from lsc.streams import StreamedCalibration, StreamedPosterior
     from reviewgraph.table import ReviewsLike
-
-
-class Variant(NamedTuple):
-    """A method with fixed options, as experiments compare it; ``graded`` if they compare it on real scores, too."""
-
-    name: str
-    title: str
-    options: Mapping[str, Any] = {}
-    graded: bool = True
 
 
 @dataclass(frozen=True)
@@ -42,8 +33,6 @@ class Method:
         Its line in help.
     function
         A function of reviews and, by keyword, :attr:`options`.
-    variants
-        The variants that experiments compare; None (default) for the method itself, empty for none.
     probabilities
         Whether its result is a :class:`~lsc.posteriors.PosteriorEstimate`, which ``--lottery``, ``--explain`` and
         ``--sheet`` need.
@@ -69,16 +58,10 @@ class Method:
     title: str
     words: str
     function: Callable[..., Estimate]
-    variants: tuple[Variant, ...] | None = None
     probabilities: bool = False
     stream: Callable[..., StreamedCalibration | StreamedPosterior] | None = None
     takes: tuple[str, ...] | None = None
     verifier: Any = None
-
-    @property
-    def compared(self) -> tuple[Variant, ...]:
-        """The variants that experiments compare."""
-        return (Variant(self.name, self.title),) if self.variants is None else self.variants
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -172,7 +155,6 @@ METHODS: dict[str, Method] = {
             "Additive model",
             "random effects of papers and reviewers, variances estimated",
             _from("lsc.baselines:mixed_model"),
-            (Variant("additive", "Additive model", graded=False),),
             takes=("seed",),
         ),
         Method(
@@ -180,7 +162,6 @@ METHODS: dict[str, Method] = {
             "QP",
             "a scale and an offset per reviewer, by a quadratic programme",
             _from("lsc.baselines:quadratic_programme"),
-            (Variant("qp", "QP", {"bounded": True}), Variant("qp-unbounded", "QP (no bounds)")),
             takes=("bounded",),
         ),
         Method(
@@ -195,12 +176,6 @@ METHODS: dict[str, Method] = {
             "LSC",
             "Least Square Calibration: the least noise that explains all scores",
             _from("lsc.calibration:calibrate"),
-            (
-                Variant("lsc-monotone", "LSC (mono)", {"hypothesis": "monotone"}),
-                Variant("lsc-linear", "LSC (linear)", {"hypothesis": "linear"}),
-                Variant("lsc-mixed", "LSC (mixed)", graded=False),
-                Variant("lsc-offset", "LSC (offset)", {"hypothesis": "offset"}, graded=False),
-            ),
             stream=_from("lsc.streams:calibrate_stream"),
             takes=("hypothesis", "max_slope", "references", "ties", "progress"),
             verifier="reviewgraph.verify.fits:LEAST_SQUARES",

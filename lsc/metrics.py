@@ -14,11 +14,9 @@ __all__ = [
     "average_gap",
     "average_l1",
     "average_precision",
-    "expected_discounts",
     "kendall",
     "ndcg",
     "precision",
-    "selection_shares",
     "spearman",
 ]
 
@@ -183,7 +181,7 @@ def ndcg(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """
     _, best, _ = _shares(quality, truth, n_selected)
     weight = 1.0 / np.log(np.arange(2, n_selected + 2))
-    return float((expected_discounts(_known(quality, truth)[0], weight) * best).sum() / weight.sum())
+    return float((_expected_discounts(_known(quality, truth)[0], weight) * best).sum() / weight.sum())
 
 
 def kendall(quality: FloatArray, truth: FloatArray) -> float:
@@ -244,9 +242,9 @@ def spearman(quality: FloatArray, truth: FloatArray) -> float:
 
 def _coefficient(function: object, quality: FloatArray, truth: FloatArray) -> float:
     quality, truth = _known(quality, truth)
-    both = np.isfinite(quality)
-    quality = quality[both]
-    truth = truth[both]
+    has_quality = np.isfinite(quality)
+    quality = quality[has_quality]
+    truth = truth[has_quality]
     if quality.size < 2 or np.ptp(quality) == 0 or np.ptp(truth) == 0:
         return float("nan")
     return float(function(quality, truth).statistic)  # type: ignore[operator]
@@ -266,51 +264,17 @@ def _known(quality: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArr
     return np.where(np.isfinite(quality[has_truth]), quality[has_truth], -np.inf), truth[has_truth]
 
 
-@checked(renamed={"n": "n_selected"})
-def selection_shares(values: FloatArray, n_selected: int) -> FloatArray:
-    """Return each item's probability of being among the largest when ties are broken at random, along the last axis.
-
-    Parameters
-    ----------
-    values
-        Shape (..., N).
-    n_selected
-        Number of items to select.
-
-    Returns
-    -------
-    ndarray
-        Shape (..., N): probabilities, which sum to ``n_selected`` along the last axis.
-
-    Examples
-    --------
-    >>> selection_shares(np.array([3.0, 1.0, 1.0, 0.0]), 2).tolist()
-    [1.0, 0.5, 0.5, 0.0]
-    """
+def _selection_shares(values: FloatArray, n_selected: int) -> FloatArray:
+    """Return each item's probability of being among the largest when ties are broken at random, shape (N,)."""
     low, high = _places(values)
     shares: FloatArray = np.clip(n_selected - low, 0.0, high - low) / (high - low)
     return shares
 
 
-def expected_discounts(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the mean weight of the ranks that each item may have among its ties, along the last axis.
+def _expected_discounts(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the mean weight of the ranks that each item may have among its ties, shape (N,).
 
-    Parameters
-    ----------
-    values
-        Shape (..., N), larger is better.
-    weight
-        Shape (n,): weights of the first n ranks; later ranks have weight 0.
-
-    Returns
-    -------
-    ndarray
-        Shape (..., N): mean weights.
-
-    Examples
-    --------
-    >>> expected_discounts(np.array([3.0, 1.0, 1.0]), np.array([1.0, 0.5])).tolist()
-    [1.0, 0.25, 0.25]
+    ``weight`` has those of the first ranks; later ranks have weight 0.
     """
     low, high = _places(values)
     total = np.concatenate([[0.0], np.cumsum(weight)])
@@ -321,11 +285,11 @@ def expected_discounts(values: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _places(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the numbers of values that are larger, and at least as large, along the last axis."""
+    """Return the numbers of values that are larger, and at least as large."""
     from scipy.stats import rankdata
 
     values = snapped(values)
-    return rankdata(-values, "min", axis=-1) - 1.0, rankdata(-values, "max", axis=-1)
+    return rankdata(-values, "min") - 1.0, rankdata(-values, "max")
 
 
 def _hits(quality: FloatArray, best: FloatArray) -> FloatArray:
@@ -361,7 +325,7 @@ def _shares(quality: FloatArray, truth: FloatArray, n: int) -> tuple[FloatArray,
     if not 1 <= n <= truth.size:
         message = f"n_selected: expected 1 to {truth.size} items to select (those of known truth), found {n}"
         raise InputError(message)
-    return selection_shares(quality, n), selection_shares(truth, n), truth
+    return _selection_shares(quality, n), _selection_shares(truth, n), truth
 
 
 def __dir__() -> list[str]:

@@ -40,7 +40,6 @@ ELSEWHERE = {
     "-m sphinx": "is a check of its own",
     "reproduce table1": "takes minutes",
     "reproduce all": "takes an hour",
-    "reproduce peer-grading": "draws for ten seconds; tests/lsc/experiments/test_experiments.py runs both",
     "reviewgraph app": "serves until it is stopped; tests/reviewgraph/cli/app starts it",
 }
 

@@ -17,7 +17,6 @@ import pyarrow.parquet
 from click.testing import CliRunner
 
 from lsc.commands.sheets import INDEX, expect_folder
-from lsc.experiments.peer_grading import read_hamburg
 from reviewgraph import check_stream, connected_components, stream_reviews
 from reviewgraph._base import InputError, csv_text
 from reviewgraph.cli import main
@@ -74,15 +73,6 @@ def _large(path: str) -> None:
         raise AssertionError(message)
 
 
-def _grades(path: str, part: str) -> None:
-    """Read a course of which one file is this one."""
-    folder = Path(path).with_suffix(".course")
-    folder.mkdir(exist_ok=True)
-    for name, data in COURSE.items():
-        (folder / name).write_bytes(Path(path).read_bytes() if name == part else data)
-    read_hamburg(str(folder))
-
-
 def _index(path: str) -> None:
     """Look at a folder of sheets whose index this is."""
     folder = Path(path).with_suffix(".sheets")
@@ -116,11 +106,6 @@ def _answer(path: str) -> None:
 ANSWERS = Path(__file__).parent / "answers"
 WORDS = {command: [str(ANSWERS / "reviews.csv")] for command in ("check", "plan", "calibrate")}
 WORDS["assign"] = ["--items", *WORDS["check"], "--reviewers", str(ANSWERS / "people.csv"), "--demand", "2"]
-COURSE = {
-    "peer.csv": as_csv(["taskid", "reviewerid", "groupid", "grade"], [["1a", "r", "g", 3], ["1a", "s", "g", 4]]),
-    "ta.csv": as_csv(["taskid", "reviewerid", "groupid", "grade"], [["1a", "t", "g", 3]]),
-    "maxgrades.csv": as_csv(["taskid", "maxgrade"], [["1a", 5]]),
-}
 
 
 def _named(options: Mapping[str, Any]) -> str:
@@ -145,7 +130,6 @@ READERS: dict[str, Callable[[str], object]] = {
     **{f"side, {name}": partial(side.read_chosen, name=name) for name in ("senior", "willing")},
     "key of codes": read_key,
     "index of sheets": _index,
-    **{f"course, {name}": partial(_grades, part=name) for name in COURSE},
     "stream": _stream,
     "answer": _answer,
 }
@@ -226,7 +210,6 @@ def _plain() -> list[Case]:
     key = [["reviewer", "R1", "ann", ""], ["paper", "P1", "'=3", 'a "title",\nin two lines']]
     cases.append(Case("key of codes", "page.html.key.csv", as_csv(["kind", "code", "label", "title"], key)))
     cases.append(Case("index of sheets", INDEX, as_csv(["item", "file"], [["p1", "p1.html"]])))
-    cases += [Case(f"course, {name}", name, data) for name, data in COURSE.items()]
     for data in _parquets():
         cases += [
             Case(reader, "table.parquet", data)

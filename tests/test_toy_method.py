@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.methods import METHODS, Method, Variant, method_named
+from lsc.methods import METHODS, Method, method_named
 from reviewgraph import InputError, Reviews
 from tests.toys import printed, register, run, table_of_scores
 
@@ -82,41 +82,13 @@ def test_one_with_probabilities_and_passes_has_all_that_the_posterior_has(
     table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The posterior under another name: what a command can do with a method is what the method says of itself."""
-    register(monkeypatch, METHODS, replace(METHODS["posterior"], name="again", title="Again", variants=()))
+    register(monkeypatch, METHODS, replace(METHODS["posterior"], name="again", title="Again"))
     words = ["calibrate", table, "--method", "again"]
     chosen = ["--select", "3", "--lottery", "--explain", "p0", "--sheet", tmp_path / "sheets"]
     assert {"lottery", "accounts", "certain", "discuss"} <= json.loads(printed(*words, *chosen, "--json")).keys()
     assert (tmp_path / "sheets/index.csv").exists()
     larger = ["calibrate", "--stream", table.replace(".csv", ".parquet"), "--method", "again", "--select", 3]
     assert "Selecting 3 papers" in printed(*larger)
-
-
-@pytest.mark.slow
-def test_reproduce_compares_it_on_real_scores_and_in_experiments(
-    table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    peer_grading = import_module("lsc.experiments.peer_grading")
-    drawn = peer_grading.resamples_of
-    monkeypatch.setattr(peer_grading, "resamples_of", lambda truth, rng, _: drawn(truth, rng, 50))
-    words = ["reproduce", "peer-grading", "--reviews", table, "--truth", tmp_path / "truth.csv"]
-    assert "\nMedian  " in printed(*words, "-o", tmp_path / "out")
-    cells = json.loads(printed(*words, "--json"))["cells"]
-    assert {cell["failure"] for cell in cells if cell["method"] == "median"} == {None}
-    running, settings = (import_module(f"lsc.{name}") for name in ("experiments.running", "simulation"))
-    trial = running.run_trial(settings.Setting(40, 40, 5), 0, ["average", "median"])
-    assert 0 <= trial["median"]["precision"] <= 100
-
-
-def test_experiments_leave_out_what_is_not_to_be_compared(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variants, compared, graded in [
-        ((), set(), set()),
-        ((Variant("median", "Median", graded=False),), {"median"}, set()),
-        ((Variant("med-1", "Median"), Variant("med-2", "Median 2", graded=False)), {"med-1", "med-2"}, {"med-1"}),
-    ]:
-        register(monkeypatch, METHODS, replace(TOY, variants=variants))
-        found = import_module("lsc.experiments.registry")
-        assert {name for name in found.VARIANTS if name.startswith("med")} == compared
-        assert {name for name in found.GRADED_METHODS if name.startswith("med")} == graded
 
 
 def test_functions_know_it(table: str) -> None:

@@ -18,13 +18,11 @@ from reviewgraph.cli import (
     json_option,
     option,
     pass_session,
-    say,
     show,
     telling,
 )
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
-PEER_GRADING = "peer-grading"
 #: Libraries for processes and plots, installed by the extra ``reproduce``.
 NEEDED = ("joblib", "matplotlib")
 #: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.
@@ -33,19 +31,19 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @click.command(
     cls=Command,
-    gone={"--by": "each homework of --hamburg is calibrated by itself; leave it out"},
+    gone=dict.fromkeys(
+        ("--reviews", "--truth", "--hamburg", "--by"),
+        "peer-grading is no longer an experiment; lsc.metrics measures an estimate against a truth",
+    ),
     epilog=examples(
         ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
         ("With tables and plots written to a folder:", "reproduce rank --papers 30 --trials 1 -o results"),
     ),
 )
-@click.argument("name", type=click.Choice([*SIMULATED, PEER_GRADING, "all"]))
+@click.argument("name", type=click.Choice([*SIMULATED, "all"]))
 @option("Input", "--trials N", minimum=1, default=20, help="Simulations per setting.")
 @option("Input", "--jobs N", minimum=1, default=1, help="Number of processes.")
 @option("Input", "--papers N", minimum=30, help="Number of papers; fewer for a quick look.  [default: 1000]")
-@option("Input", "--reviews FILE", help="peer-grading: reviews (reviewer,item,score).")
-@option("Input", "--truth FILE", help="peer-grading: true qualities (item,truth).")
-@option("Input", "--hamburg DIR", help="peer-grading: folder with peer.csv, ta.csv and maxgrades.csv.")
 @option("Input", "-o DIR", "output", help="Write tables and plots to this folder, where trials are kept and resumed.")
 @json_option("Input")
 @pass_session
@@ -58,7 +56,6 @@ def reproduce(
     papers: int | None,
     output: str | None,
     as_json: bool,
-    **data: Any,
 ) -> None:
     """Reproduce the experiments of the paper on Least Square Calibration, and compare with its figures.
 
@@ -67,16 +64,7 @@ def reproduce(
     _expect_installed()
     for variable in THREADS:
         os.environ.setdefault(variable, "1")
-    cells: list[dict[str, Any]] = []
-    if name == PEER_GRADING or (name == "all" and (data["hamburg"] or data["reviews"])):
-        cells += _peer_grading(session, data, output, as_json)
-    elif name == "all":
-        say("peer-grading is skipped: it needs data (--hamburg DIR, or --reviews FILE --truth FILE).")
-    elif data["hamburg"] or data["reviews"] or data["truth"]:
-        message = "--reviews, --truth and --hamburg are options of peer-grading only"
-        raise click.UsageError(message)
-    if name != PEER_GRADING:
-        cells += _simulated(SIMULATED if name == "all" else [name], trials, jobs, papers, output, as_json)
+    cells = _simulated(SIMULATED if name == "all" else [name], trials, jobs, papers, output, as_json)
     if as_json:
         session.print_result({"cells": cells})
         return
@@ -110,42 +98,14 @@ def _simulated(
     folder = folder_of(output)
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1), telling() as tell:
         results = run(chosen, trials, folder=folder, progress=tell)
-    found = []
+    all_cells = []
     for experiment in chosen:
         cells = cells_of(experiment, results)
-        found += cells
+        all_cells += cells
         if folder:
             save(folder, experiment, cells)
         if not quiet:
             show("\n".join([*table(experiment, cells), ""]), whole=True)
     if not quiet and papers is None:
         show("In brackets the figures of the paper; = within two standard errors, + better, ! not reproduced.")
-    return found
-
-
-def _peer_grading(session: Session, data: dict[str, Any], output: str | None, quiet: bool) -> list[dict[str, Any]]:
-    from lsc.experiments import peer_grading
-    from lsc.experiments.running import folder_of
-
-    # One task per homework, question or semester of the course; one for any other table.
-    if data["hamburg"]:
-        tasks = peer_grading.read_hamburg(data["hamburg"])
-    elif data["reviews"] and data["truth"]:
-        from reviewgraph.formats import side
-        from reviewgraph.io import read_reviews
-
-        reviews = read_reviews(data["reviews"], note=say, read=session.keep)
-        tasks = [peer_grading.from_truth(reviews, side.read_truth(data["truth"], note=say, read=session.keep))]
-    else:
-        message = (
-            "peer-grading needs data: --reviews FILE --truth FILE, or --hamburg DIR with the files of the course in "
-            "Hamburg, which its authors provide on request"
-        )
-        raise Refusal(message)
-    cells = peer_grading.cells_of(tasks)
-    folder = folder_of(output)
-    if folder:
-        peer_grading.save(folder, cells)
-    if not quiet:
-        show("\n".join([*peer_grading.table(cells), ""]), whole=True)
-    return cells
+    return all_cells

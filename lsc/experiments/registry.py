@@ -9,27 +9,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsc.estimate import Estimate
-from lsc.methods import DEFAULT, METHODS
+from lsc.methods import METHODS
 from lsc.simulation import MIXED, Setting
 from reviewgraph.table import Reviews
 
-# The methods that experiments compare: the variants of :data:`lsc.methods.METHODS`, by their names in results.
+# The methods of the paper's tables, with their options, in their order.
 
-_LISTED = [(method, variant) for method in METHODS.values() for variant in method.compared]
-
-#: Methods with fixed options, by the names under which results are reported.
-VARIANTS = {variant.name: (method, variant.options) for method, variant in _LISTED}
+#: Names of methods and their options, by the names under which results are reported.
+VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "average": ("average", {}),
+    "qp": ("qp", {"bounded": True}),
+    "bayesian": ("bayesian", {}),
+    "lsc-monotone": ("lsc", {"hypothesis": "monotone"}),
+    "lsc-linear": ("lsc", {"hypothesis": "linear"}),
+    "lsc-mixed": ("lsc", {}),
+}
 
 #: Titles of methods in tables.
-TITLES: Mapping[str, str] = {variant.name: variant.title for _, variant in _LISTED}
+TITLES: Mapping[str, str] = {
+    "average": "Average",
+    "qp": "QP",
+    "bayesian": "Bayesian",
+    "lsc-monotone": "LSC (mono)",
+    "lsc-linear": "LSC (linear)",
+    "lsc-mixed": "LSC (mixed)",
+}
 
-#: The methods of the paper's tables, in their order.
+#: The methods of all tables; that of mixed scoring functions has LSC with the true class of each reviewer, too.
 PAPER_METHODS = ("average", "qp", "bayesian", "lsc-monotone", "lsc-linear")
-
-#: The methods that are compared on real scores, the recommended one last.
-GRADED_METHODS = tuple(
-    variant.name for method, variant in sorted(_LISTED, key=lambda listed: listed[0].name == DEFAULT) if variant.graded
-)
 
 
 def estimate_by(
@@ -40,7 +47,8 @@ def estimate_by(
     >>> estimate_by("average", Reviews.from_pairs([("ann", "p1", 1.0)]), 1, None, 0).quality.tolist()
     [1.0]
     """
-    method, fixed = VARIANTS[name]
+    method_name, fixed = VARIANTS[name]
+    method = METHODS[method_name]
     offered: dict[str, Any] = {"n_selected": n, "seed": seed}
     if kinds is not None:
         # Unless the variant has a class of its own, it gets the true class of each reviewer.
@@ -142,15 +150,6 @@ RANK: Mapping[float, Mapping[str, Row]] = {
         "lsc-monotone": _ranks((69.0, 2.8), (89.1, 3.7), (79.2, 2.4)),
         "lsc-linear": _ranks((54.5, 2.0), (95.4, 1.6), (84.7, 2.3)),
     },
-}
-
-#: The table of the peer-grading data: best 50 % of the first homework; one data set, so no standard deviation.
-PEER_GRADING: Mapping[str, Row] = {
-    "average": {"precision": _percent(80.9), "gap": _gap(0.48)},
-    "qp": {"precision": _percent(80.3), "gap": _gap(0.40)},
-    "bayesian": {"precision": _percent(79.4), "gap": _gap(0.47)},
-    "lsc-monotone": {"precision": _percent(78.5), "gap": _gap(0.55)},
-    "lsc-linear": {"precision": _percent(82.2), "gap": _gap(0.38)},
 }
 
 #: Known reasons for figures that are not reproduced, by noise, method and measure.

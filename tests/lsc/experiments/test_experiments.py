@@ -14,22 +14,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from lsc import metrics
 from lsc.commands.reproduce import SIMULATED, reproduce
-from lsc.experiments import peer_grading, running
-from lsc.experiments.peer_grading import cells_of as graded_cells
-from lsc.experiments.peer_grading import from_truth, intervals, read_hamburg, resampled, resamples_of
-from lsc.experiments.peer_grading import table as graded_table
+from lsc.experiments import running
 from lsc.experiments.registry import (
     EXPERIMENTS,
-    GRADED_METHODS,
     PAPER_METHODS,
-    PEER_GRADING,
     PUBLISHED_MIXED,
     RANK,
     REASONS,
     TABLE_1,
-    TITLES,
     VARIANTS,
     Cell,
     Experiment,
@@ -37,7 +30,7 @@ from lsc.experiments.registry import (
 )
 from lsc.experiments.running import STYLES, Verdict, _verdict, cells_of, counts, run, run_trial, save, table
 from lsc.simulation import Setting
-from reviewgraph import InputError, Reviews
+from reviewgraph import InputError
 from reviewgraph._base import Progress
 from tests.trials import NIGHTLY, sampled
 
@@ -67,7 +60,6 @@ def test_a_few_figures_of_the_paper_as_printed() -> None:
     assert PUBLISHED_MIXED[0.0]["lsc-mixed"]["precision"][:2] == (93.2, 2.5)
     assert RANK[0.5]["qp"]["average_l1"][:2] == (79.7, 14.2)
     assert "average_l1" not in RANK[0.0]["bayesian"]
-    assert PEER_GRADING["lsc-linear"]["gap"].mean == 0.38
 
 
 @pytest.mark.slow
@@ -220,138 +212,11 @@ def test_the_command_reports_the_cells_as_json(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table1.csv", "table1.png", "table1.svg", "trials"]
 
 
-def test_the_command_asks_for_the_data_of_peer_grading() -> None:
-    run_ = CliRunner().invoke(reproduce, ["peer-grading"])
-    assert run_.exit_code == 2
-    assert "--reviews FILE --truth FILE" in run_.stderr
-    assert CliRunner().invoke(reproduce, ["table1", "--truth", "x.csv"]).exit_code == 2
-
-
-def hamburg(folder: Path) -> None:
-    """A small course: 2 homeworks of 2 questions, 8 groups, each answer graded by 4 of 8 reviewers and 2 assistants."""
-    rng = np.random.default_rng(0)
-    most = {"11": 10, "12": 4, "21": 20, "22": 8}
-    (folder / "maxgrades.csv").write_text("taskid,maxgrade\n" + "".join(f"{t},{m}\n" for t, m in most.items()))
-    peer, assistants = ["taskid,reviewerid,groupid,grade"], ["taskid,reviewerid,groupid,grade"]
-    for task, maximum in most.items():
-        for group in range(8):
-            true = rng.integers(0, maximum + 1)
-            peer += [f"{task},r{r},{group},{min(maximum, true + r % 2)}" for r in rng.choice(8, 4, replace=False)]
-            assistants += [f"{task},ta{a},{group},{true}" for a in range(2)]
-    (folder / "peer.csv").write_text("\n".join(peer) + "\n")
-    (folder / "ta.csv").write_text("\n".join(assistants) + "\n")
-
-
-def test_the_hamburg_files_are_read_by_homework(tmp_path: Path) -> None:
-    hamburg(tmp_path)
-    tasks = read_hamburg(str(tmp_path))
-    assert [task.reviews.n_items for task in tasks] == [16, 16]
-    assert sum(task.reviews.n_reviews for task in tasks) == 128
-    for task in tasks:
-        assert np.abs(task.reviews.score).max() <= 5.0
-        assert np.isfinite(task.truth).all()
-    homework = tasks[0]
-    assert homework.name == "homework 1"
-    cells = graded_cells([homework], ("average", "lsc-linear"), resamples=5)
-    stated = [(cell["share"], cell["precision_paper"]) for cell in cells]
-    assert stated == [(0.2, None), (0.2, None), (0.5, 80.9), (0.5, 82.2)]
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_the_command_runs_the_hamburg_course(tmp_path: Path) -> None:
-    hamburg(tmp_path)
-    words = ["peer-grading", "--hamburg", str(tmp_path), "-o", str(tmp_path / "out")]
-    run_ = CliRunner().invoke(reproduce, words)
-    assert run_.exit_code == 0, run_.output
-    assert "homework 2: best 50 %" in run_.stdout
-    for method in GRADED_METHODS:
-        assert run_.stdout.count(f"\n{TITLES[method]}  ") == 4
-    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".csv"}
-
-
-def test_measures_of_resamples_are_those_of_each() -> None:
-    rng = np.random.default_rng(0)
-    quality, truth = rng.integers(0, 6, (40, 9)).astype(float), rng.integers(0, 4, (40, 9)).astype(float)
-    quality[rng.uniform(size=quality.shape) < 0.1] = np.nan
-    truth[0], quality[1] = 2.0, 3.0
-    for n in (1, 4, 9):
-        found = resampled(quality, truth, n)
-        for row in range(40):
-            one = metrics.precision(quality[row], truth[row], n), metrics.ndcg(quality[row], truth[row], n)
-            assert (found["precision"][row], found["ndcg"][row]) == pytest.approx([100.0 * value for value in one])
-            assert found["spearman"][row] == pytest.approx(metrics.spearman(quality[row], truth[row]), nan_ok=True)
-
-
-def test_intervals_leave_out_two_and_a_half_percent_on_each_side() -> None:
-    rng = np.random.default_rng(0)
-    truth, quality, average = rng.normal(size=(3, 30))
-    truth[::7] = np.nan
-    draws = resamples_of(truth, rng, 250)
-    assert draws.shape == (250, 25)
-    assert np.isfinite(truth[draws]).all()
-    apart = [metrics.spearman(quality[row], truth[row]) - metrics.spearman(average[row], truth[row]) for row in draws]
-    assert intervals(quality, average, truth, 3, draws)["spearman"] == pytest.approx(np.quantile(apart, [0.025, 0.975]))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("infer_once")
-def test_the_command_compares_all_methods_with_the_average(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The page is of the same cells as the JSON; their resampling takes longest.
-    cells_of, made = peer_grading.cells_of, []
-    monkeypatch.setattr(
-        peer_grading,
-        "cells_of",
-        lambda tasks: made[0] if made else made.append(cells_of(tasks, resamples=2000 if NIGHTLY else 200)) or made[0],
-    )
-    rng = np.random.default_rng(0)
-    scores = [f"r{j},p{i},{rng.integers(1, 11)}" for j in range(8) for i in rng.choice(12, 5, replace=False)]
-    (tmp_path / "reviews.csv").write_text("reviewer,item,score\n" + "\n".join(scores) + "\n")
-    (tmp_path / "truth.csv").write_text("item,truth\n" + "".join(f"p{i},{i}\n" for i in range(12)))
-    words = ["peer-grading", "--reviews", str(tmp_path / "reviews.csv"), "--truth", str(tmp_path / "truth.csv")]
-    run_ = CliRunner().invoke(reproduce, [*words, "--json"])
-    assert run_.exit_code == 0, run_.output
-    cells = json.loads(run_.stdout)["cells"]
-    assert [(cell["share"], cell["method"]) for cell in cells] == [(s, m) for s in (0.2, 0.5) for m in GRADED_METHODS]
-    plain = {cell["share"]: cell for cell in cells if cell["method"] == "average"}
-    for cell in cells:
-        for name in ("precision", "ndcg", "spearman"):
-            difference = cell[name] - plain[cell["share"]][name]
-            assert cell[f"{name}_difference"] == pytest.approx(difference)
-            assert cell[f"{name}_low"] <= cell[f"{name}_high"]
-    printed = CliRunner().invoke(reproduce, words).stdout
-    assert len(made) == 1
-    cell = cells[GRADED_METHODS.index("ridge")]
-    assert f"{cell['spearman_difference']:+.2f} [{cell['spearman_low']:+.2f}, {cell['spearman_high']:+.2f}]" in printed
-
-
 def test_a_quick_look_speaks_of_no_figures_of_the_paper_and_says_how_to_keep_it() -> None:
     page = CliRunner().invoke(reproduce, ["table1", "--trials", "1", "--papers", "40"]).stdout
     assert "paper" not in page.replace("--papers", "")
     offer = "Next: reviewgraph reproduce table1 --trials 1 --papers 40 -o results\n  (to write tables and plots)"
     assert page.rstrip().endswith(offer)
-
-
-def test_a_truth_that_ranks_nothing_leaves_no_correlation() -> None:
-    rows = [(j, i, float((i * (j + 1)) % 7)) for j in range(4) for i in range(6)]
-    task = from_truth(Reviews.from_pairs(rows), {0: 2.0, 1: 2.0, 2: 2.0})
-    cells = graded_cells([task], ("average", "ridge"), resamples=4)
-    assert [math.isnan(cell["spearman_low"]) for cell in cells] == [True] * 4
-    assert "nan" not in "".join(graded_table(cells))
-
-
-def test_a_task_without_a_maximum_and_reviews_without_a_truth_are_refused(tmp_path: Path) -> None:
-    hamburg(tmp_path)
-    (tmp_path / "maxgrades.csv").write_text("taskid,maxgrade\n11,10\n12,4\n21,20\n")
-    with pytest.raises(InputError, match=r"ta\.csv: expected tasks of maxgrades\.csv, found '22'"):
-        read_hamburg(str(tmp_path))
-    with pytest.raises(InputError, match="truth: expected items of the reviews, such as 'p1'; found none"):
-        from_truth(Reviews.from_pairs([("ann", "p1", 1.0)]), {"p2": 1.0})
-
-
-def test_lower_is_better_turns_the_truth_round() -> None:
-    reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)], lower_is_better=True)
-    assert from_truth(reviews, {"p1": 1.0, "p2": 2.0}).truth.tolist() == [-1.0, -2.0]
 
 
 def test_what_is_not_installed_is_said_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
