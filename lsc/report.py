@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc._inference.beliefs import interquartile_range
-from lsc.model_check import model_check
 from lsc.posteriors import PosteriorEstimate
 from lsc.words.calibration_page import best_by_group, paper_name
 from lsc.words.posterior_page import (
@@ -523,7 +522,7 @@ def document(
         _scores(result, selection),
         Section("papers-scores", "Each paper", paper_scores(result, selection)),
         _reviewers(result),
-        model_check(result),
+        _model_check(result),
         Section("tables", "Tables", tables),
     ]
     return Document(
@@ -564,9 +563,7 @@ def pictures(result: Estimate, selection: Selection | None = None) -> list[Pictu
     """Return the pictures of a calibration: of the cut if papers are selected, of papers, of reviewers."""
     if not np.isfinite(result.quality).any():
         return []
-    return pictures_among(
-        [_cut(result, selection, ()), _scores(result, selection), _reviewers(result), model_check(result)]
-    )
+    return pictures_among([_cut(result, selection, ()), _scores(result, selection), _reviewers(result)])
 
 
 def _scores(result: Estimate, selection: Selection | None) -> Section:
@@ -628,6 +625,42 @@ def _reviewers(result: Estimate) -> Section:
     if lines := criterion_lines(result):
         parts.append(Prose(lines))
     return Section("people", "Reviewers", [*parts, Prose(misfit_lines(result) or [none])])
+
+
+#: Levels of the intervals that are checked, in percent.
+CHECKED = (50, 80, 90, 95)
+
+
+def _model_check(result: Estimate) -> Section:
+    """Return the table of shares of scores within their intervals."""
+    if not isinstance(result, PosteriorEstimate) or not np.isfinite(result.residuals().raw).any():
+        return Section("model", "Model check", [])
+    words = (
+        "If the model describes the scores, the stated share of them lies in the intervals that all other scores "
+        "predict (leave-one-out), up to chance."
+    )
+    return Section("model", "Model check", [Prose([words]), coverage_table(result)])
+
+
+def coverage_table(result: PosteriorEstimate) -> Table:
+    """Return a row for each level: the share of scores within their predicted intervals, and outside on either side."""
+    residuals = result.residuals()
+    size = int(np.isfinite(residuals.raw).sum())
+    tails = [0.5 - level / 200.0 for level in CHECKED]
+    below = [100 * residuals.share(0.0, tail) for tail in tails]
+    above = [100 * residuals.share(1.0 - tail, 1.0) for tail in tails]
+    columns = [
+        Column("interval", [f"{level} %" for level in CHECKED]),
+        Column("scores within, %", [100 - low - high for low, high in zip(below, above, strict=True)], "number", 1),
+        Column("+-", [(level * (100.0 - level) / size) ** 0.5 for level in CHECKED], "number", 1),
+        Column("below, %", below, "number", 1),
+        Column("above, %", above, "number", 1),
+    ]
+    caption = (
+        f"Shares of {counted(size, 'score')} within their predicted intervals, with the standard error of "
+        "independent scores, and outside"
+    )
+    return Table("coverage", caption, columns, "intervals", live=False)
 
 
 # The sheet of a paper for its authors: scores, corrections with reasons, and no names.

@@ -59,8 +59,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "metrics": "",
         "words": "_inference calibration estimate posteriors selection streams",
         "experiments": "errors estimate methods metrics simulation",
-        "model_check": "_inference estimate posteriors",
-        "report": "_inference estimate model_check posteriors selection words",
+        "report": "_inference estimate posteriors selection words",
         "seriation": "baselines calibration estimate",
         "commands": (
             "_model calibration errors estimate experiments methods posteriors report selection simulation streams "

@@ -274,7 +274,11 @@ def test_levels_and_hypothesis_classes_are_not_compared_by_name() -> None:
     ("rule", "source", "found"),
     [
         (upward, "import lsc.metrics\nfrom planner import plan\n", ["imports lsc.metrics", "imports planner"]),
-        (too_long, f"def f():\n    x = 1{chr(10) * MOST_BODY_LINES}    return x\n", [f"f: {MOST_BODY_LINES + 1} lines"]),
+        (
+            too_long,
+            f"def f():\n    x = 1{chr(10) * MOST_BODY_LINES}    return x\n",
+            [f"f: {MOST_BODY_LINES + 1} lines"],
+        ),
         (too_long, "\n" * (MOST_LINES + 1), [f"{MOST_LINES + 1} lines"]),
         (too_long, f'"""A{chr(10) * (MOST_LINES + 1)}"""\n', []),
         (compared_by_name, "if level == 'double':\n    pass\n", ["line 1: level == 'double'"]),

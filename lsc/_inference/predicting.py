@@ -35,8 +35,6 @@ MOST_REVIEWS = 2000
 #: widest component.
 HALVINGS = 60
 FAR = 12.0
-#: Probabilities at the ends of the ranges of spreads.
-RANGE = (0.05, 0.95)
 #: Nodes of a new reviewer, in standard deviations of the population.
 GRID = np.linspace(-REACH, REACH, NODES)
 
@@ -326,45 +324,6 @@ def new_scores(posterior: Posterior, quality: FloatArray, rng: np.random.Generat
     if levels is not None:
         sample = levels.value[np.searchsorted(levels.bound, unit.standardised(sample))]
     return sample
-
-
-def predicted_spread(posterior: Posterior) -> FloatArray:
-    """Return the standard deviation expected of new scores of each reviewer for the same items, and its 90 % range.
-
-    Shapes (3, M): the root of the expected sample variance, in points, and the ends of the range. Sample variances are
-    about chi^2 with degrees of freedom that match their variance under the posterior (Satterthwaite). NaN below two
-    scores in use.
-    """
-    from scipy.special import chdtri
-
-    who = posterior.reviewer[posterior.used]
-    what = posterior.item[posterior.used]
-    size = posterior.slope.size
-    count = np.bincount(who, minlength=size)
-    freedom = np.maximum(count - 1.0, 1.0)[:, None]
-    at = quadrature(posterior)
-
-    def average(value: FloatArray) -> FloatArray:
-        return np.asarray(np.bincount(who, value, size) / np.maximum(count, 1))
-
-    # Sample variance of the items' means, mean of their variances and of the noise factors.
-    means = posterior.mean[what]
-    between = (average((means - average(means)[who]) ** 2) * count)[:, None] / freedom
-    within = average(posterior.variance[what])[:, None]
-    factor = average(noise_factors(posterior))[:, None]
-    square = at.slope[:-1] ** 2
-    rounding = 0.0 if posterior.population is None else posterior.population.rounding
-    noise = (at.noise[:-1] - rounding) * factor + rounding
-    fixed = square * between
-    random = square * within + noise
-    share = at.share[:-1]
-    given = fixed + random
-    expected = (share * given).sum(axis=1)
-    spread = (2 * random**2 + 4 * fixed * random) / freedom
-    variance = (share * (spread + (given - expected[:, None]) ** 2)).sum(axis=1)
-    matched = 2 * expected**2 / np.maximum(variance, 1e-300)
-    ends = (expected * chdtri(matched, 1 - tail) / matched for tail in RANGE)
-    return np.asarray(np.where(count > 1, posterior.scores.unit.spread * np.sqrt([expected, *ends]), np.nan))
 
 
 class Drawn(NamedTuple):
