@@ -195,7 +195,6 @@ def pictures() -> dict[str, Any]:
         "tutorial/check-map.svg": reviewgraph.check(table).plot("groups"),
         "tutorial/check-right.svg": reviewgraph.check(table).plot("right"),
         "tutorial/first-graph.svg": reviewgraph.check(first).plot("groups"),
-        "tutorial/rounds-design.svg": planner.design_rounds(60, 180, 12, load=4.5, rounds=[1, 2], draws=30).plot(),
         **one_conference(),
     }
 

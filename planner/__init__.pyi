@@ -10,9 +10,3 @@ from .planning import plan_extra_reviews as plan_extra_reviews
 from .rules import AtLeast as AtLeast
 from .rules import AtMost as AtMost
 from .rules import Reward as Reward
-from .simulating import FirstPhase as FirstPhase
-from .simulating import RoundsDesign as RoundsDesign
-from .simulating import RoundsReplay as RoundsReplay
-from .simulating import design_rounds as design_rounds
-from .simulating import first_phase as first_phase
-from .simulating import replay_rounds as replay_rounds

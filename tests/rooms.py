@@ -31,11 +31,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "plan_report": "_plans assignment_report report",
         "planning": "_plans rules",
         "assigning": "_assign rules",
-        "simulating": "_plans",
-        "rounds_report": "simulating",
-        "commands": (
-            "_assign _plans assigning assignment_report plan_report planning report rounds_report rules simulating"
-        ),
+        "commands": "_assign _plans assigning assignment_report plan_report planning report rules",
     },
     "lsc": {
         "errors": "",

@@ -30,7 +30,6 @@ def average() -> Any:
         (lambda **o: lsc.calibrate(TABLE).select(**o), "n", "n_selected", 2),
         (lambda **o: baselines.bayesian(TABLE, **o).quality.tolist(), "n", "n_selected", 2),
         (lambda **o: metrics.precision(np.arange(4.0), np.arange(4.0)[::-1], **o), "n", "n_selected", 2),
-        (lambda **o: planner.design_rounds(20, 40, rounds=[1], draws=2, **o).flat, "select", "n_selected", 3),
         (lambda **o: rg.keeps(TABLE, 0.3, draws=5, **o).levels, "rng", "seed", np.random.default_rng),
         (lambda **o: rg.random_assignment(6, 4, 3, **o).item.tolist(), "rng", "seed", np.random.default_rng),
         (lambda **o: rg.expected_errors(TABLE, **o).tolist(), "rng", "seed", np.random.default_rng),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import click
 
 from lsc._model.hypotheses import simulated
-from reviewgraph.cli import Next, Number, Refusal, Session, examples, first_sentence, load, option, pass_session, show
+from reviewgraph.cli import Next, Number, Refusal, Session, examples, option, pass_session, show
 
 PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
 #: The preset without reviews.
@@ -26,25 +25,15 @@ OFFERED = (
 )
 
 
-#: Entry points of further simulations, commands with options of their own.
-GROUP = "reviewgraph.simulations"
-
-
-def further() -> dict[str, EntryPoint]:
-    """Return the simulations of other packages by name, not loaded."""
-    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
-
-
 class Simulations(click.Command):
-    """A command that hands over to those of :data:`GROUP` if its first argument is the name of one."""
+    """The command, which refuses what it did before this release."""
 
-    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> click.Context:
-        """Return the context of this command, or of the one named first."""
-        point = further().get(args[0]) if args else None
-        if point is None:
-            return super().make_context(info_name, args, *rest, **more)
-        command: click.Command = load(point)
-        return command.make_context(f"{info_name} {args[0]}", args[1:], *rest, **more)
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments."""
+        if args[:1] == ["rounds"]:
+            message = "simulate rounds is no longer a command: plan --for decision --rounds R plans reviews in rounds"
+            raise Refusal(message)
+        return super().parse_args(ctx, args)
 
 
 #: Descriptions of hypothesis classes in help; others are described by their own words.
@@ -66,9 +55,6 @@ doubly-connected  linear; 350 reviewers who put all papers on one scale
 realistic         integer scores 1-10, 3-6 reviews per paper, much noise
 conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
 """
-if found := further():
-    HELP += "\nWith options of their own, as in simulate NAME --help:\n\n\b\n"
-    HELP += "".join(f"{name:<17} {first_sentence(point)}\n" for name, point in found.items())
 
 
 @click.command(

@@ -22,12 +22,10 @@ from .page import pictures_among as pictures_among
 from .pictures import MOST as MOST
 from .pictures import Bar as Bar
 from .pictures import Compared as Compared
-from .pictures import Curve as Curve
 from .pictures import Ranked as Ranked
 from .pictures import Shift as Shift
 from .pictures import bars as bars
 from .pictures import compared as compared
-from .pictures import curves as curves
 from .pictures import grey_zone as grey_zone
 from .pictures import ranked as ranked
 from .pictures import shifts as shifts

@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from reviewgraph._base.arrays import order_of
 from reviewgraph._base.text import ranging
-from reviewgraph.report.svg import LETTER, LINE, NAMED, Drawing, Labels, Scale, across, legend, mark, series, upward
+from reviewgraph.report.svg import LETTER, NAMED, Drawing, Labels, Scale, across, legend, mark, series, upward
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray, IntArray
@@ -255,78 +254,6 @@ def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing
     for (px, py), count, part in zip(places, counts, share, strict=True):
         drawing.circle(px, py, 4, "dot", f"{count:,} added: {part:.0%}")
         drawing.text(px, py - 10, f"{part:.0%}", "value", "middle")
-    return drawing
-
-
-class Curve(NamedTuple):
-    """Values along an axis with their standard errors, a mark and a name; ``loose`` are places of weak values."""
-
-    name: str
-    kind: str
-    x: Sequence[float]
-    y: Sequence[float]
-    error: Sequence[float]
-    loose: Sequence[int] = ()
-
-
-#: Lines of curves by mark; other marks have that of ``"apart"``.
-LINES = {"hollow": "link", "dot": "curve", "diamond": "link weak", "apart": "link extra"}
-
-
-def curves(
-    rows: Sequence[Curve],
-    width: int,
-    along: str,
-    up: str,
-    level: tuple[float, str] | None = None,
-    loose: str = "",
-) -> Drawing:
-    """Draw curves with bars of two standard errors, each with its name at its end.
-
-    ``level`` is a value at which a line is drawn, and its name; ``loose`` the meaning of crosses, which mark weak
-    values, with dotted lines to them.
-    """
-    drawing = Drawing(width, 0)
-    crossed = [("cross", loose)] if any(row.loose for row in rows) else []
-    top = legend(drawing, [*((row.kind, row.name) for row in rows), *crossed]) + 30
-    drawing.height = top + HEIGHT + 44
-    named = max(len(row.name) for row in rows) * LETTER
-    left = 44
-    right = width - 14 - named
-    bottom = top + HEIGHT
-    low, high = (
-        [value + sign * 2 * error for row in rows for value, error in zip(row.y, row.error, strict=True)]
-        for sign in (-1, 1)
-    )
-    ends = [*low, *high, *([level[0]] if level else [])]
-    margin = 0.05 * (max(ends) - min(ends)) or 1.0
-    y = Scale(max(min(ends) - margin, 0.0), max(ends) + margin, bottom, top)
-    x = Scale(min(min(row.x) for row in rows), max(max(row.x) for row in rows), left + 12, right - 8)
-    upward(drawing, y, left, right, up)
-    across(drawing, x, bottom, bottom, along, max(3, width // 90))
-    if level:
-        drawing.line(left, y(level[0]), right, y(level[0]), "cut", level[1])
-        drawing.text(right - 6, y(level[0]) - 6, level[1], "label", "end")
-    ends_of = []
-    for place, row in enumerate(rows):
-        # Bars of several curves at one place stand side by side.
-        at = [x(value) + 3.0 * (place - (len(rows) - 1) / 2) for value in row.x]
-        points = [(px, y(value)) for px, value in zip(at, row.y, strict=True)]
-        line = LINES.get(row.kind, LINES["apart"])
-        for number, (start, end) in enumerate(pairwise(points)):
-            kind = f"{line} loose" if {number, number + 1} & {*row.loose} else line
-            drawing.line(*start, *end, kind)
-        for px, value, error in zip(at, row.y, row.error, strict=True):
-            drawing.line(px, y(value - 2 * error), px, y(value + 2 * error), "interval")
-        for number, (point, shown, value, error) in enumerate(zip(points, row.x, row.y, row.error, strict=True)):
-            kind = "cross" if number in row.loose else row.kind
-            mark(drawing, *point, kind, f"{row.name}, {shown:.3g}: {value:.2f} +- {error:.2f}")
-        last = max(range(len(points)), key=lambda number: row.x[number])
-        ends_of.append((points[last][1], row.name))
-    below = 0.0
-    for height, name in sorted(ends_of):
-        below = max(height, below + LINE)
-        drawing.text(right, below + 4, name, "tick")
     return drawing
 
 

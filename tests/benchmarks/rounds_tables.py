@@ -1,99 +1,104 @@
-"""Claim of `simulate rounds REVIEWS`: on public tables, rounds agree better with the full table at equal scores.
+"""Claim of `plan --rounds`: on public tables, rounds agree better with the full table at equal numbers of scores.
 
-``python tests/benchmarks/rounds_tables.py --out results.jsonl TABLE.csv ...``: every table with five scores or more per
-item; two scores per item shown first, three in all, a tenth and a fifth of the items selected. ``--least 3 --first 1``:
-tables of three scores per item, with one shown first and two in all. A killed run goes on where it ended; ``--table``
-prints what there is. Of large tables some items are drawn.
+``python tests/benchmarks/rounds_tables.py TABLE.csv ...``: of every table with five scores or more per item two per
+item are shown first, and three in all. A round shows the scores that the plan asks for; every pair without a score is
+a conflict. Selections are compared with that of all scores, beside as many scores spread evenly (``flat``).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 
-from planner import replay_rounds
+from lsc.posteriors import posterior
+from planner import plan_extra_reviews
 from reviewgraph import Reviews, read_reviews
+from reviewgraph._base import BoolArray, IntArray
 
-#: Shares selected, items kept of a table, least median of scores per item, and draws.
-SHARES, MOST_ITEMS, LEAST_SCORES, DRAWS = (0.1, 0.2), 400, 5, 20
+#: Items kept of a table, least scores per item, and scores per item shown first.
+MOST_ITEMS = 400
+LEAST_SCORES = 5
+FIRST = 2
 
 
-def read(path: Path, least: int = LEAST_SCORES) -> Reviews | None:
-    """Return the scored reviews of at most MOST_ITEMS items; None where there are too few scores per item."""
+def read(path: Path) -> Reviews | None:
+    """Return the reviews of the items with enough scores; None where these are few."""
     reviews = read_reviews(path, columns={"score": "score"}).only_scored()
-    items = np.flatnonzero(reviews.reviews_per_item >= least)
+    items = np.flatnonzero(reviews.reviews_per_item >= LEAST_SCORES)
     if items.size < 30:
         return None
-    kept = np.random.default_rng(0).permutation(items)[:MOST_ITEMS]
-    return reviews.subset(np.isin(reviews.item, kept))
+    drawn = np.random.default_rng(0).permutation(items)[:MOST_ITEMS]
+    kept = reviews.subset(np.isin(reviews.item, drawn)).to_columns()
+    return Reviews.from_arrays(kept["reviewer"], kept["item"], kept["score"])
 
 
-def run(path: Path, share: float, draws: int, least: int, first: int) -> dict[str, object] | None:
-    """Return the replay of a table."""
-    reviews = read(path, least)
-    if reviews is None:
-        return None
-    begun = time.process_time()
-    n_items = int((reviews.reviews_per_item > 0).sum())
-    replay = replay_rounds(reviews, max(round(share * n_items), 2), draws=draws, first=first)
-    return {"table": path.stem, "share": share, "seconds": time.process_time() - begun, **replay.to_dict()}
+def selected(reviews: Reviews, n_selected: int) -> IntArray:
+    """Return the items of largest posterior mean."""
+    return np.argsort(-np.nan_to_num(posterior(reviews).quality, nan=-np.inf), kind="stable")[:n_selected]
 
 
-def table(records: list[dict[str, object]]) -> list[str]:
-    """Return the lines of a table in Markdown."""
-    names = ["1 round", "2 rounds", "4 rounds", "random", "borderline"]
-    lines = [
-        f"| table | items | scores per item | selected | draws | flat | {' | '.join(names)} |",
-        f"|---|{'--:|' * (5 + len(names))}",
+def in_rounds(reviews: Reviews, shown: BoolArray, n_selected: int, rounds: int) -> BoolArray:
+    """Return which rows are shown after some rounds of one further score per item in all."""
+    row_of = {pair: row for row, pair in enumerate(zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True))}
+    without = [
+        (reviewer, item)
+        for j, reviewer in enumerate(reviews.reviewers)
+        for i, item in enumerate(reviews.items)
+        if (j, i) not in row_of
     ]
-    saved: dict[object, list[list[float]]] = {}
-    for one in sorted(records, key=lambda one: (one["share"], one["table"])):  # type: ignore[arg-type,return-value]
-        ways = {way["name"]: way for way in one["ways"]}  # type: ignore[attr-defined]
-        cells = [f"{ways[name]['saved']:.2f} ± {ways[name]['saved_error']:.2f}" for name in names]
-        numbers = [ways["flat"]["wrong"], *(ways[name]["saved"] for name in names)]
-        saved.setdefault(one["share"], []).append([number / one["selected"] for number in numbers])
-        per_item = one["scores"] / one["papers"]  # type: ignore[operator]
-        lines.append(
-            f"| {one['table']} | {one['papers']} | {per_item:.1f} | {one['selected']} | {one['draws']} | "
-            f"{ways['flat']['wrong']:.2f} | {' | '.join(cells)} |"
+    shown = shown.copy()
+    budget = reviews.n_items
+    for remaining in range(rounds, 0, -1):
+        plan = plan_extra_reviews(
+            reviews.subset(shown),
+            objective="decision",
+            n_selected=n_selected,
+            max_reviews=budget,
+            rounds=remaining,
+            conflicts=without,
         )
-    for share, values in saved.items():
-        mean, error = np.mean(values, axis=0), np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
-        cells = [f"{100 * one:.1f} ± {100 * its:.1f} %" for one, its in zip(mean, error, strict=True)]
-        lines.append(f"| {len(values)} tables, of the selected | | | {share:.0%} | | {' | '.join(cells)} |")
-    return lines
+        shown[[row_of[tuple(pair)] for pair in plan.pairs.tolist()]] = True
+        budget -= plan.count
+    return shown
+
+
+def measured(reviews: Reviews, n_selected: int, draws: int) -> dict[str, list[int]]:
+    """Return the numbers of selected items that differ from the full table's, by way and draw."""
+    full = selected(reviews, n_selected)
+    wrong: dict[str, list[int]] = {}
+    for draw in range(draws):
+        order = np.lexsort((np.random.default_rng(draw).random(reviews.n_reviews), reviews.item))
+        place = np.empty(order.size, np.int64)
+        starts = np.cumsum(reviews.reviews_per_item) - reviews.reviews_per_item
+        place[order] = np.arange(order.size) - np.repeat(starts, reviews.reviews_per_item)
+        ways = {"flat": place < FIRST + 1}
+        ways |= {f"{n} rounds": in_rounds(reviews, place < FIRST, n_selected, n) for n in (1, 2, 4)}
+        for name, shown in ways.items():
+            chosen = selected(reviews.subset(shown), n_selected)
+            wrong.setdefault(name, []).append(int((~np.isin(chosen, full)).sum()))
+    return wrong
 
 
 def main() -> int:
-    """Measure, then print the table."""
+    """Measure and print a line per table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("tables", type=Path, nargs="*")
-    parser.add_argument("--out", type=Path, required=True, help="file of results, one line each")
-    parser.add_argument("--draws", type=int, default=DRAWS, help=f"draws per table ({DRAWS})")
-    parser.add_argument("--least", type=int, default=LEAST_SCORES, help=f"least scores per item ({LEAST_SCORES})")
-    parser.add_argument("--first", type=int, default=2, help="scores per item shown first, one less than in all (2)")
-    parser.add_argument("--shares", type=float, nargs="*", default=SHARES, help="shares selected (0.1 0.2)")
-    parser.add_argument("--table", action="store_true", help="print the table of what there is, measure nothing")
+    parser.add_argument("tables", type=Path, nargs="+")
+    parser.add_argument("--draws", type=int, default=4, help="draws per table (4)")
+    parser.add_argument("--share", type=float, default=0.1, help="share selected (0.1)")
     options = parser.parse_args()
-    found = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
-    done = {(one["table"], one["share"]) for one in found}
-    for path in [] if options.table else options.tables:
-        for share in options.shares:
-            if (path.stem, share) not in done and (
-                one := run(path, share, options.draws, options.least, options.first)
-            ) is not None:
-                found.append(one)
-                with options.out.open("a") as file:
-                    file.write(json.dumps(one) + "\n")
-                print(path.stem, share, f"{one['seconds']:.0f} s", flush=True)
-    print("\n".join(table(found)))
+    for path in options.tables:
+        reviews = read(path)
+        if reviews is None:
+            continue
+        n_selected = max(round(options.share * reviews.n_items), 2)
+        wrong = measured(reviews, n_selected, options.draws)
+        cells = [f"{name} {np.mean(counts):.2f}" for name, counts in wrong.items()]
+        print(f"{path}: {reviews.n_items} items, {n_selected} selected, {', '.join(cells)}", flush=True)
     return 0
 
 

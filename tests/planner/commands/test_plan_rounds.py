@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planner import plan_extra_reviews
-from planner.simulating import design_rounds
 from reviewgraph import InputError, read_reviews
 from reviewgraph._base import check_draws
 from reviewgraph.cli import main
@@ -179,17 +178,6 @@ def test_groups_are_not_continued_with_discussions(run: Run) -> None:
     done = run(f"{NEXT} --discussion 2,1")
     assert done.exit_code == 2
     assert "--same-for: expected no discussion with it" in done.stderr.replace("same_for", "--same-for")
-
-
-def test_a_table_too_small_to_learn_from_is_refused(run: Run) -> None:
-    Path("small.csv").write_text("item,reviewer,score\nx,a,1\nx,b,2\ny,a,3\ny,b,1\n", "utf-8")
-    done = run("simulate rounds --papers 40 --like small.csv")
-    assert done.exit_code == 2
-    words = "expected 20 scores or more beyond the first of each paper, from which the noise is learned, found 2"
-    assert words in done.stderr
-    with pytest.raises(InputError, match=words):
-        design_rounds(40, 120, 4, like=read_reviews("small.csv"))
-    assert run("simulate rounds --papers 40 --like scores.csv --draws 2").exit_code == 0
 
 
 @pytest.mark.parametrize(
