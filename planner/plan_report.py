@@ -10,10 +10,9 @@ from planner._plans.outcome import PlanStatus
 from planner._plans.round_words import (
     COUNTED,
     FAIR,
+    TO_AUTHORS,
     acceptance,
-    discussed,
     expectations,
-    to_authors,
     where_it_stands,
 )
 from planner._plans.targets import target_named
@@ -182,7 +181,7 @@ def _rounds(plan: Plan) -> list[Section]:
     picture = Picture(
         "rounds", "Wrong selections by round", words, lambda width: bars(shown, width, "wrong selections")
     )
-    sentences = [*where_it_stands(rounds), *expectations(rounds), *discussed(plan, rounds), to_authors(rounds)]
+    sentences = [*where_it_stands(rounds), *expectations(rounds), TO_AUTHORS]
     numbers = range(len(rounds.fairness[0].by_reviews))
     columns = [
         Column("true rank", [ranging(band.first, band.last) for band in rounds.fairness]),

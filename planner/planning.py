@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._plans import words
-from planner._plans.choosing import Discussion, choose, favoured
+from planner._plans.choosing import choose, favoured
 from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
-from planner._plans.greedy import keep_level
 from planner._plans.objectives import (
     OBJECTIVES,
     Decision,
@@ -25,17 +24,16 @@ from planner._plans.objectives import (
 )
 from planner._plans.outcome import PlanStatus
 from planner._plans.plan import Plan, PlannedReview
-from planner._plans.process import INHERITED, Terms, alike_by, continued, inherited, received, round_of, within_limits
-from planner._plans.target import UNKNOWN, Keeping, Ledger, PlanProgress, PlanTarget
+from planner._plans.process import INHERITED, Terms, continued, inherited, received, round_of, within_limits
+from planner._plans.target import Ledger, PlanProgress, PlanTarget
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
 from planner._plans.words import filled
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked, counted
-from reviewgraph.formats import ITEM, Role
 from reviewgraph.graph import ALL_NAMES, POLICY, level_named
-from reviewgraph.io import Order, by_label
+from reviewgraph.io import Order
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from planner._plans.task import Task
     from planner.rules import Rule
     from reviewgraph._base import FloatArray, IntArray
-    from reviewgraph.io import Numbered, Rules, Valued
+    from reviewgraph.io import Numbered, Rules
     from reviewgraph.table import Reviews, ReviewsLike
 
 
@@ -98,35 +96,11 @@ def check_rules(rules: Sequence[Rule]) -> None:
             raise InputError(message)
 
 
-def check_missing(
-    target: Target, goal: type[Objective], missing: float, keep: float, *, use_scores: bool, asked: bool
-) -> None:
-    """Refuse numbers that are not probabilities, and levels and objectives without simulated losses."""
-    for name, value in (("missing", missing), ("keep", keep)):
-        if not 0 < value < 1:
-            message = f"{name}: expected a probability between 0 and 1, found {value!r}"
-            raise InputError(message)
-    if goal.selects and not asked:
-        return
-    if not goal.needs_level:
-        message = (
-            f"missing: expected objective {OnlyLevel.name!r}, or one that selects papers without a target, found "
-            f"{goal.name!r}; drop one"
-        )
-        raise InputError(message)
-    if target.losses is not None or use_scores:
-        found = f"target {target.name!r}" if target.losses is not None else "use_scores"
-        message = f"missing: expected a level of the table as it stands, scores left aside, found {found}; drop one"
-        raise InputError(message)
-
-
 #: Most rounds, that is mailings, of a process.
 MOST_ROUNDS = 20
 
 
-def check_rounds(
-    given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int | None, max_reviews: int | None
-) -> None:
+def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, max_reviews: int | None) -> None:
     """Refuse arguments of a process in rounds without one, and values out of range."""
     named = [name for name, value in given.items() if value is not None]
     if named and not in_rounds:
@@ -137,7 +111,6 @@ def check_rounds(
         raise InputError(message)
     rounds = given["rounds"]
     worth = given["worth"]
-    discussion = given["discussion"]
     if rounds is not None and max_reviews is None and given["after"] is None:
         message = f"rounds: expected max_reviews with it, the number of reviews of all {rounds} rounds; found none"
         raise InputError(message)
@@ -147,19 +120,6 @@ def check_rounds(
     if worth is not None and not 0 <= worth < 1:
         message = f"worth: expected the wrong selections that a review must avoid, 0 to 1, found {worth!r}"
         raise InputError(message)
-    if discussion is not None and not (len(discussion) == 2 and all(0 < number < np.inf for number in discussion)):
-        message = f"discussion: expected a price and a worth in reviews, both above 0, found {discussion!r}"
-        raise InputError(message)
-    if given["same_for"] is not None:
-        check_alike(discussion, min_reviews, "drop one")
-
-
-def check_alike(discussion: object, min_reviews: int | None, remedy: str) -> None:
-    """Refuse what papers that are treated alike cannot have."""
-    for name, value in (("discussion", discussion), ("min_reviews", min_reviews)):
-        if value:
-            message = f"same_for: expected no {name} with it, since papers of a group would differ; {remedy}"
-            raise InputError(message)
 
 
 # Objectives beyond a level.
@@ -184,7 +144,7 @@ def pursue(
     if len(pairs) and not task.needs.total:
         pairs = favoured(aim, target, task, pairs, clock.share(FAVOURING))
     beyond = (aim.worth_reading() or 0) if budget is None else budget - len(pairs)
-    return pairs, choose(aim, task, pairs, beyond).pairs
+    return pairs, choose(aim, task, pairs, beyond)
 
 
 def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generator) -> IntArray:
@@ -219,9 +179,6 @@ LEAST_FOR_BUDGET = 0.3
 RESERVE = 0.25
 #: Minimum seconds, and work, for finding the losses that a plan survives and that its reviews repair.
 CLOSING = 0.3
-#: With ``missing``: share of time and work for a plan without losses, and the default probability of the level.
-BEFORE_KEEPING = 0.1
-KEEP = 0.95
 #: With affinities: share of time and work for the largest load of a plan without them.
 FAIR = 0.3
 
@@ -237,8 +194,6 @@ def plan_extra_reviews(
     time_limit: float | None = None,
     seed: int | np.random.Generator = 0,
     use_scores: bool = False,
-    missing: float | None = None,
-    keep: float = KEEP,
     progress: Callable[[PlanProgress], object] | None = None,
     affinity: Numbered | None = None,
     min_affinity: float | None = None,
@@ -248,8 +203,6 @@ def plan_extra_reviews(
     best_effort: bool = False,
     rounds: int | None = None,
     worth: float | None = None,
-    same_for: Valued | None = None,
-    discussion: tuple[float, float] | None = None,
     after: Plan | Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Plan:
@@ -296,11 +249,6 @@ def plan_extra_reviews(
     use_scores
         Whether tied scores of existing reviews do not determine a scale (``double`` only). A new review is assumed to
         have a score that differs from the others of its reviewer.
-    missing, keep
-        Extend the plan until the level holds with probability ``keep`` (.95 by default) if each review, old or new,
-        with or without a score, fails to arrive with probability ``missing``, independently. The attained probability
-        is estimated by simulation, see :attr:`Plan.keeping`; the number of reviews is not claimed to be minimal. Not
-        for the levels that hold after a loss, nor with ``use_scores``.
     progress
         Called with a :class:`PlanProgress` whenever the plan or the bound improves.
     affinity
@@ -312,8 +260,8 @@ def plan_extra_reviews(
         Exclude pairs of lower affinity, and pairs without one.
     objective
         ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
-        selected; ``precision``: smallest expected error. Both need scores. A target has priority, and the rest of the
-        budget serves the objective; among reviews with the same join, the one of largest gain is taken.
+        selected, which needs scores. A target has priority, and the rest of the budget serves the objective; among
+        reviews with the same join, the one of largest gain is taken.
     draws
         Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
     n_selected
@@ -325,15 +273,10 @@ def plan_extra_reviews(
     rounds
         Plan this round of a process with ``max_reviews`` and a number of rounds left, this one included, for
         ``decision`` without a target: see :attr:`Plan.rounds` for what is held back, and what each round is expected
-        to save. 1 by default with ``worth``, ``missing``, ``min_reviews`` or ``after``.
+        to save. 1 by default with ``worth``, ``min_reviews`` or ``after``.
     worth
         Wrong selections that a review must be expected to avoid, such as 0.01; a round without such reviews ends the
         process.
-    same_for
-        A value by item, such as its track: in a round, items of equal value get the same number of new reviews.
-    discussion
-        Price and worth of the discussion of an item, both in reviews: items are discussed instead of reviewed where
-        that is expected to avoid more wrong selections for its price, each at most once.
     after
         The plan of the last round, or its dictionary, which is continued, for ``decision``: options that are not given
         are taken from it (rounds and budget as they remain). Its reviews without a score are still to come, or lost if
@@ -384,21 +327,17 @@ def plan_extra_reviews(
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     check_target(chosen, use_scores=use_scores)
     stated = asked_rules("plan_extra_reviews", rules, given, HEEDED).in_order(order)
-    process = {"rounds": rounds, "worth": worth, "same_for": same_for, "discussion": discussion, "after": after}
-    any_process = any(part is not None for part in (*process.values(), missing, stated.min_reviews or None))
+    process = {"rounds": rounds, "worth": worth, "after": after}
+    any_process = any(part is not None for part in (*process.values(), stated.min_reviews or None))
     in_rounds = not asked and goal.selects and any_process
     panels = panel_rules(stated)
     check_rules(panels)
     check_objective(goal, n_selected, needs=asks(stated, panels, but_number=in_rounds), asked=asked)
-    check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews, max_reviews=max_reviews)
-    if missing is not None:
-        check_missing(chosen, goal, missing, keep, use_scores=use_scores, asked=asked)
+    check_rounds(process, in_rounds=in_rounds, max_reviews=max_reviews)
     prices = order.numbered(cost, "cost"), order.numbered(affinity, "affinity"), min_affinity
     if in_rounds:
-        terms = Terms(
-            rounds or 0, max_reviews, n_selected, worth, missing, discussion=discussion and Discussion(*discussion)
-        )
-        return _round(reviews, stated, goal, terms, process, prices, draws, seed, whole)
+        terms = Terms(rounds or 0, max_reviews, n_selected, worth)
+        return _round(reviews, stated, goal, terms, after, prices, draws, seed, whole)
     constraints = constrain(reviews, stated, *prices)
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
@@ -406,7 +345,12 @@ def plan_extra_reviews(
     if aim is not None:
         expect_an_end(aim, None if max_reviews is None else max_reviews - len(constraints.fixed))
     search = _Search(
-        *(chosen if asked else None, aim, use_scores, max_reviews, missing, keep, best_effort, progress),
+        target=chosen if asked else None,
+        aim=aim,
+        use_scores=use_scores,
+        max_reviews=max_reviews,
+        best_effort=best_effort,
+        progress=progress,
         seed=seed,
         reserve=RESERVE * (time_limit or 0.0),
     )
@@ -455,8 +399,6 @@ class _Search:
     aim: Objective | None
     use_scores: bool
     max_reviews: int | None
-    missing: float | None
-    keep: float
     best_effort: bool
     progress: Callable[[PlanProgress], object] | None
     seed: int | np.random.Generator
@@ -469,29 +411,20 @@ class _Search:
             target = self.target or target_named("double")
             task = _task(constraints, clock, self.reserve, use_scores=self.use_scores)
             budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
-            part = 1.0 if budget is None else BEFORE_BUDGET
-            part = part if self.missing is None else BEFORE_KEEPING
-            ledger = Ledger(clock if part == 1.0 else clock.share(part), self.progress, budget)
+            ledger = Ledger(clock if budget is None else clock.share(BEFORE_BUDGET), self.progress, budget)
             if too_many := words.fixed_too_many(task, budget):
                 return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
             rng = np.random.default_rng(self.seed)
-            keeping = None
             try:
                 if self.target is not None:
                     with suppress(Clock.Over):
                         covered.fill(target, task, ledger, rng)
-                if self.missing is not None and not ledger.infeasible and not ledger.out_of_reach:
-                    keeping = keep_level(task, target, ledger, self.missing, self.keep, rng, clock)
             except KeyboardInterrupt:
                 ledger.reasons.append("interrupted: this is the best found so far")
                 clock.interrupted = True
-                keeping = None if self.missing is None else Keeping(self.missing, self.keep, UNKNOWN, UNKNOWN)
             # Without a level the plan begins with the fixed reviews alone.
             none = PlanStatus.CHOSEN, no_pairs(), list[str]()
             plan = _finish(task, target, ledger, clock) if self.target else _plan(task, target, ledger, *none)
-            if keeping is not None:
-                said = (*plan.explanation, *words.how_kept(target, keeping))
-                plan = replace(plan, keeping=keeping, explanation=said)
             if self.best_effort and ledger.infeasible:
                 plan = _most_of_it(task, target, ledger, plan.explanation, clock, rng)
             elif self.aim is not None and plan.status.may_grow:
@@ -504,32 +437,25 @@ def _round(
     stated: Rules,
     goal: type[Objective],
     terms: Terms,
-    process: Mapping[str, Any],
+    after: Plan | Mapping[str, Any] | None,
     prices: tuple[Numbered | None, Numbered | None, float | None],
     draws: FloatArray | None,
     seed: int | np.random.Generator,
     clock: Clock,
 ) -> Plan:
     """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
-    same_for = process["same_for"]
-    after = process["after"]
     budgeted = terms.budget is not None
-    if same_for is not None:
-        values = by_label(same_for, "same_for", ITEM, Role("group"), reviews.spellings())
-        terms = replace(terms, alike=alike_by(values, reviews.items))
     if after is not None:
         last = after.to_dict() if isinstance(after, Plan) else after
         terms = continued(terms, last)
         stated = inherited(stated, last)
-        if terms.alike:
-            check_alike(terms.discussion, stated.min_reviews, "the last round has one of the two, so drop the other")
         terms, reviews = received(terms, reviews, stated, stated=budgeted)
     terms = replace(terms, left=max(terms.left, 1), rules={name: getattr(stated, name) for name in INHERITED})
     constraints = within_limits(constrain(reviews, stated, *prices), terms.earlier)
     fixed = constraints.fixed
     # The calibration of the existing scores is not part of the search and its time.
     with clock.paused():
-        aim = goal.known(lambda: beliefs_of(constraints.reviews, fixed, draws, terms.arrive), terms.select)
+        aim = goal.known(lambda: beliefs_of(constraints.reviews, fixed, draws), terms.select)
     if not isinstance(aim, Decision):
         message = f"objective: expected one that selects papers for rounds, found {goal.name!r}"
         raise InputError(message)

@@ -70,7 +70,6 @@ PLANS = [
     "plan reviews.csv --spare 1 -o plan.csv --html page.html && check reviews.csv plan.csv --require double",
     *(f"plan reviews.csv --target {level} --spare 2 --json" for level in LEVELS[1:]),
     "plan reviews.csv --min-reviews 4 --spare 1 --best-effort",
-    "plan reviews.csv --for precision --max-reviews 5 --spare 1 -o plan.csv",
     "plan reviews.csv --for decision --select 20% --max-reviews 5 --spare 1 --json",
 ]
 #: On the small conference of tests/printed.py, which has a file for every option.
@@ -88,7 +87,6 @@ OPTIONS = [
     "plan reviews.csv --attributes people.csv --at-most institution=1 --at-least senior=1 --spare 2 --json",
     "plan reviews.csv --min-reviews 5 --at-least region:a=1 --reviewers people.csv --max-per-item 1 --spare 1 --json",
     "plan reviews.csv --capacity gone.csv --columns spare=load --json",
-    "plan reviews.csv --target survives-reviewer --missing 0.1 --keep 0.9 --json",
     *(f"plan reviews.csv --min-reviews 5 --to {name} -o out" for name in ("openreview", "start", "csv", "mail")),
     "calibrate reviews.csv --explain p17 --explain p3 --json",
     "calibrate reviews.csv --sheet sheets --select 20%",

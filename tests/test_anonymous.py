@@ -110,7 +110,6 @@ PLANS = [
     "--target survives-review --time-limit 0.1",
     "--affinity affinity.csv --min-affinity 0.2 --willing senior.csv",
     "--cost cost.csv --gone gone.csv",
-    "--for precision --max-reviews 3",
     "--for decision --select 3 --max-reviews 3",
 ]
 #: Takes seconds; every day its floor alone stands in a report.

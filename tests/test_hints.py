@@ -81,7 +81,7 @@ REFUSED = [
     "check two.csv --select 0",
     "check two.csv --use-scores --require survives-review",
     "plan planned.csv --columns reviewer=who,item=what --use-scores",
-    "plan two.csv --keep 0.9",
+    "plan two.csv --rounds 2",
     "plan two.csv --to cmt",
     "plan two.csv --to cmt -o out.xml",
     "plan two.csv --label x -o plan.csv",

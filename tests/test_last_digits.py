@@ -132,7 +132,7 @@ NIGHT = [
     *(f"calibrate scores.csv --select 3 --method {name}" for name in ("average", "z-score", "ridge", "bayesian")),
     *(f"calibrate scores.csv --hypothesis {name}" for name in ("linear", "convex", "offset")),
     "plan reviews.csv --spare 2 --affinity affinity.csv --min-reviews 4",
-    "plan scores.csv --for precision --max-reviews 6 --spare 2",
+    "plan scores.csv --for decision --select 3 --max-reviews 6 --spare 2",
     WORTH,
     f"{WORTH} --target none",
     f"{WORTH} --target survives-reviewer",

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 #: The levels that have certificates of their own.
 DOUBLE = level_named("double")
 RECOVERABLE = level_named("recoverable")
-#: Losses simulated to estimate how likely a level is kept, and the tolerance in standard errors.
-DRAWN = 200
-FAR_OFF = 6
 #: Reviews up to which claims that there is no plan, or none that is cheaper, are tested by trying.
 TRIED_UP_TO = 8
 #: Kinds of bounds made of parts, of which only the largest is replayed: it implies the others.
@@ -55,8 +52,7 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     replaying its merges; no other plan may. An optimal plan must have as many reviews as its bound. Every lower bound
     is recomputed by other code. Prices and shortages are checked by ranks of the count matroid; the bound on the
     largest load, without costs, by assigning smaller ones. For an infeasible plan all allowed reviews together must
-    miss the target or the needs, or a shortage prove it, or small sets are tried. The probability of keeping a level
-    is estimated from other draws and may differ by 6 standard errors.
+    miss the target or the needs, or a shortage prove it, or small sets are tried.
 
     Not checked: bounds of the kind ``cuts``, that there is no plan of up to 8 reviews, and that none of up to 8 is
     cheaper, if that takes more than 5,000 sets of reviews, or a million reviews in them; the last two also for longer
@@ -104,8 +100,6 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
         _fail(f"status {plan.status}, but the target is reached")
     _check_bounds(plan, case)
     _check_certificates(plan, case)
-    if plan.keeping is not None:
-        _check_keeping(plan)
     if plan.status == PlanStatus.INFEASIBLE:
         _check_there_is_none(plan, case)
     if plan.status == PlanStatus.OPTIMAL and plan.constraints.cost and plan.prices is None:
@@ -311,22 +305,6 @@ def _check_certificates(plan: Plan, case: Case) -> None:
             wrong = f"status {plan.status}, with a proof that there is no plan"
     if wrong is not None:
         _fail(wrong)
-
-
-def _check_keeping(plan: Plan) -> None:
-    """Draw new losses and compare how often the level survives with the plan's estimate."""
-    keeping = plan.keeping
-    if keeping is None:
-        return
-    rng = np.random.default_rng(len(plan.pairs))
-    for name, pairs in (("before", []), ("after", _new(plan))):
-        stated = getattr(keeping, name)
-        table = _with(plan, pairs)
-        kept = sum(_holds(plan, table.subset(rng.random(table.n_reviews) >= keeping.missing)) for _ in range(DRAWN))
-        share = (kept + 1) / (DRAWN + 2)
-        error = np.hypot(stated.standard_error, np.sqrt(share * (1 - share) / DRAWN))
-        if abs(share - stated.probability) > FAR_OFF * error:
-            _fail(f"states a probability of {stated.probability:g} that the level is kept {name}, estimated: {share:g}")
 
 
 def _check_there_is_none(plan: Plan, case: Case) -> None:

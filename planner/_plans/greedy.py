@@ -1,22 +1,19 @@
-"""Greedy plans for *recoverable* and *connected*, whose links are independent sets of a matroid; by scores; by losses.
+"""Greedy plans for *recoverable* and *connected*, whose links are independent sets of a matroid; and by scores.
 
 Reviews are offered in the order of their costs and taken if independent of the present ones: the fewest and, unless
 loads or limits stop one, the cheapest. Without costs, loads grow one review at a time. Further sections plan for
-*double* by scores, make plans that survive random losses, and order the reviews of a plan.
+*double* by scores, and order the reviews of a plan.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner._plans.constraints import as_pairs, no_pairs, pieces, with_extra
+from planner._plans.constraints import as_pairs, no_pairs, pieces
 from planner._plans.structure import arrive, copy_structure, find_block, overwrite
-from planner._plans.target import Keeping, draw_loss, estimate, keeps
-from planner._plans.task import AT_ONCE, looked_at, minimal, with_rows_lost
+from planner._plans.task import AT_ONCE, looked_at, minimal
 from reviewgraph._base import Clock
 from reviewgraph.graph import Game, connected_components, doubly_connected_components, kernel, offer, play
 
@@ -24,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from planner._plans.structure import Structure
-    from planner._plans.target import Ledger, Target
+    from planner._plans.target import Ledger
     from planner._plans.task import Oracle, Task
-    from reviewgraph._base import BoolArray, Clock, IntArray
+    from reviewgraph._base import Clock, IntArray
     from reviewgraph.graph import Components
     from reviewgraph.table import Reviews
 
@@ -369,110 +366,6 @@ class _ScoredGroups:
                 if self.free(j, i):
                     return [(j, i)]
         return []
-
-
-# Plans that keep a level with high probability if reviews fail to arrive: scenario by scenario.
-#
-# 1. Draw losses of the table with the plan, until more fail than allowed.
-# 2. For a few that fail, plan the joins of the remaining groups, with the lost pairs as conflicts.
-# 3. Add the joins that repair most losses per review; they may be lost themselves from then on.
-# 4. Repeat until the level survives enough newly drawn losses.
-
-#: Losses drawn for a first test, for a second one, and for the estimates.
-DRAWN = 100
-SURE = 400
-DRAWS = 400
-#: Failing losses for which joins are planned in a round.
-LOOKED_AT = 8
-#: Share of time and work for the search; the rest is for the estimates.
-SHARE = 0.8
-
-
-def keep_level(
-    task: Task, target: Target, ledger: Ledger, missing: float, wanted: float, rng: np.random.Generator, clock: Clock
-) -> Keeping:
-    """Let the ledger's plan grow until the level survives with probability ``wanted``, within budget and time.
-
-    Each review fails to arrive with probability ``missing``. The ledger holds a plan that reaches the level without
-    losses. If the clock ends early, the two estimates use fewer draws.
-    """
-    search = _Search(task, target, missing, wanted, rng, clock.share(SHARE))
-    ledger.pairs = search.grown(ledger.pairs if ledger.pairs is not None else no_pairs(), ledger.budget)
-    ledger.notify()
-    # Half of the time that is left for each.
-    half = clock.share(0.5)
-    before = estimate(target, task.table(no_pairs()), missing, DRAWS, rng, half)
-    after = estimate(target, task.table(ledger.pairs), missing, DRAWS, rng, clock)
-    return Keeping(missing, wanted, before, after)
-
-
-@dataclass(frozen=True)
-class _Search:
-    task: Task
-    target: Target
-    missing: float
-    wanted: float
-    rng: np.random.Generator
-    clock: Clock
-
-    def grown(self, pairs: IntArray, most: int | None) -> IntArray:
-        """Add joins until enough fresh losses keep the level; no more than ``most`` reviews in all."""
-        with suppress(Clock.Over):
-            while most is None or len(pairs) < most:
-                failing = self._failing(pairs, DRAWN) or self._failing(pairs, SURE)
-                if not failing:
-                    break
-                more = self._best(pairs, failing[:LOOKED_AT])
-                if more is None:
-                    break
-                pairs = np.concatenate([pairs, more])[:most]
-        return pairs
-
-    def _failing(self, pairs: IntArray, draws: int) -> list[BoolArray]:
-        """Draw losses; return those that fail if they exceed the allowed number, otherwise none."""
-        table = self.task.table(pairs)
-        failing: list[BoolArray] = []
-        for _ in self.clock.watch(range(draws)):
-            self.clock.spend(looked_at(table))
-            lost = draw_loss(table, self.missing, self.rng)
-            if not keeps(self.target, table, lost):
-                failing.append(lost)
-            if len(failing) > max((1 - self.wanted) * draws, LOOKED_AT - 1):
-                break
-        return failing if len(failing) > (1 - self.wanted) * draws else []
-
-    def _best(self, pairs: IntArray, failing: list[BoolArray]) -> IntArray | None:
-        """Of the joins that repair each of some losses, return those that repair most per review."""
-        best: tuple[float, IntArray | None] = (0.0, None)
-        for lost in self.clock.watch(failing):
-            more = self._joins(pairs, lost)
-            if more is None:
-                continue
-            repaired = sum(self._repairs(pairs, more, other) for other in self.clock.watch(failing))
-            best = max(best, (repaired / len(more), more), key=lambda pair: pair[0])
-        return best[1]
-
-    def _repairs(self, pairs: IntArray, more: IntArray, lost: BoolArray) -> bool:
-        """Whether some joins repair a loss, as far as they are not lost themselves."""
-        table = self.task.table(pairs)
-        self.clock.spend(looked_at(table))
-        gone = table.reviewer[lost] * self.task.n_items + table.item[lost]
-        arrive = more[~np.isin(self.task.codes(more), gone)]
-        return self.target.reaches(with_extra(table.subset(~lost), arrive))
-
-    def _joins(self, pairs: IntArray, lost: BoolArray) -> IntArray | None:
-        """Plan the joins of what is left, each of them needed; None if there are none."""
-        left = with_rows_lost(self.task, pairs, lost)
-        self.clock.spend(looked_at(left.constraints.reviews))
-        for more in self.target.starts(left, left.start.room, self.clock):
-            if self.target.reaches_in_time(left.table(more), self.clock):
-                return minimal(
-                    more,
-                    self.clock.watch(range(len(more) - 1, -1, -1)),
-                    lambda fewer: self.target.reaches_in_time(left.table(fewer), self.clock),
-                    lambda count: True,
-                )
-        return None
 
 
 # The order of the reviews of a plan in which the largest group grows fastest.

@@ -1,4 +1,4 @@
-"""What extra reviews are for: a level of connection, decisions, or precision; and how to choose them."""
+"""What extra reviews are for: a level of connection, or decisions."""
 
 from __future__ import annotations
 
@@ -254,36 +254,11 @@ class OnlyLevel(Objective):
         """Return None: no review beyond the level is chosen."""
 
 
-class Precision(Objective):
-    """Smallest expected error: an item's loss is its share of the mean square error."""
-
-    name: ClassVar[str] = "precision"
-    words: ClassVar[str] = "after scores, smallest expected error of all papers"
-    helps: ClassVar[str] = "know more precisely how good the papers are"
-    unit: ClassVar[str] = "points of expected error, root mean square over papers"
-
-    def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
-        return variance_left(self.beliefs.sd[item], self.beliefs.pending[item] + precision) / self.beliefs.sd.size
-
-    def total(self, losses: float) -> float:
-        """Return the root mean square."""
-        import numpy as np
-
-        return float(np.sqrt(max(losses, 0.0)))
-
-    def effect(self, item: int, label: str, before: float, after: float) -> str:
-        import numpy as np
-
-        coming = self.beliefs.pending[item] + np.array([before, after])
-        error = np.sqrt(variance_left(self.beliefs.sd[[item, item]], coming))
-        return f"{label} has a standard error of {error[0]:.2f} without this review, {error[1]:.2f} points with it"
-
-
 #: The names of the objectives, for type hints; registered ones are accepted, too.
-ObjectiveName: TypeAlias = Literal["level", "precision", "decision"]
+ObjectiveName: TypeAlias = Literal["level", "decision"]
 
 #: The register: add an objective here. The first is never instantiated, so it may stay abstract.
-OBJECTIVES: list[type[Objective]] = [OnlyLevel, Precision, Decision]  # type: ignore[type-abstract]
+OBJECTIVES: list[type[Objective]] = [OnlyLevel, Decision]  # type: ignore[type-abstract]
 
 
 def objective_named(name: str) -> type[Objective]:
@@ -316,11 +291,10 @@ class Beliefs:
         return brought_by(pairs, self.review_precision, self.mean.size)
 
 
-def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None, arrive: float = 1.0) -> Beliefs:
+def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> Beliefs:
     """Return the posterior of the qualities, from the scores or from joint ``draws``, shape (S, N).
 
-    Reviews without a score, and ``fixed`` pairs (F, 2), are still to come. A review that arrives with probability
-    ``arrive`` counts that share of its precision. Raises InputError if there are no scores, or
+    Reviews without a score, and ``fixed`` pairs (F, 2), are still to come. Raises InputError if there are no scores, or
     draws of another shape.
     """
     import numpy as np
@@ -350,7 +324,7 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None, arri
     mean = np.where(known, mean, centre)
     sd = np.where(known, sd, spread)
     coming = np.concatenate([np.column_stack([reviews.reviewer, reviews.item])[~reviews.scored], fixed])
-    precision = arrive / least_spread(mean, error) ** 2
+    precision = 1.0 / least_spread(mean, error) ** 2
     pending = brought_by(coming, precision, reviews.n_items)
     return Beliefs(mean, least_spread(mean, sd), precision, pending, _averages(reviews), int(known.sum()))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
     from planner._plans.outcome import Purchase, Recruits, RuleStanding
     from planner._plans.process import Rounds
-    from planner._plans.target import Bound, Keeping, Reach
+    from planner._plans.target import Bound, Reach
     from planner._plans.task import Task
     from reviewgraph._base import Backend, IntArray, Label
     from reviewgraph.formats import Outgoing
@@ -112,8 +112,6 @@ class Plan(Pictured):
         The budget, fixed reviews included; None without one.
     purchase
         Expected gain of the reviews; None if only a level was requested.
-    keeping
-        The probability that the level survives missing reviews, if requested; otherwise None.
     least_load
         Lower bound on :attr:`largest_load` of plans with as many reviews at this cost; 0 if none is proved.
     recruits
@@ -145,7 +143,6 @@ class Plan(Pictured):
     short: IntArray | None = None
     max_reviews: int | None = None
     purchase: Purchase | None = None
-    keeping: Keeping | None = None
     least_load: int = 0
     recruits: Recruits | None = None
     rounds: Rounds | None = None
@@ -173,11 +170,8 @@ class Plan(Pictured):
 
     @property
     def attained(self) -> bool:
-        """Whether the plan meets the request: it reaches the target, and keeps it with the wanted probability.
-
-        True for any plan without a target.
-        """
-        return PlanStatus(self.status).may_grow and (self.keeping is None or self.keeping.attained)
+        """Whether the plan reaches its target; true for any plan without one."""
+        return PlanStatus(self.status).may_grow
 
     @property
     def count(self) -> int:
@@ -446,7 +440,6 @@ class Plan(Pictured):
             "reviews": [asdict(review) for review in self.reviews],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,
-            "keeping": None if self.keeping is None else self.keeping.to_dict(),
             "rounds": None if self.rounds is None else self.rounds.to_dict(),
             **self.constraints.reviews.origin.to_dict(),
         }

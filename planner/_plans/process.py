@@ -6,13 +6,12 @@ the answer of the one before, learns from the scores that came in, and decides b
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._plans.choosing import Chosen, Discussion, choose, choose_alike
+from planner._plans.choosing import choose
 from planner._plans.constraints import no_pairs
 from planner._plans.covering import cover
 from planner._plans.lower_bounds import why_uncovered
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
 ROLLOUTS = 64
 FEWEST_ROLLOUTS = 16
 MOST_PAPERS = 80_000
-#: What reviews are for, in letters to reviewers; and where papers of a group are treated alike.
+#: What reviews are for, in letters to reviewers.
 OPEN = "decide on papers whose reviews so far leave it open whether they are selected"
-OPEN_ALIKE = "decide on groups of papers whose reviews so far leave open which are selected"
 #: Paired standard errors by which another schedule must beat equal rounds.
 SURE = 2.0
 
@@ -62,12 +60,6 @@ class Terms:
         Number of papers to be selected.
     worth
         Wrong selections that a review must be expected to avoid.
-    missing
-        Probability that a review does not arrive.
-    alike
-        Groups of papers that get the same number of new reviews.
-    discussion
-        The price and the worth of a discussion; None without discussions.
     number
         Number of this round.
     rules
@@ -80,37 +72,18 @@ class Terms:
         Those that will not come, as far as the round before did not know it.
     absent
         Outstanding reviews that are not among the reviews, planned ones included.
-    discussed
-        Papers discussed in earlier rounds.
     """
 
     left: int
     budget: int | None
     select: int | None
     worth: float | None = None
-    missing: float | None = None
-    alike: tuple[tuple[Label, ...], ...] = ()
-    discussion: Discussion | None = None
     number: int = 1
     rules: Mapping[str, int | None] = field(default_factory=dict)
     earlier: tuple[Asked, ...] = ()
     outstanding: tuple[Asked, ...] = ()
     lost: tuple[Asked, ...] = ()
     absent: tuple[Asked, ...] = ()
-    discussed: tuple[Label, ...] = ()
-
-    @property
-    def arrive(self) -> float:
-        """Probability that a review arrives."""
-        return 1.0 - (self.missing or 0.0)
-
-    def groups(self, items: Sequence[Label]) -> IntArray | None:
-        """Return the code of each paper's group, shape (N,); None where every paper is by itself."""
-        if not self.alike:
-            return None
-        group_of = {item: number for number, own in enumerate(self.alike) for item in own}
-        codes = [group_of.get(item, len(self.alike) + place) for place, item in enumerate(items)]
-        return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
 class Expected(NamedTuple):
@@ -131,14 +104,6 @@ class Tried(NamedTuple):
     error: float
 
 
-class Talk(NamedTuple):
-    """A paper to discuss, by code: chosen after ``place`` reviews of this round, with a gain in wrong selections."""
-
-    item: int
-    place: int
-    gain: float
-
-
 @dataclass(frozen=True)
 class Rounds:
     """A round of a process, and what the rest of it is expected to bring.
@@ -150,7 +115,7 @@ class Rounds:
     now
         Reviews that are asked for.
     share
-        Reviews that the choice by gain was given, discussions included.
+        Reviews that the choice by gain was given.
     required
         The first of them, which papers short of reviews must have; the others are chosen by their gain.
     schedule
@@ -167,8 +132,6 @@ class Rounds:
         With the same number of reviews spread evenly over all papers: expected wrong selections.
     fairness
         Acceptance of papers of equal true rank.
-    talks
-        Papers to discuss instead of a review.
     capacity
         Upper bound on the reviews that loads and limits allow.
     rollouts, seed
@@ -188,7 +151,6 @@ class Rounds:
     reach: tuple[Expected, ...]
     even: Expected
     fairness: tuple[Band, ...]
-    talks: tuple[Talk, ...]
     capacity: int
     rollouts: int
     seed: int
@@ -212,7 +174,7 @@ class Rounds:
     @property
     def unspent(self) -> int:
         """Reviews of the budget that remain after this round."""
-        return max(self.budget - self.now - cost_of(self.talks, self.terms), 0)
+        return max(self.budget - self.now, 0)
 
     @property
     def held_back(self) -> int:
@@ -237,16 +199,15 @@ class Rounds:
     def helps(self) -> str:
         """What completes "it helps us ..." in letters to reviewers."""
         least = self.terms.rules.get("min_reviews")
-        aim = OPEN_ALIKE if self.terms.alike else OPEN
         if not self.required or not least:
-            return aim
+            return OPEN
         every = f"give every paper {counted(int(least), 'review')} or more"
-        return f"{every}, and {aim}" if self.now > self.required else every
+        return f"{every}, and {OPEN}" if self.now > self.required else every
 
     @property
     def stop(self) -> str | None:
         """Why the process ends here; None if it asks for something."""
-        if self.now or self.talks:
+        if self.now:
             return None
         if not self.budget:
             return "the budget is spent"
@@ -258,8 +219,6 @@ class Rounds:
 
     def to_dict(self) -> dict[str, Any]:
         terms = self.terms
-        items = self.beliefs["items"]
-        discussion = None if terms.discussion is None else terms.discussion._asdict()
         return {
             "number": self.number,
             "name": self.name,
@@ -271,7 +230,6 @@ class Rounds:
             "held_back": self.held_back,
             "select": terms.select,
             "worth": terms.worth,
-            "missing": terms.missing,
             "stop": self.stop,
             "before": self.before,
             "after": [one._asdict() for one in self.after],
@@ -281,10 +239,6 @@ class Rounds:
             "tried": [{**one._asdict(), "reviews": list(one.reviews)} for one in self.tried],
             "capacity": self.capacity,
             "rules": dict(terms.rules),
-            "alike": [list(own) for own in terms.alike],
-            "discussion": discussion,
-            "discuss": [{"item": items[talk.item], "place": talk.place, "gain": talk.gain} for talk in self.talks],
-            "discussed": list(terms.discussed),
             **{name: [one._asdict() for one in getattr(terms, name)] for name in PAST},
             "fairness": [
                 {
@@ -305,20 +259,12 @@ class Rounds:
 PAST = ("earlier", "outstanding", "lost", "absent")
 
 
-def cost_of(talks: Sequence[Any], terms: Terms) -> int:
-    """Return the number of reviews that discussions cost, rounded up."""
-    return 0 if terms.discussion is None else math.ceil(len(talks) * terms.discussion.price - 1e-9)
-
-
 # A process from the answer of its last round.
 
 #: Rules that a round takes from the answer of the last one.
 INHERITED = ("spare", "min_reviews", "max_per_item")
 #: What the answer of a round has to have, so that it can be continued.
-NEEDED = {
-    *("number", "left", "held_back", "select", "worth", "missing", "alike", "discussion", "discuss", "discussed"),
-    *("rules", "earlier"),
-}
+NEEDED = {"number", "left", "budget", "now", "held_back", "select", "worth", "rules", "earlier"}
 
 
 def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
@@ -340,26 +286,17 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
         raise InputError(message)
     earlier = [Asked(one["round"], one["reviewer"], one["item"]) for one in last["earlier"]]
     earlier += [Asked(number, one["reviewer"], one["item"]) for one in after["reviews"]]
-    discussion = None if last["discussion"] is None else Discussion(**last["discussion"])
+    # The next round has what is unspent even if today's loads do not allow all of it.
+    unspent = max(int(last["budget"]) - int(last["now"]), 0)
     return replace(
         terms,
         left=left,
-        budget=_unspent(last) if terms.budget is None else terms.budget,
+        budget=unspent if terms.budget is None else terms.budget,
         select=last["select"] if terms.select is None else terms.select,
         worth=last["worth"] if terms.worth is None else terms.worth,
-        missing=last["missing"] if terms.missing is None else terms.missing,
-        alike=terms.alike or tuple(map(tuple, last["alike"])),
-        discussion=terms.discussion or discussion,
         number=number + 1,
         earlier=tuple(earlier),
-        discussed=(*last["discussed"], *(one["item"] for one in last["discuss"])),
     )
-
-
-def _unspent(last: Mapping[str, Any]) -> int:
-    """Return the budget after a round, which the next one has even if today's loads do not allow all of it."""
-    price = 0.0 if last["discussion"] is None else last["discussion"]["price"]
-    return max(int(last["budget"]) - int(last["now"]) - math.ceil(len(last["discuss"]) * price - 1e-9), 0)
 
 
 def inherited(stated: Rules, after: Mapping[str, Any]) -> Rules:
@@ -375,8 +312,7 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
     A review that will not come is lost: its reviewer is gone, or the pair is gone or in conflict. The budget gets it
     back, unless it is ``stated``.
     """
-    named = [*(one.item for one in terms.earlier), *(item for own in terms.alike for item in own), *terms.discussed]
-    if unknown := [item for item in named if item not in reviews.item_code]:
+    if unknown := [one.item for one in terms.earlier if one.item not in reviews.item_code]:
         message = (
             f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which is not there; "
             "pass all reviews and papers that the last round was planned from, or the answer for these"
@@ -442,19 +378,6 @@ def within_limits(rules: Constraints, earlier: Iterable[Asked]) -> Constraints:
     return replace(rules, spare=np.maximum(spare, 0), room=np.maximum(room, 0))
 
 
-def alike_by(value_of: Mapping[Label, Any], items: Sequence[Label]) -> tuple[tuple[Label, ...], ...]:
-    """Return the groups of two or more papers with equal values, in order; papers without a value are by themselves.
-
-    >>> alike_by({"p1": "theory", "p2": "systems", "p3": "theory"}, ["p1", "p2", "p3"])
-    (('p1', 'p3'),)
-    """
-    groups: dict[Any, list[Label]] = {}
-    for item in items:
-        if (value := value_of.get(item)) not in (None, ""):
-            groups.setdefault(value, []).append(item)
-    return tuple(tuple(own) for own in groups.values() if len(own) > 1)
-
-
 # The reviews of this round.
 
 
@@ -474,30 +397,6 @@ def required(task: Task, ledger: Ledger) -> IntArray:
     return filled.pairs[order][: ledger.budget]
 
 
-def chosen(aim: Decision, task: Task, terms: Terms, first: IntArray, share: int) -> Chosen:
-    """Choose the reviews of a round, at most ``share``, beyond the required ones."""
-    table = task.constraints.reviews
-    group = terms.groups(table.items)
-    if group is not None:
-        return choose_alike(aim, task, first, share, terms.worth or 0.0, group)
-    discussed = np.array([table.item_code[item] for item in terms.discussed], np.int64)
-    return choose(aim, task, first, share, terms.worth or 0.0, terms.discussion, discussed)
-
-
-def talks_of(aim: Decision, terms: Terms, more: Chosen, extra: FloatArray) -> tuple[Talk, ...]:
-    """Return the papers to discuss; ``extra`` (N,) is the precision of all reviews of the round."""
-    if terms.discussion is None:
-        return ()
-    told = terms.discussion.worth * aim.beliefs.typical
-    talks = []
-    for item, place in more.talks:
-        one = np.array([item])
-        precision = extra[item : item + 1]
-        gain = aim.losses(one, precision) - aim.losses(one, precision + told)
-        talks.append(Talk(item, place, float(gain[0])))
-    return tuple(talks)
-
-
 # The rest of the process, by rollouts.
 
 
@@ -508,14 +407,9 @@ class Outlook:
     reviews; ``budget`` reviews are still free.
     """
 
-    def __init__(
-        self, aim: Decision, task: Task, terms: Terms, taken: FloatArray, asked: int, budget: int, seed: int
-    ) -> None:
+    def __init__(self, aim: Decision, terms: Terms, taken: FloatArray, asked: int, budget: int, seed: int) -> None:
         beliefs = aim.beliefs
-        group = terms.groups(task.constraints.reviews.items)
-        pending = (beliefs.pending + taken) / terms.arrive
-        typical = beliefs.typical / terms.arrive
-        self.papers = Papers(beliefs.mean, beliefs.sd, pending, typical, aim.n, group)
+        self.papers = Papers(beliefs.mean, beliefs.sd, beliefs.pending + taken, beliefs.typical, aim.n)
         self.rollouts = rollouts_for(beliefs.mean.size)
         self.seed = seed
         self.terms = terms
@@ -529,10 +423,7 @@ class Outlook:
         key = tuple(parts)
         if key not in self._played:
             draws = np.random.default_rng(self.seed)
-            terms = self.terms
-            self._played[key] = play(
-                self.papers, key, draws, arrive=terms.arrive, worth=terms.worth or 0.0, rollouts=self.rollouts
-            )
+            self._played[key] = play(self.papers, key, draws, worth=self.terms.worth or 0.0, rollouts=self.rollouts)
         return self._played[key]
 
     def schedules(self) -> tuple[Tried, ...]:
@@ -554,8 +445,7 @@ class Outlook:
 
     def even(self, count: int) -> Rollouts:
         """Spread a number of reviews evenly over all papers."""
-        draws = np.random.default_rng(self.seed)
-        return flat(self.papers, count, draws, arrive=self.terms.arrive, rollouts=self.rollouts)
+        return flat(self.papers, count, np.random.default_rng(self.seed), rollouts=self.rollouts)
 
 
 def _at(played: Rollouts, place: int, rounds: int, asked: int) -> Expected:
@@ -611,44 +501,37 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     room = at_most(left.spare, left.room, np.concatenate([closed, first]))
     taken = aim.beliefs.brought_by(first)
     sure = len(fixed) + len(first)
-    ahead = Outlook(aim, task, terms, taken, sure, min(free, room), seed)
+    ahead = Outlook(aim, terms, taken, sure, min(free, room), seed)
     best, *others = ahead.schedules()
     # Required reviews come first: this round has at least its share, and they are a part of it.
     share = best.reviews[0]
-    picked = chosen(aim, task, terms, first, share)
-    extra = taken + aim.beliefs.brought_by(picked.pairs)
-    talks = talks_of(aim, terms, picked, extra)
-    if terms.discussion is not None and talks:
-        told = np.zeros(extra.size)
-        told[[talk.item for talk in talks]] = terms.discussion.worth * aim.beliefs.typical
-        ahead = Outlook(aim, task, terms, taken + told, sure, min(free - cost_of(talks, terms), room), seed)
-        best, *others = ahead.schedules()
+    picked = choose(aim, task, first, share, terms.worth or 0.0)
     played = ahead.play(best.reviews)
     even = ahead.even(int(np.rint(played.spent.sum(axis=1).mean())))
+    beliefs = aim.beliefs
     shown = Rounds(
-        terms,
-        sure + len(picked.pairs),
-        share,
-        sure,
-        best,
-        (best, *others),
-        float(played.mean[0]),
-        tuple(_at(played, place, place, sure) for place in range(1, terms.left + 1)),
-        ahead.reach(),
-        _at(even, 1, 1, sure),
-        tuple(acceptance(played, even, aim.n)),
-        talks,
-        room + sure,
-        ahead.rollouts,
-        seed,
-        {
+        terms=terms,
+        now=sure + len(picked),
+        share=share,
+        required=sure,
+        schedule=best,
+        tried=(best, *others),
+        before=float(played.mean[0]),
+        after=tuple(_at(played, place, place, sure) for place in range(1, terms.left + 1)),
+        reach=ahead.reach(),
+        even=_at(even, 1, 1, sure),
+        fairness=tuple(acceptance(played, even, aim.n)),
+        capacity=room + sure,
+        rollouts=ahead.rollouts,
+        seed=seed,
+        beliefs={
             "items": list(rules.reviews.items),
-            "mean": aim.beliefs.mean,
-            "sd": aim.beliefs.sd,
-            "pending": aim.beliefs.pending,
+            "mean": beliefs.mean,
+            "sd": beliefs.sd,
+            "pending": beliefs.pending,
             "reviewers": list(rules.reviews.reviewers),
-            "precision": aim.beliefs.review_precision,
+            "precision": beliefs.review_precision,
             "price": aim.price,
         },
     )
-    return Round(first, picked.pairs, shown)
+    return Round(first, picked, shown)

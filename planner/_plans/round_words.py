@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewgraph._base import counted, listed, noun, percent, ranging, text_table
+from reviewgraph._base import counted, listed, percent, ranging, text_table
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 TO_AUTHORS = (
     "To authors: papers get further reviews where the reviews so far leave it open whether they are selected; all "
     "papers are compared by the same calibrated scores, whatever their number of reviews."
-)
-#: The same if papers of a group are treated alike.
-TO_AUTHORS_ALIKE = (
-    "To authors: papers of one group get the same number of further reviews, where the reviews so far leave open which "
-    "are selected; all papers are compared by the same calibrated scores."
 )
 #: Schedules in words.
 SCHEDULES = {"equal": "equal rounds", "first": "more reviews in the first rounds", "last": "more in the last rounds"}
@@ -39,14 +34,13 @@ def round_lines(plan: Plan) -> list[str]:
         *_table(rounds),
         "",
         *expectations(rounds),
-        *discussed(plan, rounds),
         "",
         f"Acceptance of papers by true rank in {rounds.rollouts} simulated continuations, and by the number of new "
         f"reviews that they get ({COUNTED}):",
         *_fairness(rounds),
         FAIR,
         "",
-        to_authors(rounds),
+        TO_AUTHORS,
     ]
 
 
@@ -70,10 +64,6 @@ def acceptance(one: Accepted) -> str:
     if not one.papers or one.accepted is None:
         return "-"
     return f"{'-' if one.papers < FEWEST_SHOWN else percent(one.accepted)} ({one.papers:,})"
-
-
-def to_authors(rounds: Rounds) -> str:
-    return TO_AUTHORS_ALIKE if rounds.terms.alike else TO_AUTHORS
 
 
 def where_it_stands(rounds: Rounds) -> list[str]:
@@ -103,10 +93,8 @@ def where_it_stands(rounds: Rounds) -> list[str]:
             lines.append(f"{counted(len(those), 'review')} {words}: {_named(those)}")
     if terms.absent:
         lines.append(absent_words(terms))
-    if terms.missing:
-        lines.append(f"Each review to come is counted with probability {1.0 - terms.missing:g}.")
     unplaced = min(rounds.share, rounds.capacity) - (rounds.now - rounds.required)
-    if unplaced > 0 and not rounds.stop and not terms.worth and not rounds.talks:
+    if unplaced > 0 and not rounds.stop and not terms.worth:
         words = "loads, conflicts or rules, or no gain, left"
         lines.append(f"{words[:1].upper()}{words[1:]} {counted(unplaced, 'review')} of this round unused.")
     return lines
@@ -160,28 +148,6 @@ def expectations(rounds: Rounds) -> list[str]:
         "conflicts do not bind and future scores are as noisy as the existing ones."
     )
     return lines
-
-
-def discussed(plan: Plan, rounds: Rounds) -> list[str]:
-    """Return the papers to discuss instead of a review."""
-    terms = rounds.terms
-    if terms.discussion is None:
-        return []
-    if terms.discussion.price > rounds.share:
-        price = f"{terms.discussion.price:g}"
-        room = counted(rounds.share, "review")
-        return [
-            f"No discussion is possible: it costs {price} reviews, and the choice by gain has {room} in this round."
-        ]
-    if not rounds.talks:
-        return ["No discussion is worth its price in this round."]
-    items = [str(plan.constraints.reviews.items[talk.item]) for talk in rounds.talks]
-    gain = sum(talk.gain for talk in rounds.talks)
-    price = f"{terms.discussion.price:g} {noun(2 if terms.discussion.price != 1 else 1, 'review')}"
-    return [
-        f"Discuss {counted(len(items), 'paper')} at the price of {price} each: {', '.join(items)}. "
-        f"After the reviews of this round that is expected to avoid {gain:.2f} wrong selections more."
-    ]
 
 
 def _fairness(rounds: Rounds) -> list[str]:

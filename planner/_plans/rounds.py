@@ -8,6 +8,7 @@ variances are updated. The same draws serve every schedule, so that schedules ar
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from reviewgraph._base import order_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from reviewgraph._base import BoolArray, FloatArray, IntArray
+    from reviewgraph._base import FloatArray, IntArray
 
 #: Reviews of one paper that are considered in one round, and in all rounds together.
 DEEP = 6
@@ -39,8 +40,7 @@ class Papers(NamedTuple):
     """What is believed of papers before the first round.
 
     ``mean``, ``sd`` (N,): of the quality; ``pending`` (N,): precision of the reviews still to come; ``typical``:
-    precision of one review; ``n``: number of papers to select; ``group`` (N,): papers of one code get the same number
-    of reviews.
+    precision of one review; ``n``: number of papers to select.
     """
 
     mean: FloatArray
@@ -48,7 +48,6 @@ class Papers(NamedTuple):
     pending: FloatArray
     typical: float
     n: int
-    group: IntArray | None = None
 
 
 class Rollouts(NamedTuple):
@@ -131,15 +130,6 @@ def cuts(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
     return cut
 
 
-def expected_wrong(mean: FloatArray, sd: FloatArray, n: int) -> float:
-    """Return the expected number of wrong ones among the ``n`` papers selected, those of highest probability.
-
-    >>> expected_wrong(np.array([2.0, 0.0, 0.0]), np.full(3, 0.1), 1) < 1e-6
-    True
-    """
-    return float(standing(mean[None, :], sd[None, :], n).wrong[0])
-
-
 def step_rates(loss: FloatArray) -> FloatArray:
     """Return the slopes of the least concave majorant of each paper's cumulative gain, shape (D, N), falling in D.
 
@@ -161,34 +151,19 @@ def step_rates(loss: FloatArray) -> FloatArray:
     return slopes
 
 
-def spend(rate: FloatArray, size: IntArray, budget: int, least: float = 0.0) -> IntArray:
-    """Return the number of steps of each group, shape (G,), highest rates first, of equals the first.
+def spend(rate: FloatArray, budget: int, least: float = 0.0) -> IntArray:
+    """Return the number of reviews of each paper, shape (N,), highest rates first, of equals the first.
 
-    ``rate`` (D, G), falling in D, is the gain per review of each step; a step takes ``size`` (G,) reviews, all or none,
-    and steps of a rate up to ``least`` are not taken.
+    ``rate`` (D, N), falling in D, is the gain of each further review; rates up to ``least`` are not taken.
 
-    >>> spend(np.array([[0.5, 0.4], [0.3, 0.2]]), np.ones(2, np.int64), 3).tolist()
+    >>> spend(np.array([[0.5, 0.4], [0.3, 0.2]]), 3).tolist()
     [2, 1]
     """
-    deep, n_groups = rate.shape
+    deep, n_items = rate.shape
     flat = rate.ravel(order="F")
     order = order_of(-flat)
     order = order[flat[order] > least]
-    groups = order // deep
-    cost = size[groups]
-    if size.size and size.max() == 1:
-        return np.asarray(np.bincount(groups[:budget], minlength=n_groups), np.int64)
-    # A step that does not fit closes its group.
-    count = np.zeros(n_groups, np.int64)
-    remaining = budget
-    closed = np.zeros(n_groups, np.bool_)
-    for group, price in zip(groups.tolist(), cost.tolist(), strict=True):
-        if not closed[group] and price <= remaining:
-            count[group] += 1
-            remaining -= price
-        else:
-            closed[group] = True
-    return count
+    return np.asarray(np.bincount(order[:budget] // deep, minlength=n_items), np.int64)
 
 
 def asked_for(
@@ -198,94 +173,79 @@ def asked_for(
     pending: FloatArray,
     budget: IntArray,
     least: float,
-    arrive: float = 1.0,
     now: Standing | None = None,
 ) -> IntArray:
     """Return the number of reviews of each paper in a round, shape (K, N), under the beliefs of K rollouts.
 
-    ``budget`` (K,) is that of each rollout, ``pending`` (K, N) the precision still to come. A review that arrives with
-    probability ``arrive`` counts that share of its precision; ``now`` is the standing, if it is known.
+    ``budget`` (K,) is that of each rollout, ``pending`` (K, N) the precision still to come; ``now`` is the standing, if
+    it is known.
     """
-    now = standing(mean, sd, papers.n) if now is None else now
+    if now is None:
+        now = standing(mean, sd, papers.n)
     count = np.zeros(mean.shape, np.int64)
-    open_ = np.minimum(now.chance, 1.0 - now.chance) > DECIDED
-    which, item = np.nonzero(open_)
-    distance = (mean - now.cut[:, None])[open_]
-    spread = sd[open_]
-    coming = pending[open_] * arrive
-    typical = papers.typical * arrive
-    price = now.price[which]
-    loss = misplaced(distance, spread, coming + np.arange(DEEP + 1)[:, None] * typical, price)
-    ends = np.searchsorted(which, np.arange(len(mean) + 1))
-    size = np.ones(mean.shape[1], np.int64) if papers.group is None else np.bincount(papers.group)
-    rate = step_rates(loss) if papers.group is None else None
-    for number, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
-        own = item[begin:end]
-        part = loss[:, begin:end]
-        if rate is not None:
-            count[number, own] = spend(rate[:, begin:end], size[own], int(budget[number]), least)
-        elif papers.group is not None:
-            total = np.array([np.bincount(papers.group[own], row, size.size) for row in part])
-            steps = spend(step_rates(total) / np.maximum(size, 1), size, int(budget[number]), least)
-            count[number] = steps[papers.group]
+    undecided = np.minimum(now.chance, 1.0 - now.chance) > DECIDED
+    rollout, item = np.nonzero(undecided)
+    distance = (mean - now.cut[:, None])[undecided]
+    coming = pending[undecided] + np.arange(DEEP + 1)[:, None] * papers.typical
+    rate = step_rates(misplaced(distance, sd[undecided], coming, now.price[rollout]))
+    ends = np.searchsorted(rollout, np.arange(len(mean) + 1))
+    for number, (begin, end) in enumerate(pairwise(ends.tolist())):
+        count[number, item[begin:end]] = spend(rate[:, begin:end], int(budget[number]), least)
     return count
 
 
 class _Draws:
-    """All that may come in some rollouts: qualities, noise, and which reviews arrive; the first ones of each paper."""
+    """All that may come in some rollouts: qualities, and the noise of the first reviews of each paper."""
 
-    def __init__(self, papers: Papers, generators: Sequence[np.random.Generator], arrive: float) -> None:
+    def __init__(self, papers: Papers, generators: Sequence[np.random.Generator]) -> None:
         size = papers.mean.size
-        # Pending reviews are as precise as the typical one, as nearly as their sum allows.
-        number = np.where(papers.pending > 0, np.maximum(np.rint(papers.pending / papers.typical), 1), 0)
         truth = []
         total = []
-        arrived = []
         late = []
         for generator in generators:
             truth.append(papers.mean + papers.sd * generator.standard_normal(size))
-            noise = generator.standard_normal((size, MOST_REVIEWS))
-            comes = generator.random((size, MOST_REVIEWS)) < arrive
-            total.append(_from_nothing(noise * comes))
-            arrived.append(_from_nothing(comes))
-            in_time = generator.binomial(number.astype(np.int64), arrive) / np.maximum(number, 1)
-            precision = papers.pending * in_time
-            late.append((precision, np.sqrt(precision) * generator.standard_normal(size)))
-        self.truth, self.total, self.arrived = np.array(truth), np.array(total), np.array(arrived)
-        self.late, noise_late = (np.array(parts) for parts in zip(*late, strict=True))
+            noise = np.zeros((size, MOST_REVIEWS + 1))
+            np.cumsum(generator.standard_normal((size, MOST_REVIEWS)), axis=1, out=noise[:, 1:])
+            total.append(noise)
+            late.append(np.sqrt(papers.pending) * generator.standard_normal(size))
+        self.truth = np.array(truth)
+        self.total = np.array(total)
         self.typical = papers.typical
-        self.shift = papers.mean * papers.sd**-2 + self.late * self.truth + noise_late
-        self.known = papers.sd**-2 + self.late
+        # Natural parameters with the pending reviews: shift = mean / variance, known = 1 / variance.
+        self.shift = papers.mean * papers.sd**-2 + papers.pending * self.truth + np.array(late)
+        self.known = papers.sd**-2 + papers.pending
 
     def beliefs(self, count: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return means and standard errors (K, N) after the first ``count`` (K, N) reviews of each paper."""
-        total, arrived = (np.take_along_axis(sums, count[..., None], 2)[..., 0] for sums in (self.total, self.arrived))
-        known = self.known + arrived * self.typical
-        shift = self.shift + self.typical * arrived * self.truth + np.sqrt(self.typical) * total
+        noise = np.take_along_axis(self.total, count[..., None], 2)[..., 0]
+        known = self.known + count * self.typical
+        shift = self.shift + self.typical * count * self.truth + np.sqrt(self.typical) * noise
         return shift / known, known**-0.5
 
 
-def _from_nothing(values: FloatArray | BoolArray) -> FloatArray:
-    """Return the sums of the first 0, 1, ... values of each row."""
-    sums = np.zeros((values.shape[0], values.shape[1] + 1))
-    np.cumsum(values, axis=1, out=sums[:, 1:])
-    return sums
+def _in_parts(
+    papers: Papers,
+    rng: np.random.Generator,
+    rollouts: int,
+    run: Callable[[_Draws, list[np.random.Generator]], Rollouts],
+) -> Rollouts:
+    """Run rollouts a part at a time, and put their results together."""
+    together = max(AT_ONCE // max(papers.mean.size, 1), 1)
+    generators = rng.spawn(rollouts)
+    parts = []
+    for start in range(0, rollouts, together):
+        part = generators[start : start + together]
+        parts.append(run(_Draws(papers, part), part))
+    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
 def play(
-    papers: Papers,
-    budgets: Sequence[int],
-    rng: np.random.Generator,
-    *,
-    arrive: float = 1.0,
-    worth: float = 0.0,
-    rollouts: int = ROLLOUTS,
+    papers: Papers, budgets: Sequence[int], rng: np.random.Generator, *, worth: float = 0.0, rollouts: int = ROLLOUTS
 ) -> Rollouts:
     """Play rounds of some ``budgets`` through; O(K R N) for K rollouts and R rounds.
 
-    Each review, pending ones included, arrives with probability ``arrive``; a step that gains no more than ``worth``
-    per review is not taken, and what a round does not spend is added to the next. Reviews that are pending arrive with
-    those of the first round.
+    A review that gains no more than ``worth`` is not asked for, and what a round does not spend is added to the next.
+    Reviews that are pending arrive with those of the first round.
 
     Parameters
     ----------
@@ -295,7 +255,7 @@ def play(
         Reviews of each round.
     rng
         Of the draws: the same generator state gives the same qualities and noise for every schedule.
-    arrive, worth, rollouts
+    worth, rollouts
         See above.
 
     Examples
@@ -306,21 +266,20 @@ def play(
     True
     """
     # All rollouts begin with the same round.
-    mean, sd, pending = (values[None, :] for values in (papers.mean, papers.sd, papers.pending))
+    mean = papers.mean[None, :]
+    sd = papers.sd[None, :]
     begun = standing(mean, sd, papers.n)
-    budget = np.array([*budgets[:1], 0][:1])
-    first = asked_for(papers, mean, sd, pending, budget, worth, arrive, begun)
-    together = max(AT_ONCE // max(papers.mean.size, 1), 1)
-    generators = rng.spawn(rollouts)
-    parts = []
-    for start in range(0, rollouts, together):
-        draws = _Draws(papers, generators[start : start + together], arrive)
-        parts.append(_played(papers, budgets, draws, first[0], float(begun.wrong[0]), arrive, worth))
-    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+    budget = np.array([budgets[0] if budgets else 0])
+    first = asked_for(papers, mean, sd, papers.pending[None, :], budget, worth, begun)[0]
+
+    def run(draws: _Draws, _: list[np.random.Generator]) -> Rollouts:
+        return _played(papers, budgets, draws, first, float(begun.wrong[0]), worth)
+
+    return _in_parts(papers, rng, rollouts, run)
 
 
 def _played(
-    papers: Papers, budgets: Sequence[int], draws: _Draws, first: IntArray, begun: float, arrive: float, worth: float
+    papers: Papers, budgets: Sequence[int], draws: _Draws, first: IntArray, begun: float, worth: float
 ) -> Rollouts:
     """Play some rollouts at once."""
     shape = draws.truth.shape
@@ -333,11 +292,10 @@ def _played(
     sd = np.broadcast_to(papers.sd, shape)
     now: Standing | None = None
     for place, budget in enumerate(budgets):
-        asked = (
-            np.broadcast_to(first, shape)
-            if now is None
-            else asked_for(papers, mean, sd, nothing, budget + saved, worth, arrive, now)
-        )
+        if now is None:
+            asked = np.broadcast_to(first, shape)
+        else:
+            asked = asked_for(papers, mean, sd, nothing, budget + saved, worth, now)
         asked = np.minimum(asked, MOST_REVIEWS - count)
         spent[:, place] = asked.sum(axis=1)
         saved += budget - spent[:, place]
@@ -348,9 +306,7 @@ def _played(
     return Rollouts(wrong, spent, count, selected(mean, papers.n), draws.truth)
 
 
-def flat(
-    papers: Papers, budget: int, rng: np.random.Generator, *, arrive: float = 1.0, rollouts: int = ROLLOUTS
-) -> Rollouts:
+def flat(papers: Papers, budget: int, rng: np.random.Generator, *, rollouts: int = ROLLOUTS) -> Rollouts:
     """Play one round that spreads a budget evenly over all papers, at random where it does not divide.
 
     The same generator state as in :func:`play` gives the same qualities and noise.
@@ -360,21 +316,19 @@ def flat(
     [50, 50]
     """
     size = papers.mean.size
-    begun = expected_wrong(papers.mean, papers.sd, papers.n)
-    each, rest = divmod(budget, size)
-    together = max(AT_ONCE // max(size, 1), 1)
-    generators = rng.spawn(rollouts)
-    parts = []
-    for start in range(0, rollouts, together):
-        own = generators[start : start + together]
-        draws = _Draws(papers, own, arrive)
-        count = each + np.array([generator.permutation(size) < rest for generator in own]).astype(np.int64)
+    begun = float(standing(papers.mean[None, :], papers.sd[None, :], papers.n).wrong[0])
+    per_paper, rest = divmod(budget, size)
+
+    def run(draws: _Draws, generators: list[np.random.Generator]) -> Rollouts:
+        one_more = np.array([generator.permutation(size) < rest for generator in generators])
+        count = per_paper + one_more.astype(np.int64)
         mean, sd = draws.beliefs(np.minimum(count, MOST_REVIEWS))
-        wrong = standing(mean, sd, papers.n).wrong
-        both = np.column_stack([np.full(len(own), begun), wrong])
-        spent = np.full((len(own), 1), budget)
-        parts.append(Rollouts(both, spent, count, selected(mean, papers.n), draws.truth))
-    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+        wrong = np.full((len(generators), 2), begun)
+        wrong[:, 1] = standing(mean, sd, papers.n).wrong
+        spent = np.full((len(generators), 1), budget)
+        return Rollouts(wrong, spent, count, selected(mean, papers.n), draws.truth)
+
+    return _in_parts(papers, rng, rollouts, run)
 
 
 def selected(mean: FloatArray, n: int) -> FloatArray:

@@ -6,7 +6,7 @@ Search, proofs, words and the result take a target and never compare its name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from planner._plans.task import Losses, Oracle, Task
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
+    from reviewgraph._base import Clock, FloatArray, IntArray
     from reviewgraph.graph import Level
     from reviewgraph.table import Reviews
 
@@ -250,71 +250,6 @@ class Ledger:
             best = "no plan yet" if count is None else f"{count} {noun(count, 'review')}"
             words = f"best so far: {best}   lower bound: {self.lower_bound}"
             self.report(PlanProgress(self.clock.elapsed(), words, None, count, self.lower_bound))
-
-
-# The probability that a level survives missing reviews, by simulation.
-
-
-class Estimate(NamedTuple):
-    """A probability and its standard error, never 0: that of one success and one failure more than observed."""
-
-    probability: float
-    standard_error: float
-
-
-#: Minimum number of losses drawn.
-LEAST = 10
-#: A missing estimate.
-UNKNOWN = Estimate(float("nan"), float("nan"))
-
-
-@dataclass(frozen=True)
-class Keeping:
-    """Probability ``wanted`` that a level survives missing reviews, and its estimates ``before`` and ``after`` a plan.
-
-    Each review, with a score or without, of the table or of the plan, fails to arrive with probability ``missing``,
-    independently of the others. The estimates use new losses, and are :data:`UNKNOWN` if the search was interrupted.
-    """
-
-    missing: float
-    wanted: float
-    before: Estimate
-    after: Estimate
-
-    @property
-    def known(self) -> bool:
-        return not np.isnan(self.after.probability)
-
-    @property
-    def attained(self) -> bool:
-        """Whether the estimate is at most two standard errors below the wanted probability."""
-        return self.after.probability + 2 * self.after.standard_error >= self.wanted
-
-    def to_dict(self) -> dict[str, Any]:
-        estimates = {name: getattr(self, name)._asdict() for name in ("before", "after")}
-        return {**asdict(self), **estimates, "attained": self.attained}
-
-
-def draw_loss(table: Reviews, missing: float, rng: np.random.Generator) -> BoolArray:
-    """Shape (E,): the reviews that fail to arrive, each with the same probability."""
-    return rng.random(table.n_reviews) < missing
-
-
-def keeps(target: Target, table: Reviews, lost: BoolArray) -> bool:
-    return target.reaches(table.subset(~lost))
-
-
-def estimate(
-    target: Target, table: Reviews, missing: float, draws: int, rng: np.random.Generator, clock: Clock
-) -> Estimate:
-    """Estimate the probability of keeping a level from ``draws`` losses; fewer, but some, if time is over."""
-    kept = drawn = 0
-    while drawn < draws and (drawn < LEAST or not clock.over()):
-        kept += keeps(target, table, draw_loss(table, missing, rng))
-        clock.spend(looked_at(table))
-        drawn += 1
-    smoothed = (kept + 1) / (drawn + 2)
-    return Estimate(kept / drawn, float(np.sqrt(smoothed * (1 - smoothed) / drawn)))
 
 
 # How far reviews get: the papers of the largest group, and the precision of their scores.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from planner._plans.outcome import RuleStanding
     from planner._plans.plan import Plan
-    from planner._plans.target import Groups, Keeping, Ledger, Reach, Target
+    from planner._plans.target import Groups, Ledger, Reach, Target
     from planner._plans.task import Losses, Task
     from reviewgraph._base import IntArray
     from reviewgraph.table import Reviews
@@ -389,23 +389,6 @@ def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, cou
         )
     if sure:
         sentences.append("all choices within the budget were tried: none is better")
-    return sentences
-
-
-def how_kept(target: Target, keeping: Keeping) -> list[str]:
-    """Describe the probability that a level survives missing reviews, before and after the plan."""
-    if not keeping.known:
-        return [f"how likely the papers stay {target.stays} when reviews fail to arrive was not estimated"]
-    before, after = (f"{each.probability:.3f} +- {each.standard_error:.3f}" for each in (keeping.before, keeping.after))
-    sentences = [
-        f"if each review, planned ones included, fails to arrive with probability {keeping.missing:g}, the papers stay "
-        f"{target.stays} with probability {before} without the plan, and {after} with it (by simulation, each with "
-        "its standard error)"
-    ]
-    if keeping.attained and keeping.after.probability < keeping.wanted:
-        sentences.append(f"the difference from the requested {keeping.wanted:g} is not significant")
-    if not keeping.attained:
-        sentences.append(f"that is below the requested {keeping.wanted:g}: allow more reviews, load or time")
     return sentences
 
 

@@ -22,7 +22,7 @@ from planner.commands.options import (
     say_meta_reviews,
     upload_options,
 )
-from reviewgraph._base import InputError, counted, listed
+from reviewgraph._base import InputError, counted
 from reviewgraph.cli import (
     TABLE,
     Command,
@@ -56,7 +56,9 @@ if TYPE_CHECKING:
 
 #: Objectives of ``--for``; in this release it still accepts levels, which belong to ``--target``.
 BESIDE = tuple(objective.name for objective in OBJECTIVES if objective.name != OnlyLevel.name)
-CHOICES = (*BESIDE, OnlyLevel.name, *ALL_NAMES)
+#: An objective that went.
+PRECISION = "precision"
+CHOICES = (*BESIDE, OnlyLevel.name, *ALL_NAMES, PRECISION)
 
 
 class Aims(NamedTuple):
@@ -68,6 +70,9 @@ class Aims(NamedTuple):
 
 def read_aims(session: Session, given: Sequence[str], target: str) -> Aims:
     """Combine ``--for`` and ``--target``: at most one level, and at most one objective."""
+    if PRECISION in given:
+        message = f"--for {PRECISION} is no longer an objective: use --for decision, or plan --min-reviews K"
+        raise Refusal(message)
     for name in given:
         if name not in BESIDE:
             level = target if name == OnlyLevel.name else name
@@ -103,22 +108,18 @@ KEEP = "to save the plan, with what each review joins; --to mail writes a letter
 NOT_AGAIN = {*TABLE, *DESTINATION, "conference", "as_json"}
 
 
-def _discussion(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, float] | None:
-    """Return the price and the worth of a discussion."""
-    if value is None or isinstance(value, tuple):
-        return value
-    try:
-        price, worth = (float(part) for part in value.split(","))
-    except ValueError:
-        price = worth = -1.0
-    if not (0 < price < float("inf") and 0 < worth < float("inf")):
-        message = f"expected PRICE,WORTH, two numbers above 0 such as 2,1.5, found {value!r}"
-        raise click.BadParameter(message, ctx, parameter)
-    return price, worth
+#: Options that went, and what to do instead.
+GONE = {
+    "--missing": "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps",
+    "--keep": "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps",
+    "--discussion": "leave it out, and hold back reviews of --max-reviews for what is discussed instead",
+    "--same-for": "leave it out; --min-reviews gives all papers a number of reviews first",
+}
 
 
 @click.command(
     cls=Command,
+    gone=GONE,
     epilog=examples(
         (
             "The fewest reviews, at most one per reviewer:",
@@ -185,19 +186,6 @@ def _discussion(ctx: click.Context, parameter: click.Parameter, value: str | Non
     help="With --for decision: ask only for reviews that are expected to avoid more than X wrong selections each, such "
     "as 0.01, and stop where there are none.",
 )
-@option(
-    "Selection",
-    "--discussion PRICE,WORTH",
-    callback=_discussion,
-    help="With --for decision: papers may be discussed instead, each at most once; a discussion costs PRICE reviews of "
-    "--max-reviews, and tells as much as WORTH reviews.",
-)
-@option(
-    "Rules",
-    "--same-for KEY",
-    help="With --for decision: in a round, papers of equal value in the column KEY of --items get the same number of "
-    "new reviews.",
-)
 @option("Level", "--use-scores", is_flag=True, help="Tied scores of existing reviews do not determine a scale.")
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
 @option(
@@ -220,20 +208,6 @@ def _discussion(ctx: click.Context, parameter: click.Parameter, value: str | Non
 @rule_options
 @option("Rules", "--max-per-item N", minimum=0, help="Maximum extra reviews per paper.")
 @option("Rules", "--max-reviews N", minimum=0, help="Maximum extra reviews in total, --fixed included: the best N.")
-@option(
-    "Level",
-    "--missing P",
-    type=Number(0, 1, min_open=True, max_open=True),
-    help="Extend the plan until the level holds with the probability of --keep if each review, planned ones included, "
-    "fails to arrive with probability P. With --for decision: count each review to come with that probability.",
-)
-@option(
-    "Level",
-    "--keep Q",
-    type=Number(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    help="With --missing: the probability that the level holds.",
-)
 @option(
     "Search",
     "--time-limit S",
@@ -261,13 +235,12 @@ def plan(
     goals: tuple[str, ...],
     select: Share | None,
     use_scores: bool,
-    missing: float | None,
     output: str | None,
     **options: Any,
 ) -> None:
     """Suggest the fewest extra reviews that make all papers of REVIEWS comparable, with a proof.
 
-    With --for decision or --for precision: the reviews that, given the existing scores, gain most.
+    With --for decision: the reviews that, given the existing scores, avoid most wrong selections.
 
     Ctrl-C ends the search with the best plan so far. With --capacity only the reviewers listed there are invited.
     Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
@@ -285,9 +258,6 @@ def plan(
     if use_scores and not reviews.scored.any():
         message = "--use-scores: expected a table with scores, found planned reviews only"
         raise Refusal(message)
-    if missing is None and session.is_typed("keep"):
-        message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
-        raise Refusal(message)
     files = {**_side_files(session, reviews), **_process(session, aims)}
     session.expect_columns_used()
     newcomers = dict.fromkeys([*files.get("capacity", ()), *files.get("willing", ())])
@@ -296,7 +266,6 @@ def plan(
     request: dict[str, Any] = {
         "objective": aims.objective,
         "n_selected": None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
-        "missing": missing,
         "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
         **files,
@@ -332,8 +301,8 @@ def plan(
 
 #: Parameters that are arguments of :func:`planner.plan_extra_reviews` as they are.
 AS_GIVEN = (
-    *("spare", "min_affinity", "max_per_item", "max_reviews", "keep"),
-    *("time_limit", "seed", "best_effort", "rounds", "worth", "discussion"),
+    *("spare", "min_affinity", "max_per_item", "max_reviews"),
+    *("time_limit", "seed", "best_effort", "rounds", "worth"),
 )
 
 
@@ -366,16 +335,14 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
 
 
 def _process(session: Session, aims: Aims) -> dict[str, Any]:
-    """Read the answer of the last round, and the groups of papers that are treated alike."""
-    key = session.params["same_for"]
+    """Read the answer of the last round."""
     files = session.read_given("after")
-    for name in ("rounds", "after", "worth", "discussion", "same_for"):
+    for name in ("rounds", "after", "worth"):
         if session.params[name] is not None and (aims.target or not objective_named(aims.objective).selects):
-            flag = f"--{name.replace('_', '-')}"
             remedy = (
                 "leave --target out" if aims.target and "decision" in session.params["goals"] else "add --for decision"
             )
-            message = f"{flag}: expected --for decision with it, and no --target; {remedy}"
+            message = f"--{name}: expected --for decision with it, and no --target; {remedy}"
             raise Refusal(message)
     rounds = session.params["rounds"]
     if rounds is not None and session.params["max_reviews"] is None and "after" not in files:
@@ -383,29 +350,12 @@ def _process(session: Session, aims: Aims) -> dict[str, Any]:
             f"--rounds {rounds}: expected --max-reviews N with it, the number of reviews of all rounds; found none"
         )
         raise Refusal(message)
-    if key is None:
-        return files
-    if not session.params["items"]:
-        message = f"--same-for {key}: expected --items FILE with it, which has the column; found none"
-        raise Refusal(message)
-    columns = session.read("item_attributes", session.params["items"])
-    values = {item: _told(own[key]) for item, own in columns.items() if key in own}
-    if not values:
-        names = dict.fromkeys(name for own in columns.values() for name in own)
-        there = listed(list(names)) if names else "none beside the papers"
-        message = f"--same-for {key}: expected a column of {session.params['items']}, which has {there}"
-        raise Refusal(message)
-    return {**files, "same_for": values}
-
-
-def _told(value: Any) -> Any:
-    """Return a cell as a value that can be compared, several of one cell in order."""
-    return "; ".join(value) if isinstance(value, list) else value
+    return files
 
 
 #: Options that the next round takes from the answer of this one.
 OF_ROUNDS = {
-    *("rounds", "after", "worth", "discussion", "same_for", "max_reviews", "select", "missing", "min_reviews"),
+    *("rounds", "after", "worth", "max_reviews", "select", "min_reviews"),
     *("spare", "max_per_item", "fixed", "html", "anonymous", "goals"),
 }
 

@@ -279,12 +279,7 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
     # Nobody is asked for a review of a paper that they meta-review.
     barred += [(str(who), str(what)) for who, what in reviews.origin.meta]
     fixed = _pairs_of(session, "fixed")
-    group = None
-    if params["same_for"] and params["items"]:
-        columns = session.read("item_attributes", params["items"])
-        group = {str(item): str(own.get(params["same_for"], "")) for item, own in columns.items()}
-    given = {name: params[name] for name in ("rounds", "max_reviews", "max_per_item", "discussion")}
-    process = Process(after, past, group=group, **given)
+    process = Process(after, past, **{name: params[name] for name in ("rounds", "max_reviews", "max_per_item")})
     rules = PlainRules(
         table,
         spare,

@@ -78,7 +78,7 @@ def past_of(after: Mapping[str, Any], table: Table, gone: set[str], barred: set[
 
 def _price(said: Mapping[str, Any]) -> int:
     """Return the reviews that the discussions of a round cost."""
-    return 0 if said["discussion"] is None else math.ceil(len(said["discuss"]) * said["discussion"]["price"] - 1e-9)
+    return 0 if said.get("discussion") is None else math.ceil(len(said["discuss"]) * said["discussion"]["price"] - 1e-9)
 
 
 def _unspent(said: Mapping[str, Any]) -> int:
@@ -121,7 +121,8 @@ class _Round:
         self.findings = findings
         self.rules = rules
         self.process = process
-        self.said = said
+        self.said = {"missing": None, "alike": [], "discussion": None, "discuss": [], "discussed": [], **said}
+        said = self.said
         self.new = new
         own = said["beliefs"]
         self.place = {str(item): number for number, item in enumerate(own["items"])}
@@ -168,9 +169,9 @@ class _Round:
                 findings.answer.rows(name, "round reviewer item", within=said),
                 getattr(process.past, name),
             )
-        before = [] if last is None else [*last["discussed"], *(one["item"] for one in last["discuss"])]
+        before = [] if last is None else [*last.get("discussed", ())]
         findings.expect(said["discussed"] == before, "rounds.discussed: papers of earlier discussions differ")
-        talk = process.discussion or _price_and_worth(last and last["discussion"])
+        talk = process.discussion or _price_and_worth(last and last.get("discussion"))
         if talk is not None or last is not None:
             stated = _price_and_worth(self.talk)
             findings.expect(stated == talk, f"rounds.discussion: {stated} as price and worth, expected {talk}")

@@ -92,7 +92,7 @@ _ASKED = [{"round": WHOLE, **_PAIR}]
 _EXPECTED = {"rounds": WHOLE, **_of(NUMBER, "reviews wrong error")}
 _ROUNDS = {
     **_of(WHOLE, "number left budget now share required held_back select capacity"),
-    **_of(NUMBER, "worth? missing? before"),
+    **_of(NUMBER, "worth? before"),
     "stop?": TEXT,
     "after": [_EXPECTED],
     "reach~": [_EXPECTED],
@@ -100,10 +100,6 @@ _ROUNDS = {
     **_of(TEXT, "name schedule"),
     "tried": [{"name": TEXT, "reviews": [WHOLE], **_of(NUMBER, "gain~ error~")}],
     "rules": _of(WHOLE, "spare? min_reviews? max_per_item?"),
-    "alike": [[NAME]],
-    "discussion?": _of(NUMBER, "price worth"),
-    "discuss": [{"item": NAME, "place": WHOLE, "gain": NUMBER}],
-    "discussed": [NAME],
     **_of(_ASKED, "earlier outstanding lost absent"),
     "fairness~": [
         {
@@ -149,7 +145,6 @@ PLAN = {
     "mail": [{"reviewer": NAME, "text~": TEXT}],
     "merges": [[WHOLE]],
     "rounds?": _ROUNDS,
-    "keeping?~": {**_of(NUMBER, "missing wanted"), **_of(_ESTIMATE, "before after"), "attained": FLAG},
 }
 
 ASSIGN = {

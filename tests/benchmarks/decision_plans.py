@@ -103,10 +103,6 @@ def _connection(of: Conference, count: int) -> IntArray:
     return np.concatenate([plan.pairs, [pair for pair in rest.tolist() if pair[0] not in asked]]).astype(int)[:count]
 
 
-def _precision(of: Conference, count: int) -> IntArray:
-    return plan_extra_reviews(of.table, objective="precision", spare=1, max_reviews=count).pairs
-
-
 def _decision(of: Conference, count: int) -> IntArray:
     return plan_extra_reviews(of.table, objective="decision", n_selected=of.n, spare=1, max_reviews=count).pairs
 
@@ -115,7 +111,6 @@ def _decision(of: Conference, count: int) -> IntArray:
 RULES: dict[str, Callable[[Conference, int], IntArray]] = {
     "random": _random,
     "connection": _connection,
-    "precision": _precision,
     "borderline": _borderline,
     "P(1 - P)": _open,
     "decision": _decision,

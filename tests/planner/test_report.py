@@ -32,7 +32,6 @@ PLANS = [
     (),
     ("--spare", "0"),
     ("--max-reviews", "2"),
-    ("--for", "precision", "--max-reviews", "3"),
     ("--for", "decision", "--select", "4", "--max-reviews", "3"),
     ("--for", "decision", "--select", "4", "--max-reviews", "12", "--rounds", "3", "--spare", "1"),
     ("--target", "survives-reviewer", "--time-limit", "0.2"),
@@ -130,7 +129,7 @@ def test_a_plan_is_said_anew_in_the_words_that_it_had(target: str) -> None:
 
 def test_what_a_plan_buys_is_said_anew_in_the_words_that_it_had() -> None:
     table = Reviews.from_pairs([(row[0], row[1], float(row[2])) for row in rows(papers=16, reviewers=8)])
-    found = plan_extra_reviews(table, objective="precision", max_reviews=4)
+    found = plan_extra_reviews(table, objective="decision", n_selected=4, max_reviews=4)
     assert any(review.buys for review in found.reviews)
     assert coded_plan(found).reviews == found.reviews
 

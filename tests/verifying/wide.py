@@ -49,9 +49,9 @@ def plan_case(rng: np.random.Generator) -> Case | None:
     if aim < 0.6:
         words += ["--target", str(rng.choice(LEVELS))]
     elif aim < 0.7:
-        words += ["--for", str(rng.choice(["precision", "decision"])), "--max-reviews", str(rng.integers(1, 5))]
+        words += ["--for", "decision", "--max-reviews", str(rng.integers(1, 5))]
     elif aim < 0.75:
-        words += ["--for", "double", "--for", "precision", "--max-reviews", str(rng.integers(1, 9))]
+        words += ["--for", "double", "--for", "decision", "--max-reviews", str(rng.integers(1, 9))]
     words += ["--select", "2"] if "decision" in words else []
     if _odd(rng, 0.3):
         words += ["--conflicts", write("conflicts.csv", "item,reviewer", some_pairs(rng, reviewers, items, 0.2))]
@@ -69,7 +69,6 @@ def plan_case(rng: np.random.Generator) -> Case | None:
     words += ["--gone", write("gone.csv", "reviewer", [[reviewers[0]]])] if _odd(rng, 0.1) else []
     words += ["--willing", write("willing.csv", "reviewer", [[who] for who in reviewers[:3]])] if _odd(rng, 0.1) else []
     words += ["--best-effort"] if _odd(rng, 0.3) else []
-    words += ["--missing", "0.1", "--keep", "0.7"] if _odd(rng, 0.1) else []
     words += ["--seed", str(rng.integers(3))] if _odd(rng, 0.1) else []
     words += ["--lower-is-better"] if _odd(rng, 0.1) else []
     if _odd(rng, 0.15):

@@ -48,7 +48,6 @@ def asked_for(done: Result) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("words", "status"),
     [
-        ("--for precision --max-reviews 99", 0),
         ("--for decision --select 2 --max-reviews 99", 0),
         ("--for decision --select 2 --max-reviews 99 --rounds 1", 0),
         ("--for decision --select 2 --max-reviews 99 --rounds 1 --min-reviews 4", 0),

@@ -48,7 +48,7 @@ def test_decisions_are_planned_and_every_review_says_what_it_buys() -> None:
 
 def test_one_level_and_one_objective() -> None:
     for words, message in (
-        (("--for", "decision", "--for", "precision"), "expected one objective beside it, found decision and precision"),
+        (("--for", "precision"), "--for precision is no longer an objective: use --for decision"),
         (("--for", "double", "--target", "connected"), "expected one level, found connected and double"),
         (("--for", "decision"), "--select: objective 'decision' needs the number of papers"),
     ):
@@ -62,8 +62,7 @@ def test_one_level_and_one_objective() -> None:
 def test_a_plan_for_an_objective_says_so_to_who_is_asked() -> None:
     for words, helps in (
         (("decision", "--select", "20%"), "be surer of which papers to select"),
-        (("precision",), "know more precisely how good the papers are"),
-        (("double", "--for", "precision"), "compare the scores of all papers on one scale"),
+        (("double", "--for", "decision", "--select", "20%"), "compare the scores of all papers on one scale"),
     ):
         found = run("plan", "scores.csv", "--for", *words, "--max-reviews", "3", "--to", "mail", "-o", "mail.csv")
         assert found.exit_code == 0
@@ -76,7 +75,7 @@ def test_options_without_what_they_go_with_are_refused() -> None:
     Path("planned.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
     for words, message in (
         (("scores.csv", "--select", "10%"), "--select: expected objective 'decision' with it, found 'level'"),
-        (("scores.csv", "--keep", "0.9"), "--keep: expected --missing with it"),
+        (("scores.csv", "--keep", "0.9"), "--keep is no longer an option: plan for --target survives-review"),
         (("planned.csv", "--use-scores"), "--use-scores: expected a table with scores"),
         (("planned.csv", "--for", "decision", "--select", "1"), "--select: expected papers with scores"),
     ):

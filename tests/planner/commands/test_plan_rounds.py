@@ -111,7 +111,7 @@ def test_after_implies_the_decision(run: Run) -> None:
     assert plan_extra_reviews(reviews, after=first).rounds is not None
 
 
-@pytest.mark.parametrize("words", ["--for precision", "--target double", "--for decision --target double"])
+@pytest.mark.parametrize("words", ["--for level", "--target double", "--for decision --target double"])
 def test_another_goal_beside_after_is_one_message(run: Run, words: str) -> None:
     planned(run, FIRST, "round1.json")
     done = run(f"{NEXT} {words}")
@@ -132,7 +132,7 @@ def test_another_goal_beside_after_is_one_message(run: Run, words: str) -> None:
         (lambda run: "item,reviewer\n", "found no JSON"),
         (
             lambda run: '{"rounds": {"number": 1}}',
-            "expected the answer of a round, as plan --rounds --json writes it, found no alike, ",
+            "expected the answer of a round, as plan --rounds --json writes it, found no budget, ",
         ),
     ],
 )
@@ -163,21 +163,6 @@ def test_rounds_need_their_reviews(run: Run) -> None:
     with pytest.raises(InputError, match=r"^rounds: expected max_reviews with it"):
         plan_extra_reviews(read_reviews("scores.csv"), objective="decision", n_selected=4, rounds=2)
     assert run("plan scores.csv --for decision --select 4 --min-reviews 2").exit_code == 0
-
-
-def test_a_discussion_beyond_the_round_is_said(run: Run) -> None:
-    done = run(f"{FIRST} --discussion 9,2")
-    words = "No discussion is possible: it costs 9 reviews, and the choice by gain has 4 reviews in this round."
-    assert words in " ".join(done.stdout.split())
-    assert "--discussion 9,2 " in done.stdout.replace("\n", " ")
-
-
-def test_groups_are_not_continued_with_discussions(run: Run) -> None:
-    Path("tracks.csv").write_text("item,track\n" + "".join(f"{paper},{paper % 4}\n" for paper in range(1, 21)), "utf-8")
-    planned(run, f"{FIRST} --same-for track --items tracks.csv", "round1.json")
-    done = run(f"{NEXT} --discussion 2,1")
-    assert done.exit_code == 2
-    assert "--same-for: expected no discussion with it" in done.stderr.replace("same_for", "--same-for")
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,6 @@ WAYS = {
     "scores": lambda: scored(use_scores=True),
     "many reviews": lambda: least(min_reviews=5, spare=3),
     "a budget": lambda: plan_extra_reviews(table(24, 24, 3), max_reviews=3),
-    "reviews go missing": lambda: least(missing=0.02),
     "decisions": lambda: scored(objective="decision", n_selected=8, max_reviews=20),
     "decisions at a level": lambda: scored(target="double", objective="decision", n_selected=8, max_reviews=40),
     "best effort": lambda: plan_extra_reviews(table(30, 30, 3), capacity=dict.fromkeys(range(6), 1), best_effort=True),

@@ -36,7 +36,8 @@ COMMANDS = {
         "2",
     ),
     "plan with costs and gains": (
-        *("plan", "reviews.csv", "--affinity", "affinity.csv", "--for", "double", "--for", "precision"),
+        *("plan", "reviews.csv", "--affinity", "affinity.csv", "--for", "double", "--for", "decision"),
+        *("--select", "3"),
         *("--max-reviews", "9", "--time-limit", "5"),
     ),
     "a part of a plan": ("plan", "reviews.csv", "--max-reviews", "1"),
