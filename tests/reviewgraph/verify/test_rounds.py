@@ -50,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 FIRST = (
     *("--for", "decision", "--select", "6", "--max-reviews", "24", "--rounds", "3"),
-    *("--spare", "2", "--max-per-item", "3", "--missing", "0.1"),
+    *("--spare", "2", "--max-per-item", "3"),
 )
 
 
