@@ -282,8 +282,8 @@ def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_review
                     while other >= 0:
                         label[other] = seed
                         other = following[other]
-                    last[seed] = last[first]
                     following[last[seed]] = first
+                    last[seed] = last[first]
                     member = first if member < 0 else member
             best = max(best, count)
             if best == total:

@@ -55,8 +55,8 @@ def note(net: Network, groups: Groups, grown: Grown, item: int, without: int, us
 
 @kernel
 def append_chain(root: IntArray, following: IntArray, last: IntArray, c: int, d: int) -> None:
-    last[c] = last[d]
     following[last[c]] = d
+    last[c] = last[d]
     m = d
     while m >= 0:
         root[m] = c
