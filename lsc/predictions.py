@@ -15,7 +15,6 @@ from reviewgraph._base import (
     FloatArray,
     InputError,
     IntArray,
-    Label,
     Result,
     check_draws,
     checked,
@@ -25,6 +24,7 @@ from reviewgraph._base import (
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Posterior
+    from reviewgraph._base.labels import LabelCodes
     from reviewgraph.table import Reviews
 
 
@@ -374,75 +374,47 @@ def rank_counts(draws: FloatArray, group: IntArray, n_ranks: int) -> tuple[Float
     """
     size = draws.shape[1]
     share = np.zeros((size, n_ranks))
-    total = np.zeros(size)
-    square = np.zeros(size)
-    for number in np.unique(group).tolist():
-        items = np.flatnonzero((group == number) & np.isfinite(draws[:1]).any(axis=0))
-        order = np.argsort(-draws[:, items], axis=1, kind="stable")
-        places = np.arange(items.size)
-        for row in order:
-            ranked = items[row]
-            shown = min(items.size, n_ranks)
-            share[ranked[:shown], places[:shown]] += 1.0
-            total[ranked] += places + 1.0
-            square[ranked] += (places + 1.0) ** 2
+    rank = np.full(draws.shape, np.nan)
     known = np.isfinite(draws[:1]).any(axis=0)
+    for number in np.unique(group).tolist():
+        items = np.flatnonzero((group == number) & known)
+        order = np.argsort(-draws[:, items], axis=1, kind="stable")
+        np.put_along_axis(rank, items[order], np.arange(1.0, items.size + 1)[None], axis=1)
+        for place in range(min(items.size, n_ranks)):
+            share[:, place] += np.bincount(items[order[:, place]], minlength=size)
     count = max(len(draws), 1)
-    mean = total / count
-    spread = np.sqrt(np.maximum(square / count - mean**2, 0.0))
+    mean = rank.sum(axis=0) / count
+    spread = np.sqrt(np.maximum((rank**2).sum(axis=0) / count - mean**2, 0.0))
     return share / count, np.where(known, mean, np.nan), np.where(known, spread, np.nan)
 
 
 def predict(reviews: Reviews, beliefs: Posterior, reviewer: Any, item: Any) -> Prediction:
     """Predict the scores of pairs given by labels; see :meth:`lsc.PosteriorEstimate.predict`."""
-    (people, one_reviewer) = _listed(reviewer)
-    (papers, one_item) = _listed(item)
-    if not one_reviewer and not one_item and len(people) != len(papers):
-        message = f"reviewer, item: expected equal numbers of labels, found {len(people)} and {len(papers)}"
+    expected = "item: expected an item with a quality, or None for a new one"
+    who = _codes(
+        reviewer, reviews.reviewer_code, "reviewer: expected a reviewer of these reviews, or None for a new one"
+    )
+    what = _codes(item, reviews.item_code, expected)
+    if who.ndim and what.ndim and who.size != what.size:
+        message = f"reviewer, item: expected equal numbers of labels, found {who.size} and {what.size}"
         raise InputError(message)
-    who = _reviewers(reviews, beliefs, people)
-    what = _items(reviews, beliefs, papers)
-    size = what.size if one_reviewer else who.size
-    pairs = np.broadcast_to(who, size), np.broadcast_to(what, size)
-    law = predictive(beliefs, *pairs)
-    law = law.mapped(0.0, float(reviews.printed([1.0])[0]))
-    if one_reviewer and one_item:
-        law = law.first
+    unscored = what[np.isnan(np.append(beliefs.mean, 0.0))[what]]
+    if unscored.size:
+        message = f"{expected}, found {reviews.items[int(unscored.flat[0])]!r}, which has none"
+        raise InputError(message)
+    law = predictive(beliefs, *np.broadcast_arrays(who, what)).mapped(0.0, float(reviews.printed([1.0])[0]))
     return Prediction(law.mean, law.sd, law)
 
 
-def _listed(labels: Any) -> tuple[list[Label], bool]:
-    """Return labels as a list, and whether there was one only: whatever can be hashed is a label."""
+def _codes(labels: Any, code: LabelCodes, expected: str) -> IntArray:
+    """Return the code of a label, shape (), or those of several; None has the code after the last."""
+    # Whatever can be hashed is a label.
     try:
         hash(labels)
     except TypeError:
-        return (labels.tolist() if isinstance(labels, np.ndarray) else list(labels)), False
-    return [labels], True
-
-
-def _reviewers(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
-    """Return codes; a new reviewer has the code of a column that no review has."""
-    expected = "reviewer: expected a reviewer of these reviews, or None for a new one"
-    known = reviews.reviewer_code
-    new = beliefs.slope.size
-    return np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
-
-
-def _items(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
-    """Return codes; a new item has the code N."""
-    expected = "item: expected an item with a quality, or None for a new one"
-    known = reviews.item_code
-    new = beliefs.mean.size
-    codes = np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
-    without = [
-        label
-        for label, code in zip(labels, codes.tolist(), strict=True)
-        if code < new and not np.isfinite(beliefs.mean[code])
-    ]
-    if without:
-        message = f"{expected}, found {without[0]!r}, which has none"
-        raise InputError(message)
-    return codes
+        several = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+        return np.array([len(code) if label is None else code.of(label, expected) for label in several], np.int64)
+    return np.array(len(code) if labels is None else code.of(labels, expected))
 
 
 #: What ``python -m pip install`` takes to install ArviZ.
@@ -491,16 +463,13 @@ def to_arviz(
 def residuals(reviews: Reviews, beliefs: Posterior) -> Residuals:
     """Compare each score with its prediction from all others; see :meth:`lsc.PosteriorEstimate.residuals`."""
     sign = float(reviews.printed([1.0])[0])
-    unit = beliefs.scores.unit
     left_out = leave_one_out(beliefs)
-    off = unit.standardised(beliefs.scores.score) - left_out.mean
     upper = left_out.probability
     lower = left_out.lower
     if sign < 0:
         upper, lower = 1.0 - lower, 1.0 - upper
-    arrays = []
-    for value in (sign * unit.spread * off, sign * off / left_out.sd, upper, lower):
-        full = np.full(reviews.n_reviews, np.nan)
-        full[reviews.scored] = value
-        arrays.append(full)
+    off = sign * (beliefs.scores.part.score - left_out.mean)
+    arrays = np.full((4, reviews.n_reviews), np.nan)
+    rows = np.flatnonzero(reviews.scored)[beliefs.used]
+    arrays[:, rows] = beliefs.scores.unit.spread * off, off / left_out.sd, upper, lower
     return Residuals(*arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -97,8 +98,8 @@ class Beliefs:
         Shape (N,), internal scale, marginal; NaN for an item without scores.
     location, scale
         From the internal scale to that of a typical reviewer.
-    slope, offset, noise_variance, slope_variance
-        Shape (M,), internal scale: posterior means of a, b and of the noise, and variance of a.
+    slope, offset, noise_variance
+        Shape (M,), internal scale: posterior means of a, b and of the noise.
     reviewers
         Posterior of the reviewers in points of the scores.
     population
@@ -120,7 +121,6 @@ class Beliefs:
     slope: FloatArray
     offset: FloatArray
     noise_variance: FloatArray
-    slope_variance: FloatArray
     reviewers: Reviewers
     population: Population | None
     evidence: float
@@ -156,17 +156,27 @@ class Beliefs:
         return 1.0 - self.kappa
 
     @property
+    def rounding(self) -> float:
+        """Variance of rounding, standardised; without signal it is in the noise."""
+        return 0.0 if self.population is None else self.population.rounding
+
+    @property
     def hyperparameters(self) -> dict[str, float]:
         """Hyperparameters by name; without signal those of the model in which reviewers are alike."""
         if self.population is not None:
             return self.population._asdict()
-        first = int(np.flatnonzero(np.isfinite(self.slope))[0])
-        noise = float(np.sqrt(self.noise_variance[first]))
-        return {"slope": float(self.slope[first]), "g0": float(self.offset[first]), "noise": noise}
+        slope, offset, noise = self.alike
+        return {"slope": slope, "g0": offset, "noise": math.sqrt(noise)}
+
+    @property
+    def alike(self) -> tuple[float, float, float]:
+        """Slope, offset and noise variance of all reviewers without signal."""
+        slope, offset, noise = (float(np.nanmean(value)) for value in (self.slope, self.offset, self.noise_variance))
+        return slope, offset, noise
 
     def with_prior(self, scored: IntArray) -> Self:
         """Return the beliefs in which those of the codes ``scored`` that have no mean have that of the prior."""
-        item = scored[np.isnan(self.mean[scored])]
+        item = np.unique(scored[np.isnan(self.mean[scored])])
         if not item.size:
             return self
         mean = self.mean.copy()
@@ -196,8 +206,8 @@ class Posterior(Beliefs):
         Shape (E,): site parameters of each review.
     likeness_precision, likeness_shift
         Shape (E,): those of the similarity of papers; 0 where ``kappa`` is 0.
-    expected, expected_offset
-        Shapes (N,) and (M + 1,): prior means from covariates; the last offset is that of a new reviewer, 0.
+    expected_offset
+        Shape (M + 1,): expected offsets of reviewers from covariates; the last is that of a new reviewer, 0.
     scores
         The scores used.
     state, items
@@ -212,7 +222,6 @@ class Posterior(Beliefs):
     shift: FloatArray
     likeness_precision: FloatArray
     likeness_shift: FloatArray
-    expected: FloatArray
     expected_offset: FloatArray
     scores: Scores
     state: PartState
@@ -223,6 +232,15 @@ class Posterior(Beliefs):
     def used(self) -> IntArray:
         """Rows of the reviews in use, by reviewer and item."""
         return self.scores.order
+
+    @property
+    def cavities(self) -> tuple[FloatArray, FloatArray]:
+        """Of each review in use mean and variance of its item without it, its share of the similarity included."""
+        rows = self.used
+        item = self.item[rows]
+        precision = 1 / self.variance[item] - self.precision[rows] - self.likeness_precision[rows]
+        shift = self.mean[item] / self.variance[item] - self.shift[rows] - self.likeness_shift[rows]
+        return shift / precision, 1 / precision
 
 
 # Contributions to a paper's quality, which sum to it exactly.

@@ -70,6 +70,18 @@ def fit_averages(count: IntArray, total: FloatArray, squares: float, least_noise
     return Averages(mean, math.sqrt(ratio[4] * noise), noise, evidence)
 
 
+def averages_of(problem: Problem, least_noise: float) -> Averages:
+    """Fit the model in which reviewers are alike to a table in parts."""
+    (total,), squares = problem.parts.map(totals, (problem.count,))
+    return fit_averages(problem.count, total, sum(squares), least_noise)
+
+
+def totals(state: PartState, vectors: Vectors) -> tuple[Vectors, float]:
+    """Return the sum of the scores of each paper, and that of all squares."""
+    score = state.part.score
+    return (np.bincount(state.part.item, score, vectors[0].size),), float(score @ score)
+
+
 def laplacian(problem: Problem) -> Callable[[FloatArray], FloatArray]:
     """Return the product of L with columns, shape (N, P)."""
 

@@ -14,21 +14,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from lsc._inference.beliefs import Beliefs
-from lsc._inference.choosing import best_fit
-from lsc._inference.inferring import assemble, averages_of, problem_of
+from lsc._inference.inferring import infer_parts
 from lsc._inference.parts import PartState, Vectors, state_of
-from lsc._inference.scores import (
-    Unit,
-    are_rankings,
-    check_no_outlier,
-    equal_scores,
-    extremes,
-    normal_scores,
-    ranking_sums,
-    require_one_unit,
-    uninformative,
-    unit_of,
-)
+from lsc._inference.scores import ArrayTable, Unit, check, normal_scores
 from lsc._inference.step import Part, Sites
 from lsc._inference.streaming import mapped
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
@@ -114,77 +102,68 @@ def infer_on_cluster(grid: Grid, seed: int, tell: Callable[[str], None]) -> Beli
     per review are in a temporary file while scores are checked.
     """
     tell("checking the scores")
-    reviews, unit = _laid_out(grid)
+    table = ClusterTable(grid)
+    unit = check(table)
+    reviews = grid.store(grid.each(_part_of, table.shares, unit=unit))
     parts = ClusterParts(grid, reviews, grid.fetch(grid.each(_papers, grid.shares)))
-    problem = problem_of(parts, grid.n_items)
-    best, _ = best_fit(problem, unit.rounding, np.random.default_rng(seed), tell)
-    return assemble(problem, unit, averages_of(problem, unit), best)
+    return infer_parts(parts, grid.n_items, unit, np.random.default_rng(seed), tell)
 
 
 def _papers(share: Share) -> CodeArray:
     return share.items.astype(np.uint32)
 
 
-# Scores: the client decides, from sorted scores and from numbers of each reviewer, as for a table in memory.
+class ClusterTable:
+    """Scores in partitions: the client decides, from sorted scores and from numbers of each reviewer."""
 
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self.shares = grid.each(Share.scored, grid.shares)
+        self.size = grid.n_scored
 
-def _laid_out(grid: Grid) -> tuple[Stored, Unit]:
-    """Check the scores; return those of reviewers who are not ignored, standardised, and their unit."""
-    shares = grid.each(Share.scored, grid.shares)
-    ordered = _ordered(grid, shares, grid.n_scored)
-    check_no_outlier(ordered, lambda worst: _place_of(grid, shares, worst))
-    by_reviewer = grid.fetch(grid.each(_by_reviewer, shares))
-    load, low, high, sums = (np.concatenate(values) for values in zip(*by_reviewer, strict=True))
-    require_one_unit(low, high)
-    ignored = uninformative(load, low == high, equal_scores(ordered))
-    used = shares
-    if ignored.any():
-        load[ignored] = 0
-        used = grid.each(_without, shares, np.split(ignored, grid.first_reviewer[1:-1]))
-        ordered = _ordered(grid, used, int(load.sum()))
-    ranked = are_rankings(load, sums, equal_scores(ordered))
-    if ranked:
-        used = grid.each(_as_normal, used, mean=float(ordered.mean()), spread=float(ordered.std()))
-        ordered = _ordered(grid, used, ordered.size)
-    unit = unit_of(ordered, equal_scores(ordered))._replace(ranked=ranked)
-    return grid.store(grid.each(_part_of, used, unit=unit)), unit
+    def ordered(self) -> FloatArray:
+        """Return the scores in ascending order, in a file of the client."""
+        ordered = mapped(self.size, np.float64)
+        first = 0
+        for future in self.grid.each(_sorted_scores, self.shares):
+            [part] = self.grid.fetch([future])
+            ordered[first : first + part.size] = part
+            first += part.size
+        ordered.sort(kind="stable")
+        return ordered
 
+    def place_of(self, score: float) -> int:
+        before = 0
+        for place, size in self.grid.fetch(self.grid.each(_place_in, self.shares, score=score)):
+            before += place
+            if place < size:
+                break
+        return before
 
-def _ordered(grid: Grid, shares: Sequence[Future], size: int) -> FloatArray:
-    """Return the scores of all partitions in ascending order, in a file of the client."""
-    ordered = mapped(size, np.float64)
-    first = 0
-    for future in grid.each(_sorted_scores, shares):
-        [part] = grid.fetch([future])
-        ordered[first : first + part.size] = part
-        first += part.size
-    ordered.sort(kind="stable")
-    return ordered
+    def by_reviewer(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+        parts = self.grid.fetch(self.grid.each(_by_reviewer, self.shares))
+        load, low, high, sums = (np.concatenate(values) for values in zip(*parts, strict=True))
+        return load, low, high, sums
+
+    def remove(self, ignored: BoolArray) -> None:
+        self.shares = self.grid.each(_without, self.shares, np.split(ignored, self.grid.first_reviewer[1:-1]))
+        self.size = sum(size for _, size in self.grid.fetch(self.grid.each(_place_in, self.shares, score=np.nan)))
+
+    def rank(self, mean: float, spread: float) -> None:
+        self.shares = self.grid.each(_as_normal, self.shares, mean=mean, spread=spread)
 
 
 def _sorted_scores(share: Share) -> FloatArray:
     return np.sort(share.score)
 
 
-def _place_of(grid: Grid, shares: Sequence[Future], score: float) -> int:
-    """Return the number of reviews before the first with a score."""
-    before = 0
-    for place, size in grid.fetch(grid.each(_place_in, shares, score=score)):
-        before += place
-        if place < size:
-            break
-    return before
-
-
 def _place_in(share: Share, score: float) -> tuple[int, int]:
+    """Return the place of the first review with a score, the number of reviews if there is none, and that number."""
     return int(np.argmax(np.append(share.score == score, True))), share.score.size
 
 
 def _by_reviewer(share: Share) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-    """Return number, extremes and ranking sums of the scores of each reviewer."""
-    load = np.diff(share.start)
-    low, high = extremes(share.reviewer, share.score, load.size)
-    return load, low, high, np.asarray(np.bincount(share.reviewer, ranking_sums(share.score), load.size))
+    return ArrayTable(share.start, share.item, share.score).by_reviewer()
 
 
 def _without(share: Share, ignored: BoolArray) -> Share:

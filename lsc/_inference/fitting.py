@@ -17,8 +17,8 @@ import numpy as np
 
 from lsc._inference.covariates import Effects
 from lsc._inference.likeness import KAPPAS, Likeness, Spectrum, step_likeness
-from lsc._inference.parts import Parts, PartState, Vectors, reset_part
-from lsc._inference.step import Gauge, Hyper, Items, Moments, no_moments, step_reviewers, workspace
+from lsc._inference.parts import Parts, PartState, Vectors
+from lsc._inference.step import Gauge, Hyper, Items, Moments, step_reviewers, workspace
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Priors. Scales of log slopes: 20 reviewers' worth of .2. Exponent of the noise: N(.5, .2^2).
@@ -39,6 +39,8 @@ FIRST_FREEDOM = 6.0
 LEAST_NOISE = 1e-4
 LEAST_OMEGA = 1e-3
 LEAST_TAU = 1e-4
+#: Site precisions before the first sweep.
+FIRST_PRECISION = 1e-3
 #: Most that the logarithm of the noise moves in a sweep.
 MOST_STEP = 1.0
 #: Share of the way that sites move in a sweep; factor by which it is lowered where they overshoot, and its minimum.
@@ -113,36 +115,25 @@ class Population(NamedTuple):
 class Sums(NamedTuple):
     """Sums over the reviewers of a part.
 
-    ``reviewers``, ``reviews``: their numbers; ``moments``: sums of their moments, shapes (); ``squares``: squared
-    residuals relative to the noise of the reviewer; ``evidence``, that of the similarity of papers included;
-    ``freedom``: derivative of the log density of the noises by the number of pseudo-scores; ``likeness``: expected sum
-    of (x_i - xbar)^2 over the papers of each.
+    ``reviewers``, ``reviews``: their numbers; ``squares``: squared residuals relative to the noise of the reviewer;
+    ``evidence``, that of the similarity of papers included; ``freedom``: derivative of the log density of the noises by
+    the number of pseudo-scores; ``likeness``: expected sum of (x_i - xbar)^2 over the papers of each.
     """
 
     reviewers: float
     reviews: float
-    moments: Moments
     squares: float
     evidence: float
     freedom: float
     likeness: float
 
-    def plus(self, other: Sums) -> Sums:
-        """Return the sum."""
-        moments = Moments(*(a + b for a, b in zip(self.moments, other.moments, strict=True)))
-        return Sums(
-            self.reviewers + other.reviewers,
-            self.reviews + other.reviews,
-            moments,
-            self.squares + other.squares,
-            self.evidence + other.evidence,
-            self.freedom + other.freedom,
-            self.likeness + other.likeness,
-        )
-
 
 class Shared(NamedTuple):
-    """What every part needs for a sweep beside papers: hyperparameters, and the gauge that its sites have not seen."""
+    """What every part needs for a sweep beside papers.
+
+    Hyperparameters, the gauge that its sites have not seen, kappa / dbar, damping, and expected offsets of reviewers,
+    shape (M,), empty without covariates.
+    """
 
     population: Population
     gauge: Gauge
@@ -152,27 +143,43 @@ class Shared(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """Result of a sweep over a part: sums over reviewers; moments of each in the last sweep and for covariates."""
+    """Result of a sweep over a part: sums, also of moments, shapes (); moments of each reviewer where they are used."""
 
     sums: Sums
+    total: Moments
     moments: Moments | None
+
+
+def reset_part(state: PartState, _: Vectors, population: Population) -> tuple[Vectors, None]:
+    """Set the state of a part to that before the first sweep."""
+    state.sites.precision[:] = FIRST_PRECISION
+    state.sites.shift[:] = FIRST_PRECISION * state.part.score
+    if population.kappa:
+        state.sites.likeness_precision[:] = 0.0
+        state.sites.likeness_shift[:] = 0.0
+    state.nodes.centre[:] = population.mu
+    state.nodes.spread[:] = population.tau
+    state.nodes.noise[:] = population.pooled
+    state.nodes.offset[:] = 0.0
+    state.squares[:] = 0.0
+    return (), None
 
 
 def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vectors, Swept]:
     """Update the sites and nodes of a part in place.
 
-    ``vectors``: precision, shift and prior mean of each paper; returns sums of the sites by paper: precision and shift,
-    and of the similarity of papers.
+    ``vectors``: precision and shift of each paper, and its prior mean, empty without covariates; returns sums of the
+    sites by paper: precision and shift, and of the similarity of papers.
     """
     items = Items(*vectors[:2])
     expected = vectors[2]
     population = shared.population
-    hyper = shared.population.hyper
     nodes = state.nodes
     load = state.load
     size = items.precision.size
 
-    # The noise of each reviewer has a scaled inverse chi^2 prior; a step of Fisher scoring towards its mode.
+    # The noise s of each reviewer has a scaled inverse chi^2 prior of f pseudo-scores with variance p; a step of Fisher
+    # scoring on log s towards the mode, where S / s - k + f (p / s - 1) = 0.
     if state.squares.any():
         relative = population.pooled / nodes.noise
         gradient = state.squares / nodes.noise - load + population.freedom * (relative - 1.0)
@@ -182,24 +189,19 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
         nodes.noise[:] = population.pooled
     if shared.offset.size:
         nodes.offset[:] = shared.offset[state.first : state.first + load.size]
-    moments = no_moments(load.size)
-    sites = Items(np.zeros(size), np.zeros(size))
+
+    hyper = population.hyper
+    moments = Moments(*np.zeros((len(Moments._fields), load.size)))
+    sites = Items(*np.zeros((2, size)))
     longest = int(load.max(initial=0))
-    step_reviewers(
-        state.part,
-        state.sites,
-        nodes,
-        items,
-        hyper,
-        shared.gauge,
-        shared.damping,
-        sites,
-        moments,
-        workspace(longest),
-    )
-    likeness = Items(np.zeros(size), np.zeros(size)) if shared.strength else Items(np.empty(0), np.empty(0))
-    of_likeness = Likeness(0.0, 0.0)
+    work = workspace(longest)
+    step_reviewers(state.part, state.sites, nodes, items, hyper, shared.gauge, shared.damping, sites, moments, work)
+    state.squares[:] = moments.squares
+    state.information[:] = moments.information
+
     # Without similarity its expected squares are computed only where the state is final.
+    likeness = Items(*np.zeros((2, size if shared.strength else 0)))
+    of_likeness = Likeness(0.0, 0.0)
     if shared.strength or not shared.damping:
         of_likeness = step_likeness(
             state.part,
@@ -211,18 +213,15 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
             shared.gauge,
             shared.damping,
             likeness,
-            np.zeros(longest),
-            np.zeros(longest),
+            *np.zeros((2, longest)),
         )
-    state.squares[:] = moments.squares
-    state.information[:] = moments.information
-    sums = _summed(moments, load, nodes.noise, population, of_likeness)
+    total = Moments(*(np.asarray(value.sum()) for value in moments))
+    sums = _sums(moments, load, nodes.noise, population, of_likeness)
     used = not shared.damping or shared.offset.size
-    return (*sites, *likeness), Swept(sums, moments if used else None)
+    return (*sites, *likeness), Swept(sums, total, moments if used else None)
 
 
-def _summed(moments: Moments, load: IntArray, noise: FloatArray, population: Population, of_likeness: Likeness) -> Sums:
-    """Add up the moments of reviewers, which are 0 without reviews."""
+def _sums(moments: Moments, load: IntArray, noise: FloatArray, population: Population, of_likeness: Likeness) -> Sums:
     from scipy.special import digamma
 
     used = load > 0
@@ -237,7 +236,6 @@ def _summed(moments: Moments, load: IntArray, noise: FloatArray, population: Pop
     return Sums(
         reviewers=float(used.sum()),
         reviews=float(load.sum()),
-        moments=Moments(*(np.asarray(value.sum()) for value in moments)),
         squares=float((moments.squares[used] / noise[used]).sum()),
         evidence=float(moments.evidence.sum() + occam.sum() + of_likeness.evidence),
         freedom=float(by_freedom.sum()),
@@ -245,10 +243,9 @@ def _summed(moments: Moments, load: IntArray, noise: FloatArray, population: Pop
     )
 
 
-def maximised(population: Population, sums: Sums) -> Population:
-    """Return the population of largest expected log density given the sums of a sweep."""
+def maximised(population: Population, sums: Sums, total: Moments) -> Population:
+    """Return the population of largest expected log density given the sums of a sweep, also of moments."""
     n = sums.reviewers
-    total = sums.moments
     mode, left, right = _slopes(population, n, total)
 
     # Regression of offsets on slopes, that of the slope shrunk.
@@ -273,7 +270,7 @@ def maximised(population: Population, sums: Sums) -> Population:
         rho=min(max(population.rho + float(rho_step), -0.5), 1.5),
         gamma=min(max(population.gamma + float(gamma_step), -3.0), 3.0),
         pooled=max(population.pooled * math.exp(min(max(by_noise, -MOST_STEP), MOST_STEP)), LEAST_NOISE),
-        freedom=_next_freedom(population.freedom, sums),
+        freedom=_next_freedom(population.freedom, sums, float(total.information)),
     )
 
 
@@ -298,8 +295,8 @@ def _slopes(population: Population, n: float, total: Moments) -> tuple[float, fl
     return (below_sum / left**2 + above_sum / right**2) / weight, left, right
 
 
-def _next_freedom(freedom: float, sums: Sums) -> float:
-    """Return the number of pseudo-scores after a step on its logarithm."""
+def _next_freedom(freedom: float, sums: Sums, information: float) -> float:
+    """Return the number of pseudo-scores after a Newton step on its logarithm."""
     from scipy.special import digamma, polygamma
 
     half = freedom / 2
@@ -307,7 +304,7 @@ def _next_freedom(freedom: float, sums: Sums) -> float:
     gradient = freedom * (sums.freedom + 0.5 * n * (math.log(half) - float(digamma(half))))
     gradient -= math.log(freedom / FREEDOM) / FREEDOM_SD**2
     # Curvature of reviewers of the mean number of scores.
-    more = half + 0.5 * float(sums.moments.information) / n
+    more = half + 0.5 * information / n
     curvature = 0.25 * n * float(polygamma(1, half) - polygamma(1, more) - 1 / half + 1 / more)
     step = gradient / (freedom**2 * max(curvature, 0.0) + FREEDOM_SD**-2)
     # Half of it: the noises of reviewers follow a sweep later, and whole steps can oscillate.
@@ -354,6 +351,115 @@ class Fit(NamedTuple):
     own: float
 
 
+class Sweeps:
+    """The state between sweeps: population, effects of covariates, papers, and the gauge that sites have not seen."""
+
+    def __init__(
+        self, problem: Problem, population: Population, spectrum: Spectrum | None, effects: Effects | None
+    ) -> None:
+        self.problem = problem
+        self.population = population
+        self.spectrum = spectrum
+        self.effects = effects
+        self.gauge = Gauge()
+        self.damping = DAMPING
+        self.expect()
+        self.set_items(Items(*np.zeros((2, problem.count.size))))
+
+    def expect(self) -> None:
+        """Compute the prior means of papers and of the offsets of reviewers, the latter empty without covariates."""
+        self.expected = np.zeros(self.problem.count.size)
+        self.offset = np.empty(0)
+        if self.effects is not None:
+            self.expected = self.effects.expected(self.problem.count.size, of_items=True)
+            self.offset = self.effects.expected(self.problem.load.size, of_items=False)
+
+    def set_items(self, sites: Items) -> None:
+        """Set the posterior of papers: the sums of their sites times the prior N(expected, 1 / (1 - kappa))."""
+        prior = 1.0 - self.population.kappa
+        self.items = Items(prior + sites.precision, sites.shift + prior * self.expected)
+
+    def sweep(self, damping: float) -> None:
+        """Sweep all parts; the log evidence is that of the state before."""
+        known = self.problem.known
+        population = self.population
+        self.strength = population.kappa / self.spectrum.diagonal if self.spectrum is not None else 0.0
+        shared = Shared(population, self.gauge, self.strength, damping, self.offset)
+        expected = self.expected if self.effects is not None else np.empty(0)
+        totals, swept = self.problem.parts.map(sweep_part, (*self.items, expected), shared)
+        self.sites = Items(*totals[:2])
+        self.likeness = Items(*totals[2:]) if self.strength else Items(*np.zeros((2, known.size)))
+        self.sums = Sums(*np.sum([part.sums for part in swept], axis=0).tolist())
+        self.total = Moments(*np.sum([part.total for part in swept], axis=0))
+        self.moments = [part.moments for part in swept if part.moments is not None]
+
+        precision = self.items.precision[known]
+        shift = self.items.shift[known]
+        self.evidence = self.sums.evidence + 0.5 * float((shift**2 / precision - np.log(precision)).sum())
+        if self.spectrum is not None and population.kappa:
+            self.evidence += 0.5 * float(self.spectrum.log_determinant(population.kappa))
+        if self.effects is not None:
+            of_papers = 0.5 * (1 - population.kappa) * float((self.expected[known] ** 2).sum())
+            self.evidence += self.effects.log_prior - of_papers
+
+    def own_squares(self) -> float:
+        """Return E x'x about the prior means, over papers with a score."""
+        known = self.problem.known
+        mean = self.items.shift[known] / self.items.precision[known] - self.expected[known]
+        return float((mean**2 + 1 / self.items.precision[known]).sum())
+
+    def maximise(self) -> None:
+        """Move population and effects to the largest expected log density, and standardise qualities again."""
+        population = maximised(self.population, self.sums, self.total)
+        if self.spectrum is not None and self.strength:
+            kappa = self.spectrum.best(self.sums.likeness, self.own_squares())
+            population = population._replace(kappa=min(max(kappa, LEAST_KAPPA), KAPPAS[-1]))
+        if self.effects is not None:
+            self.effects = self._improved(self.effects, population)
+        sites = self._standardised()
+        self.population = population._replace(
+            mu=population.mu + math.log(self.gauge.spread), g1=(population.g1 + self.gauge.centre) / self.gauge.spread
+        )
+        if self.effects is not None:
+            self.effects = self.effects.rescaled(self.gauge.spread)
+            self.expect()
+        self.set_items(sites)
+
+    def _improved(self, effects: Effects, next_population: Population) -> Effects:
+        """Return the effects given the moments of papers and reviewers."""
+        problem = self.problem
+        known = problem.known
+        mean = self.items.shift / self.items.precision
+        share = np.where(known, 1 - (1 - self.population.kappa) / self.items.precision, 0.0)
+        effects = effects.improved(mean - mean[known].mean(), share, 1.0, of_items=True)
+        slope, offset, square = (np.concatenate([getattr(part, name) for part in self.moments]) for name in _OF_OFFSET)
+        variance = next_population.omega**2
+        share = np.where(problem.load > 0, np.clip(1 - (square - offset**2) / variance, 0.0, 1.0), 0.0)
+        target = offset + self.offset - next_population.g0 - next_population.g1 * slope
+        return effects.improved(target, share, variance, of_items=False)
+
+    def _standardised(self) -> Items:
+        """Return sums of sites when papers have the mean 0 and the mean square of their prior; set the gauge to that.
+
+        A site N(h / p, 1 / p) of x is one of (x - c) / s with the precision p s^2 and the shift (h - p c) s; those of
+        the similarity of papers keep their precision.
+        """
+        known = self.problem.known
+        sites = self.sites
+        likeness = self.likeness
+        prior = 1.0 - self.population.kappa
+        precision = prior + sites.precision + likeness.precision
+        residual = (sites.shift + likeness.shift + prior * self.expected) / precision - self.expected
+        centre = float(residual[known].mean())
+        own = float(((residual[known] - centre) ** 2 + 1 / precision[known]).sum())
+        spread = math.sqrt((prior * own + self.strength * self.sums.likeness) / int(known.sum()))
+        self.gauge = Gauge(centre, spread)
+        return Items(
+            sites.precision * spread**2 + likeness.precision,
+            (sites.shift - sites.precision * centre) * spread + (likeness.shift - likeness.precision * centre) / spread,
+        )
+
+
 def fit(
     problem: Problem,
     population: Population,
@@ -369,180 +475,63 @@ def fit(
     Without ``learn`` the population keeps its parameters, and qualities their scale.
     """
     problem.parts.map(reset_part, (), population)
-    known = problem.known
-    size = known.size
-    diagonal = spectrum.diagonal if spectrum is not None else 1.0
-    gauge = Gauge()
-    damping = DAMPING
-    last = np.zeros(size)
+    state = Sweeps(problem, population, spectrum, effects)
+    last_mean = np.zeros(problem.count.size)
     last_evidence = -math.inf
     off = math.inf
     path: list[Population] = []
-    expected, offset = _expected(problem, effects)
-    prior = 1.0 - population.kappa
-    items = Items(np.full(size, prior), prior * expected if expected.size else np.zeros(size))
     count = 0
     while count < max_sweeps:
         count += 1
         tell()
-        strength = population.kappa / diagonal
-        shared = Shared(population, gauge, strength, damping, offset)
-        sums, sites, likeness, moments = _collected(problem.parts, items, expected, shared)
-        evidence = _evidence(items, sums, known, spectrum, population, expected, effects)
+        state.sweep(state.damping)
         if learn:
-            next_population = maximised(population, sums)
-            if spectrum is not None and strength:
-                kappa = spectrum.best(sums.likeness, _own_squares(items, expected, known))
-                next_population = next_population._replace(kappa=min(max(kappa, LEAST_KAPPA), KAPPAS[-1]))
-            if effects is not None:
-                effects = _improved(effects, problem, items, moments, population, next_population, offset)
-            items, gauge = _standardised(sites, likeness, sums, known, prior, strength, expected)
-            population = _regauged(next_population, gauge)
-            path = [*path[-2:], population]
+            state.maximise()
+            path = [*path[-2:], state.population]
             if count % AITKEN == 0:
-                population = _extrapolated(path)
+                state.population = _extrapolated(path)
                 path = []
-            effects = None if effects is None else effects.rescaled(gauge.spread)
-            expected, offset = _expected(problem, effects)
-            prior = 1.0 - population.kappa
         else:
-            items = Items(sites.precision + likeness.precision, sites.shift + likeness.shift)
-        items = Items(prior + items.precision, items.shift + prior * expected if expected.size else items.shift)
+            precision = state.sites.precision + state.likeness.precision
+            state.set_items(Items(precision, state.sites.shift + state.likeness.shift))
 
-        mean = items.shift / items.precision
-        off = float((np.abs(mean - last) * np.sqrt(items.precision)).max())
-        gain = evidence - last_evidence
-        last = mean
-        last_evidence = evidence
+        mean = state.items.shift / state.items.precision
+        off = float((np.abs(mean - last_mean) * np.sqrt(state.items.precision)).max())
+        gain = state.evidence - last_evidence
+        last_mean = mean
+        last_evidence = state.evidence
         # Sites that overshoot lower the evidence.
         if gain < -GAIN:
-            damping = max(LESS * damping, LEAST_DAMPING)
-        if off <= TOLERANCE and abs(gain) <= max(GAIN, RELATIVE_GAIN * sums.reviews):
+            state.damping = max(LESS * state.damping, LEAST_DAMPING)
+        if off <= TOLERANCE and abs(gain) <= max(GAIN, RELATIVE_GAIN * state.sums.reviews):
             break
 
     # The state in the last gauge, without a further step.
-    shared = Shared(population, gauge, population.kappa / diagonal, 0.0, offset)
-    sums, _, _, moments = _collected(problem.parts, items, expected, shared)
-    evidence = _evidence(items, sums, known, spectrum, population, expected, effects)
-    far = 0.0 if off <= TOLERANCE else FAR * off
-    own = _own_squares(items, expected, known)
-    return Fit(items, population, moments, effects, evidence, count, far, sums.likeness, own)
-
-
-def _expected(problem: Problem, effects: Effects | None) -> tuple[FloatArray, FloatArray]:
-    """Return the prior means of papers and of offsets of reviewers, empty without covariates."""
-    if effects is None:
-        return np.empty(0), np.empty(0)
-    quality = effects.expected(problem.count.size, of_items=True)
-    return quality, effects.expected(problem.load.size, of_items=False)
-
-
-def _own_squares(items: Items, expected: FloatArray, known: BoolArray) -> float:
-    """Return E x'x about the prior means, over papers with a score."""
-    mean = items.shift[known] / items.precision[known]
-    if expected.size:
-        mean = mean - expected[known]
-    return float((mean**2 + 1 / items.precision[known]).sum())
-
-
-def _improved(
-    effects: Effects,
-    problem: Problem,
-    items: Items,
-    moments: list[Moments],
-    population: Population,
-    next_population: Population,
-    offset: FloatArray,
-) -> Effects:
-    """Return the effects given the moments of papers and reviewers."""
-    known = problem.known
-    mean = items.shift / items.precision
-    share = np.where(known, 1 - (1 - population.kappa) / items.precision, 0.0)
-    effects = effects.improved(mean - mean[known].mean(), share, 1.0, of_items=True)
-    slope, own, square = (np.concatenate([getattr(part, name) for part in moments]) for name in _OF_OFFSET)
-    variance = next_population.omega**2
-    share = np.where(problem.load > 0, np.clip(1 - (square - own**2) / variance, 0.0, 1.0), 0.0)
-    target = own + offset - next_population.g0 - next_population.g1 * slope
-    return effects.improved(target, share, variance, of_items=False)
-
-
-def _standardised(
-    sites: Items,
-    likeness: Items,
-    sums: Sums,
-    known: BoolArray,
-    prior: float,
-    strength: float,
-    expected: FloatArray,
-) -> tuple[Items, Gauge]:
-    """Return sums of sites when papers have the mean 0 and the mean square of their prior, and the gauge to that."""
-    precision = prior + sites.precision + likeness.precision
-    shift = sites.shift + likeness.shift
-    mean = (shift + prior * expected if expected.size else shift) / precision
-    residual = mean - expected if expected.size else mean
-    centre = float(residual[known].mean())
-    own = float(((residual[known] - centre) ** 2 + 1 / precision[known]).sum())
-    squares = prior * own + (strength * sums.likeness if strength else 0.0)
-    spread = math.sqrt(squares / int(known.sum()))
-    items = Items(
-        sites.precision * spread**2 + likeness.precision,
-        (sites.shift - sites.precision * centre) * spread + (likeness.shift - likeness.precision * centre) / spread,
+    state.sweep(0.0)
+    return Fit(
+        items=state.items,
+        population=state.population,
+        moments=state.moments,
+        effects=state.effects,
+        evidence=state.evidence,
+        sweeps=count,
+        off=0.0 if off <= TOLERANCE else FAR * off,
+        squares=state.sums.likeness,
+        own=state.own_squares(),
     )
-    return items, Gauge(centre, spread)
-
-
-def _collected(
-    parts: Parts, items: Items, expected: FloatArray, shared: Shared
-) -> tuple[Sums, Items, Items, list[Moments]]:
-    """Sweep all parts; add up their sums in order."""
-    totals, results = parts.map(sweep_part, (*items, expected), shared)
-    sums = results[0].sums
-    for swept in results[1:]:
-        sums = sums.plus(swept.sums)
-    likeness = Items(*totals[2:]) if shared.strength else Items(*np.zeros((2, items.shift.size)))
-    return sums, Items(*totals[:2]), likeness, [swept.moments for swept in results if swept.moments is not None]
-
-
-def _evidence(
-    items: Items,
-    sums: Sums,
-    known: BoolArray,
-    spectrum: Spectrum | None,
-    population: Population,
-    expected: FloatArray,
-    effects: Effects | None,
-) -> float:
-    """Return the log evidence at the state before a sweep."""
-    precision = items.precision[known]
-    shift = items.shift[known]
-    value = sums.evidence + 0.5 * float((shift**2 / precision - np.log(precision)).sum())
-    if spectrum is not None and population.kappa:
-        value += 0.5 * float(spectrum.log_determinant(population.kappa))
-    if effects is not None:
-        value += effects.log_prior - 0.5 * (1 - population.kappa) * float((expected[known] ** 2).sum())
-    return value
 
 
 def _extrapolated(path: list[Population]) -> Population:
     """Return the limit of three populations in a row if their steps shrink geometrically (Aitken's delta-squared)."""
-    scaled = [name for name in _SCALES if getattr(path[0], name) > 0]
     old, middle, new = (
-        np.array([*(getattr(one, name) for name in _PLACES), *(math.log(getattr(one, name)) for name in scaled)])
-        for one in path
+        np.array([*(getattr(step, name) for name in _PLACES), *(math.log(getattr(step, name)) for name in _SCALES)])
+        for step in path
     )
     before = middle - old
     step = new - middle
     rate = np.divide(step, before, out=np.zeros_like(step), where=np.abs(before) > 1e-12)
     # Only steps that shrink, and slowly, have a limit worth guessing.
     rate = np.where((rate > 0) & (rate < 1), np.minimum(rate, FASTEST), 0.0)
-    limit = new + np.clip(step * rate / (1 - rate), -FARTHEST, FARTHEST)
-    places = dict(zip(_PLACES, limit[: len(_PLACES)].tolist(), strict=True))
-    scales = dict(zip(scaled, np.exp(limit[len(_PLACES) :]).tolist(), strict=True))
-    return path[-1]._replace(**places, **scales)
-
-
-def _regauged(population: Population, gauge: Gauge) -> Population:
-    """Return the population when qualities become ``(x - centre) / spread``."""
-    return population._replace(
-        mu=population.mu + math.log(gauge.spread), g1=(population.g1 + gauge.centre) / gauge.spread
-    )
+    limit = (new + np.clip(step * rate / (1 - rate), -FARTHEST, FARTHEST)).tolist()
+    scales = map(math.exp, limit[len(_PLACES) :])
+    return path[-1]._replace(**dict(zip((*_PLACES, *_SCALES), (*limit[: len(_PLACES)], *scales), strict=True)))

@@ -8,19 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import WIDTH, Beliefs, InferenceStatus, Posterior, Quantity, Reviewers
-from lsc._inference.choosing import SIGNAL, Averages, best_fit, fit_averages
+from lsc._inference.choosing import SIGNAL, Averages, averages_of, best_fit, totals
 from lsc._inference.covariates import Effects, Factor
 from lsc._inference.fitting import Fit, Population, Problem, fit
 from lsc._inference.likeness import Spectrum
-from lsc._inference.parts import LARGE, LocalParts, Parts, PartState, Vectors, cut, state_of
-from lsc._inference.scores import Scores, Unit, prepare
+from lsc._inference.parts import Parts, PartState, Vectors, pieces_of, state_of
+from lsc._inference.scores import Unit, prepare
 from lsc._inference.step import Moments
 from reviewgraph._base import FloatArray, IntArray
 
 #: Gain in log evidence from which a factor of covariates is used.
 MIN_GAIN = 2.0
-#: Reviews per part of a large table.
-PIECE = 1 << 24
 
 
 class Gains(NamedTuple):
@@ -93,24 +91,57 @@ def infer(
     ('converged', True)
     """
     tell = progress or (lambda _: None)
-    rng = np.random.default_rng(seed)
     scores = prepare(reviewer, item, score, n_reviewers, weight)
     state = state_of(scores.part)
     problem = problem_of(pieces_of(state), n_items)
-    best, spectrum = best_fit(problem, scores.unit.rounding, rng, tell)
+    best, spectrum = best_fit(problem, scores.unit.rounding, np.random.default_rng(seed), tell)
     gains = Gains(np.zeros(len(factors)), 0.0, ())
     if factors:
         tell("covariates of papers and reviewers")
         best, gains = with_factors(problem, best, spectrum, factors)
-    averages = averages_of(problem, scores.unit)
-    beliefs = assemble(problem, scores.unit, averages, best)
-    return with_sites(beliefs, reviewer, item, scores, state, best), gains
+    beliefs = assemble(problem, scores.unit, best)
+
+    # Site parameters in the order of the input; those of ignored reviewers are 0.
+    sites = np.zeros((4, reviewer.size))
+    if beliefs.signal:
+        sites[:, scores.order] = state.sites
+    else:
+        slope, offset, noise = beliefs.alike
+        sites[0, scores.order] = slope**2 / noise
+        sites[1, scores.order] = slope * (scores.part.score - offset) / noise
+    effects = best.effects if beliefs.signal else None
+    expected_offset = np.zeros(n_reviewers + 1)
+    if effects is not None:
+        expected_offset[:-1] = effects.expected(n_reviewers, of_items=False)
+    posterior = Posterior(
+        **vars(beliefs),
+        reviewer=reviewer,
+        item=item,
+        precision=sites[0],
+        shift=sites[1],
+        likeness_precision=sites[2],
+        likeness_shift=sites[3],
+        expected_offset=expected_offset,
+        scores=scores,
+        state=state,
+        items=best.items,
+        effects=effects,
+    )
+    return posterior.with_prior(item), gains
 
 
-def pieces_of(state: PartState) -> LocalParts:
-    """Return the parts of a table in memory or in mapped files."""
-    E = state.part.item.size
-    return LocalParts(cut(state, max(-(-E // PIECE), 2 if E >= LARGE else 1)))
+def infer_parts(
+    parts: Parts,
+    n_items: int,
+    unit: Unit,
+    rng: np.random.Generator,
+    tell: Callable[[str], None],
+    at_sweep: Callable[[], None] = lambda: None,
+) -> Beliefs:
+    """Infer qualities from the standardised scores of a table in parts, which keep the site parameters."""
+    problem = problem_of(parts, n_items)
+    best, _ = best_fit(problem, unit.rounding, rng, tell, at_sweep)
+    return assemble(problem, unit, best)
 
 
 def problem_of(parts: Parts, n_items: int) -> Problem:
@@ -126,12 +157,6 @@ def _degrees(state: PartState, vectors: Vectors) -> tuple[Vectors, IntArray]:
     load = state.load
     count = np.asarray(np.bincount(item, minlength=size), np.float64)
     return (count, np.bincount(item, np.repeat(1 - 1 / np.maximum(load, 1), load), size)), load
-
-
-def averages_of(problem: Problem, unit: Unit) -> Averages:
-    """Fit the model in which reviewers are alike."""
-    (total,), squares = problem.parts.map(_totals, (problem.count,))
-    return fit_averages(problem.count, total, sum(squares), unit.rounding)
 
 
 def with_factors(
@@ -159,8 +184,9 @@ def with_factors(
     return fit(problem, base.population, spectrum), Gains(gains, 0.0, ())
 
 
-def assemble(problem: Problem, unit: Unit, averages: Averages, best: Fit) -> Beliefs:
+def assemble(problem: Problem, unit: Unit, best: Fit) -> Beliefs:
     """Return the beliefs under the fitted model, or under that of alike reviewers if it has enough evidence."""
+    averages = averages_of(problem, unit.rounding)
     if unit.ranked or best.evidence >= averages.evidence + SIGNAL:
         return _full_beliefs(problem, unit, averages, best)
     return _null_beliefs(problem, unit, averages, best)
@@ -168,53 +194,44 @@ def assemble(problem: Problem, unit: Unit, averages: Averages, best: Fit) -> Bel
 
 def _full_beliefs(problem: Problem, unit: Unit, averages: Averages, best: Fit) -> Beliefs:
     """Beliefs under the full model."""
-    moments = Moments(*(np.concatenate(values) for values in zip(*best.moments, strict=True)))
-    _, noises = problem.parts.map(_noise, (), best.population)
-    noise, noise_sd = (np.concatenate(values) for values in zip(*noises, strict=True))
+    population = best.population
+    _, noises = problem.parts.map(_noise, (), population)
+    values = [np.concatenate(parts) for parts in zip(*best.moments, strict=True)]
+    values += [np.concatenate(parts) for parts in zip(*noises, strict=True)]
     scored = problem.load > 0
-    offset = moments.offset.copy()
+    *moments, noise, noise_sd = np.where(scored, values, np.nan)
+    of = Moments(*moments)
+    log_slope_sd = np.sqrt(np.maximum(of.log_slope_square - of.log_slope**2, 0.0))
+    offset = of.offset
     if best.effects is not None:
-        offset += best.effects.expected(offset.size, of_items=False)
-    values = np.array(
-        [
-            moments.slope,
-            np.maximum(moments.slope_square - moments.slope**2, 0.0),
-            offset,
-            np.maximum(moments.offset_square - moments.offset**2, 0.0),
-            moments.log_slope,
-            np.sqrt(np.maximum(moments.log_slope_square - moments.log_slope**2, 0.0)),
-        ]
-    )
-    slope, slope_variance, offset, offset_variance, log_slope, log_slope_sd = np.where(scored, values, np.nan)
+        offset = offset + best.effects.expected(offset.size, of_items=False)
 
     # Noise of a score where the slope is that of the reviewer, and its error, rounding included.
-    population = best.population
-    deviation = log_slope - population.mu
-    scaled = noise * np.exp(2 * population.rho * deviation)
+    scaled = noise * np.exp(2 * population.rho * (of.log_slope - population.mu))
     variance = scaled + population.rounding
     relative_sd = np.hypot(noise_sd, 2 * population.rho * log_slope_sd) * scaled / variance
 
     # A typical reviewer: averages over reviews.
     typical_offset = float(np.average(offset[scored], weights=problem.load[scored]))
-    typical_slope = float(np.average(slope[scored], weights=problem.load[scored]))
+    typical_slope = float(np.average(of.slope[scored], weights=problem.load[scored]))
     severity = unit.spread * (typical_offset - offset)
-    error = unit.spread * WIDTH * np.sqrt(offset_variance)
-    stretch = [np.exp(log_slope + side * WIDTH * log_slope_sd) / typical_slope for side in (-1, 1)]
-    spread = [unit.spread * np.sqrt(variance) * np.exp(0.5 * side * WIDTH * relative_sd) for side in (0, -1, 1)]
-    mean = best.items.shift / best.items.precision
+    error = unit.spread * WIDTH * np.sqrt(np.maximum(of.offset_square - of.offset**2, 0.0))
+    factor = np.exp(WIDTH * log_slope_sd)
+    stretch = np.exp(of.log_slope) / typical_slope
+    spread = unit.spread * np.sqrt(variance)
+    wider = np.exp(0.5 * WIDTH * relative_sd)
     return Beliefs(
-        mean=np.where(problem.known, mean, np.nan),
+        mean=np.where(problem.known, best.items.shift / best.items.precision, np.nan),
         variance=np.where(problem.known, 1 / best.items.precision, np.nan),
         location=unit.location + unit.spread * typical_offset,
         scale=unit.spread * typical_slope,
-        slope=slope,
+        slope=of.slope,
         offset=offset,
         noise_variance=variance,
-        slope_variance=slope_variance,
         reviewers=Reviewers(
             Quantity(severity, severity - error, severity + error),
-            Quantity(slope / typical_slope, *stretch),
-            Quantity(*spread),
+            Quantity(of.slope / typical_slope, stretch / factor, stretch * factor),
+            Quantity(spread, spread / wider, spread * wider),
         ),
         population=population,
         evidence=best.evidence,
@@ -226,7 +243,7 @@ def _full_beliefs(problem: Problem, unit: Unit, averages: Averages, best: Fit) -
 
 
 def _noise(state: PartState, _: Vectors, population: Population) -> tuple[Vectors, tuple[FloatArray, FloatArray]]:
-    """Return the noise variance of each reviewer at the mean log slope, and the error of its logarithm."""
+    """Return the noise variance of each reviewer at the mode of slopes, and the error of its logarithm."""
     return (), (state.nodes.noise, np.sqrt(2 / (state.information + population.freedom)))
 
 
@@ -235,7 +252,8 @@ def _null_beliefs(problem: Problem, unit: Unit, averages: Averages, best: Fit) -
     ones = np.where(problem.load > 0, 1.0, np.nan)
     zeros = 0 * ones
     noise = unit.spread * float(np.sqrt(averages.noise)) * ones
-    (total,), _ = problem.parts.map(_totals, (problem.count,))
+    (total,), _ = problem.parts.map(totals, (problem.count,))
+    # The posterior of N(0, 1) given measurements y = g + a x + e.
     ratio = averages.slope / averages.noise
     precision = 1.0 + ratio * averages.slope * problem.count
     mean = ratio * (total - problem.count * averages.mean) / precision
@@ -247,7 +265,6 @@ def _null_beliefs(problem: Problem, unit: Unit, averages: Averages, best: Fit) -
         slope=averages.slope * ones,
         offset=averages.mean * ones,
         noise_variance=averages.noise * ones,
-        slope_variance=zeros,
         reviewers=Reviewers(Quantity(zeros, zeros, zeros), Quantity(ones, ones, ones), Quantity(noise, noise, noise)),
         population=None,
         evidence=best.evidence,
@@ -256,46 +273,3 @@ def _null_beliefs(problem: Problem, unit: Unit, averages: Averages, best: Fit) -
         sweeps=best.sweeps,
         off=0.0,
     )
-
-
-def _totals(state: PartState, vectors: Vectors) -> tuple[Vectors, float]:
-    """Return the sum of the scores of each item, and that of all squares."""
-    score = state.part.score
-    return (np.bincount(state.part.item, score, vectors[0].size),), float(score @ score)
-
-
-def with_sites(
-    beliefs: Beliefs, reviewer: IntArray, item: IntArray, scores: Scores, state: PartState, best: Fit
-) -> Posterior:
-    """Add the site parameters of all reviews, in the order of the input; those of ignored reviewers are 0."""
-    sites = np.zeros((4, reviewer.size))
-    if beliefs.signal:
-        sites[:, scores.order] = state.sites
-    else:
-        ratio = beliefs.slope[reviewer[scores.order]] / beliefs.noise_variance[reviewer[scores.order]]
-        sites[0, scores.order] = ratio * beliefs.slope[reviewer[scores.order]]
-        sites[1, scores.order] = ratio * (scores.part.score - beliefs.offset[reviewer[scores.order]])
-    effects = best.effects if beliefs.signal else None
-    n_reviewers = beliefs.slope.size
-    n_items = beliefs.mean.size
-    expected = np.zeros(n_items)
-    offset = np.zeros(n_reviewers + 1)
-    if effects is not None:
-        expected = effects.expected(n_items, of_items=True)
-        offset[:-1] = effects.expected(n_reviewers, of_items=False)
-    posterior = Posterior(
-        **vars(beliefs),
-        reviewer=reviewer,
-        item=item,
-        precision=sites[0],
-        shift=sites[1],
-        likeness_precision=sites[2],
-        likeness_shift=sites[3],
-        expected=expected,
-        expected_offset=offset,
-        scores=scores,
-        state=state,
-        items=best.items,
-        effects=effects,
-    )
-    return posterior.with_prior(np.unique(item[~scores.used]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,9 +17,8 @@ from reviewgraph._base import FloatArray, IntArray
 R = TypeVar("R")
 #: Arrays over papers, shapes (N, ...); empty ones stand for none.
 Vectors: TypeAlias = tuple[npt.NDArray[Any], ...]
-#: Site precisions before the first sweep.
-FIRST_PRECISION = 1e-3
-#: Reviews from which a table in memory has two parts, for two threads.
+#: Reviews per part of a large table, and from which a table in memory has two parts, for two threads.
+PIECE = 1 << 24
 LARGE = 200_000
 
 
@@ -37,22 +36,6 @@ class PartState(NamedTuple):
     load: IntArray
     squares: FloatArray
     information: FloatArray
-
-
-class Start(Protocol):
-    """What the first state needs of a population of reviewers."""
-
-    @property
-    def mu(self) -> float: ...
-
-    @property
-    def tau(self) -> float: ...
-
-    @property
-    def pooled(self) -> float: ...
-
-    @property
-    def kappa(self) -> float: ...
 
 
 class Parts(Protocol):
@@ -75,43 +58,43 @@ class LocalParts:
 
     def map(self, step: Callable[..., tuple[Vectors, R]], vectors: Vectors, *shared: Any) -> tuple[Vectors, list[R]]:
         """Apply a step to each part, two at a time."""
+
+        def run(state: PartState) -> tuple[Vectors, R]:
+            return step(state, vectors, *shared)
+
         if len(self.states) == 1:
-            sums, result = step(self.states[0], vectors, *shared)
-            return sums, [result]
-        totals: Vectors = ()
-        results: list[R] = []
+            return _added(map(run, self.states))
         with ThreadPoolExecutor(2) as pool:
-            for sums, result in pool.map(lambda state: step(state, vectors, *shared), self.states):
-                if results:
-                    for total, more in zip(totals, sums, strict=True):
-                        total += more
-                else:
-                    totals = sums
-                results.append(result)
-        return totals, results
+            return _added(pool.map(run, self.states))
 
 
-def state_of(part: Part, first: int = 0) -> PartState:
-    """Return a part with room for its state."""
+def _added(answers: Iterable[tuple[Vectors, R]]) -> tuple[Vectors, list[R]]:
+    """Add up the vectors of the parts, in order, and list their results."""
+    totals: Vectors = ()
+    results: list[R] = []
+    for sums, result in answers:
+        if results:
+            for total, more in zip(totals, sums, strict=True):
+                total += more
+        else:
+            totals = sums
+        results.append(result)
+    return totals, results
+
+
+def state_of(
+    part: Part, first: int = 0, room: Callable[[int, npt.DTypeLike], npt.NDArray[Any]] = np.zeros
+) -> PartState:
+    """Return a part with its state of zeros; ``room`` returns an array for the sites."""
     load = np.diff(part.start)
-    nodes = Nodes(*np.zeros((4, load.size)))
-    sites = Sites(*np.zeros((4, part.item.size)))
-    return PartState(part, sites, nodes, first, load, *np.zeros((2, load.size)))
+    sites = Sites(*(room(part.item.size, np.float64) for _ in Sites._fields))
+    return PartState(part, sites, Nodes(*np.zeros((4, load.size))), first, load, *np.zeros((2, load.size)))
 
 
-def reset_part(state: PartState, _: Vectors, population: Start) -> tuple[Vectors, None]:
-    """Set the state of a part to that before the first sweep."""
-    state.sites.precision[:] = FIRST_PRECISION
-    state.sites.shift[:] = FIRST_PRECISION * state.part.score
-    if population.kappa:
-        state.sites.likeness_precision[:] = 0.0
-        state.sites.likeness_shift[:] = 0.0
-    state.nodes.centre[:] = population.mu
-    state.nodes.spread[:] = population.tau
-    state.nodes.noise[:] = population.pooled
-    state.nodes.offset[:] = 0.0
-    state.squares[:] = 0.0
-    return (), None
+def pieces_of(state: PartState) -> LocalParts:
+    """Return the parts of a table in memory or in mapped files."""
+    size = state.part.item.size
+    return LocalParts(cut(state, max(-(-size // PIECE), 2 if size >= LARGE else 1)))
 
 
 def cut(state: PartState, pieces: int) -> list[PartState]:
@@ -119,24 +102,18 @@ def cut(state: PartState, pieces: int) -> list[PartState]:
     start = state.part.start
     ends = np.searchsorted(start, np.linspace(0, start[-1], pieces + 1)[1:-1]).tolist()
     borders = [0, *ends, start.size - 1]
-    return [_piece(state, low, high) for low, high in pairwise(borders) if low < high]
+    return [_piece(state, slice(low, high)) for low, high in pairwise(borders) if low < high]
 
 
-def _piece(state: PartState, low: int, high: int) -> PartState:
-    """Return the reviewers from ``low`` to before ``high``."""
-    first, last = state.part.start[[low, high]].tolist()
-    part = state.part._replace(
-        start=state.part.start[low : high + 1] - first,
-        item=state.part.item[first:last],
-        score=state.part.score[first:last],
-        log_weight=state.part.log_weight[first:last],
-    )
+def _piece(state: PartState, reviewers: slice) -> PartState:
+    start = state.part.start[reviewers.start : reviewers.stop + 1]
+    rows = slice(*start[[0, -1]].tolist())
     return PartState(
-        part,
-        Sites(*(value[first:last] for value in state.sites)),
-        Nodes(*(value[low:high] for value in state.nodes)),
-        state.first + low,
-        state.load[low:high],
-        state.squares[low:high],
-        state.information[low:high],
+        Part(start - rows.start, state.part.item[rows], state.part.score[rows], state.part.log_weight[rows]),
+        Sites(*(value[rows] for value in state.sites)),
+        Nodes(*(value[reviewers] for value in state.nodes)),
+        state.first + reviewers.start,
+        state.load[reviewers],
+        state.squares[reviewers],
+        state.information[reviewers],
     )

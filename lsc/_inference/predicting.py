@@ -24,8 +24,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lsc._inference.beliefs import Posterior
-from lsc._inference.fitting import Population
-from lsc._inference.step import NODES, REACH, SPACING, Gauge, PartNodes, describe_reviewers, workspace
+from lsc._inference.step import NODES, REACH, SPACING, Gauge, Quadrature, describe_reviewers, workspace
 from reviewgraph._base import FloatArray, IntArray
 
 #: Most levels of scores whose probabilities are predicted one by one, and reviews from which their bounds are found.
@@ -80,11 +79,6 @@ class Mixture:
         """Return the mixtures of ``location + scale y``; the scale may be negative."""
         return Mixture(self.share, location + scale * self.centre, abs(scale) * self.spread)
 
-    @property
-    def first(self) -> Mixture:
-        """The first of several."""
-        return Mixture(self.share[0], self.centre[0], self.spread[0])
-
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw values, shape (n, ...)."""
         below = np.cumsum(self.share, axis=-1)
@@ -134,11 +128,6 @@ class Discrete:
         turn = slice(None, None, -1 if scale < 0 else 1)
         return Discrete((location + scale * self.value)[turn], self.probability[..., turn])
 
-    @property
-    def first(self) -> Discrete:
-        """The first of several."""
-        return Discrete(self.value, self.probability[0])
-
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw values, shape (n, ...)."""
         below = np.cumsum(self.probability, axis=-1)[..., :-1]
@@ -161,7 +150,7 @@ def levels_of(posterior: Posterior, at: Quadrature) -> Levels | None:
 
     Their intervals are such that each level is predicted as often, over the reviews, as it was given.
     """
-    score = posterior.scores.score[posterior.used]
+    score = posterior.scores.score
     value, count = np.unique(score, return_counts=True)
     if not 1 < value.size <= MAX_LEVELS:
         return None
@@ -172,56 +161,40 @@ def levels_of(posterior: Posterior, at: Quadrature) -> Levels | None:
     return Levels(value, np.array([float(pooled.quantile(part)) for part in share.tolist()]))
 
 
-class Quadrature(NamedTuple):
-    """Reviewers at their nodes, shapes (M + 1, G), the last of them new: shares, slope, noise, offset, its variance."""
-
-    share: FloatArray
-    slope: FloatArray
-    noise: FloatArray
-    offset: FloatArray
-    offset_variance: FloatArray
-
-
 def quadrature(posterior: Posterior) -> Quadrature:
-    """Return the posterior of each reviewer at the nodes, standardised, noise with that of rounding."""
+    """Return the posterior of each reviewer at the nodes, shapes (M + 1, G), standardised; the last of them is new.
+
+    Noise is without that of rounding.
+    """
     size = posterior.slope.size
-    if posterior.population is None:
-        first = int(np.flatnonzero(np.isfinite(posterior.slope))[0])
-        alike = np.array([posterior.slope[first], posterior.noise_variance[first], posterior.offset[first], 1e-12])
-        values = np.repeat(alike[:, None], size + 1, axis=1)[..., None]
-        return Quadrature(np.ones((size + 1, 1)), *values)
-    new = _new_reviewer(posterior, posterior.population)
-    tables = PartNodes(*(np.repeat(value[None], size + 1, axis=0) for value in new))
-    longest = int(posterior.state.load.max(initial=0))
-    part, sites, nodes = posterior.state[:3]
-    hyper = posterior.population.hyper
-    describe_reviewers(part, sites, nodes, posterior.items, hyper, Gauge(), tables, workspace(longest))
-    noise = tables.noise + hyper.rounding
-    offset = tables.offset + posterior.expected_offset[:, None]
-    return Quadrature(tables.share, tables.slope, noise, offset, tables.offset_variance)
-
-
-def _new_reviewer(posterior: Posterior, population: Population) -> PartNodes:
-    """Return a reviewer of whom nothing is known, shapes (G,), with the mean noise of the others."""
+    population = posterior.population
+    if population is None:
+        slope, offset, noise = posterior.alike
+        return Quadrature(*(np.full((size + 1, 1), value) for value in (1.0, slope, noise, offset, 1e-12)))
+    # A reviewer of whom nothing is known has the slopes of the population and the mean noise of the others.
     scale = population.scales(GRID)
     density = scale * np.exp(-0.5 * GRID**2)
-    slope = np.exp(population.mu + scale * GRID)
-    level = posterior.state.nodes.noise[posterior.state.load > 0].mean()
-    noise = level * np.exp(2 * population.rho * scale * GRID)
-    variance = np.full(NODES, population.omega**2)
-    return PartNodes(density / density.sum(), slope, noise, population.g0 + population.g1 * slope, variance)
+    slope_at = np.exp(population.mu + scale * GRID)
+    noise_at = posterior.state.nodes.noise[posterior.state.load > 0].mean() * np.exp(2 * population.rho * scale * GRID)
+    offset_at = population.g0 + population.g1 * slope_at
+    new = density / density.sum(), slope_at, noise_at, offset_at, np.full(NODES, population.omega**2)
+    at = Quadrature(*(np.repeat(value[None], size + 1, axis=0) for value in new))
+    work = workspace(int(posterior.state.load.max(initial=0)))
+    describe_reviewers(*posterior.state[:3], posterior.items, population.hyper, Gauge(), at, work)
+    return at._replace(offset=at.offset + posterior.expected_offset[:, None])
 
 
 def noise_factors(posterior: Posterior) -> FloatArray:
-    """Return by what weights multiply the noise of the used reviews, shape (E',)."""
+    """Return by what weights multiply the noise of the reviews, shape (E,)."""
+    factor = np.ones(posterior.reviewer.size)
     log_weight = posterior.scores.part.log_weight
-    if posterior.population is None or not log_weight.size:
-        return np.ones(posterior.used.size)
-    return np.asarray(np.exp(-posterior.population.gamma * log_weight))
+    if posterior.population is not None and log_weight.size:
+        factor[posterior.used] = np.exp(-posterior.population.gamma * log_weight)
+    return factor
 
 
 def predictive(posterior: Posterior, who: IntArray, what: IntArray) -> Law:
-    """Return the distributions of the scores of pairs of codes, shapes (P,), in points.
+    """Return the distributions of the scores of pairs of codes, any shape, in points.
 
     Code M is a new reviewer, and code N a new item, drawn from the prior N(0, 1).
     """
@@ -235,14 +208,14 @@ def predictive(posterior: Posterior, who: IntArray, what: IntArray) -> Law:
 
 def _standardised_law(posterior: Posterior, at: Quadrature, who: IntArray, what: IntArray) -> Mixture:
     """Return the distributions of standardised scores of pairs of codes."""
-    mean = np.append(posterior.mean, 0.0)[what][:, None]
-    variance = np.append(posterior.variance, 1.0)[what][:, None]
-    total = at.slope[who] ** 2 * variance + at.offset_variance[who] + at.noise[who]
+    mean = np.append(posterior.mean, 0.0)[what][..., None]
+    variance = np.append(posterior.variance, 1.0)[what][..., None]
+    total = at.slope[who] ** 2 * variance + at.offset_variance[who] + at.noise[who] + posterior.rounding
     return Mixture(at.share[who], at.slope[who] * mean + at.offset[who], np.sqrt(total))
 
 
 class LeftOut(NamedTuple):
-    """Predictions of scores from all others, shapes (E,), standardised, NaN of ignored reviews.
+    """Predictions of the scores in use from all others, shapes (E',), standardised.
 
     ``mean``, ``sd``; ``probability`` of a score at most as high, and ``lower`` of a lower one.
     """
@@ -254,51 +227,35 @@ class LeftOut(NamedTuple):
 
 
 def leave_one_out(posterior: Posterior) -> LeftOut:
-    """Predict each score from all others."""
-    rows = posterior.used
-    who = posterior.reviewer[rows]
-    what = posterior.item[rows]
+    """Predict each score in use from all others."""
+    who = posterior.reviewer[posterior.used]
     standard = posterior.scores.part.score
     at = quadrature(posterior)
-
-    # The paper without this review: without its message, and without that of the similarity of papers.
-    precision = 1 / posterior.variance[what] - posterior.precision[rows] - posterior.likeness_precision[rows]
-    shift = posterior.mean[what] / posterior.variance[what] - posterior.shift[rows] - posterior.likeness_shift[rows]
-    mean = (shift / precision)[:, None]
-    variance = (1 / precision)[:, None]
+    mean, variance = (value[:, None] for value in posterior.cavities)
     slope = at.slope[who]
-    noise = at.noise[who]
-    if posterior.population is not None:
-        rounding = posterior.population.rounding
-        noise = (noise - rounding) * noise_factors(posterior)[:, None] + rounding
     centre = at.offset[who] + slope * mean
-    spread = slope**2 * variance + noise
-    if posterior.population is None:
-        law = Mixture(at.share[who], centre, np.sqrt(spread))
-    else:
+    noise = at.noise[who] * noise_factors(posterior)[posterior.used][:, None]
+    spread = slope**2 * variance + noise + posterior.rounding
+    law = Mixture(at.share[who], centre, np.sqrt(spread))
+    if posterior.population is not None:
         # Remove the review from the offset, and its density from the share of the node.
         weight = 1 / spread
-        total = 1 / at.offset_variance[who]
-        others = np.maximum(total - weight, 1e-12)
+        others = np.maximum(1 / at.offset_variance[who] - weight, 1e-12)
         centre = centre - weight * (standard[:, None] - centre) / others
         spread = spread + 1 / others
         gap = standard[:, None] - centre
         log_share = np.log(np.maximum(at.share[who], 1e-300)) + 0.5 * (np.log(spread) + gap**2 / spread)
         share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
-        law = Mixture(share, centre, np.sqrt(spread))
+        law = Mixture(share / share.sum(axis=1, keepdims=True), centre, np.sqrt(spread))
 
     upper = lower = law.cdf(standard)
     levels = levels_of(posterior, at)
     if levels is not None:
-        place = np.searchsorted(levels.value, posterior.scores.score[rows])
+        place = np.searchsorted(levels.value, posterior.scores.score)
         ends = np.concatenate([[-np.inf], levels.bound, [np.inf]])
         upper = law.cdf(ends[place + 1])
         lower = law.cdf(ends[place])
-    result = LeftOut(*np.full((4, posterior.reviewer.size), np.nan))
-    for target, values in zip(result, (law.mean, law.sd, upper, lower), strict=True):
-        target[rows] = values
-    return result
+    return LeftOut(law.mean, law.sd, upper, lower)
 
 
 def new_scores(posterior: Posterior, quality: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -306,20 +263,17 @@ def new_scores(posterior: Posterior, quality: FloatArray, rng: np.random.Generat
     at = quadrature(posterior)
     unit = posterior.scores.unit
     who = posterior.reviewer
-    what = posterior.item
     standard = (quality - posterior.location) / posterior.scale
-    factor = np.ones(who.size)
-    factor[posterior.used] = noise_factors(posterior)
+    factor = noise_factors(posterior)
     sample = np.empty((len(quality), who.size))
-    rounding = 0.0 if posterior.population is None else posterior.population.rounding
     below = np.cumsum(at.share, axis=1)
     every = np.arange(len(below))
     for row, x in enumerate(standard):
         node = (rng.random((len(below), 1)) * below[:, -1:] > below).sum(axis=1)
-        slope, noise, offset = (value[every, node] for value in (at.slope, at.noise, at.offset))
-        offset = offset + np.sqrt(at.offset_variance[every, node]) * rng.standard_normal(len(below))
-        error = np.sqrt((noise - rounding)[who] * factor + rounding) * rng.standard_normal(who.size)
-        sample[row] = unit.location + unit.spread * (offset[who] + slope[who] * x[what] + error)
+        slope, noise, offset, variance = (value[every, node] for value in at[1:])
+        offset = offset + np.sqrt(variance) * rng.standard_normal(len(below))
+        error = np.sqrt(noise[who] * factor + posterior.rounding) * rng.standard_normal(who.size)
+        sample[row] = unit.location + unit.spread * (offset[who] + slope[who] * x[posterior.item] + error)
     levels = levels_of(posterior, at)
     if levels is not None:
         sample = levels.value[np.searchsorted(levels.bound, unit.standardised(sample))]
@@ -346,47 +300,48 @@ def reviewer_draws(posterior: Posterior, quality: FloatArray, rng: np.random.Gen
         return Drawn(*(np.repeat(value.mean[None], draws, axis=0) for value in (of.severity, of.stretch, of.noise)))
     population = posterior.population
     state = posterior.state
-    unit = posterior.scores.unit
-    part = state.part
+    start = state.part.start
+    spread = posterior.scores.unit.spread
     rows = posterior.used
     who = posterior.reviewer[rows]
-    y = part.score - posterior.expected_offset[posterior.reviewer[rows]]
-    load = np.maximum(state.load, 1)
+    y = state.part.score - posterior.expected_offset[who]
     log_slope = state.nodes.centre[:, None] + state.nodes.spread[:, None] * GRID
     slope = np.exp(log_slope)
     deviation = log_slope - population.mu
     scale = np.where(deviation < 0, population.tau_left, population.tau_right)
     noise = state.nodes.noise[:, None] * np.exp(2 * population.rho * deviation)
-    # Precision of each score at each node of its reviewer, (E, G), and their sums by reviewer.
-    precision = 1 / (noise[who] * noise_factors(posterior)[:, None] + population.rounding)
-    tight = population.omega**-2
-    prior_offset = population.g0 + population.g1 * slope
 
     def summed(value: FloatArray) -> FloatArray:
         """Sum rows by reviewer."""
-        totals = np.add.reduceat(np.concatenate([value, np.zeros((1, value.shape[1]))]), part.start[:-1], axis=0)
+        totals = np.add.reduceat(np.concatenate([value, np.zeros((1, value.shape[1]))]), start[:-1], axis=0)
         return np.where(state.load[:, None] > 0, totals, 0.0)
 
+    # Precision w of each score at each node of its reviewer, (E, G); of the offset, P = 1 / omega^2 + sum w.
+    precision = 1 / (noise[who] * noise_factors(posterior)[rows][:, None] + population.rounding)
+    tight = population.omega**-2
+    prior_offset = population.g0 + population.g1 * slope
     total = tight + summed(precision)
     constant = 0.5 * (summed(np.log(precision)) - np.log(total)) - 0.5 * (deviation / scale) ** 2
     standard = (quality - posterior.location) / posterior.scale
-    every = np.arange(load.size)
-    drawn = Drawn(*np.full((3, draws, load.size), np.nan))
+    size = state.load.size
+    every = np.arange(size)
+    drawn = Drawn(*np.full((3, draws, size), np.nan))
     known = state.load > 0
     noise_sd = np.sqrt(2 / (state.information + population.freedom))
     for row, x in enumerate(standard):
+        # The density of a node is that of the residuals r = y - a x, the offset integrated out.
         residual = y[:, None] - slope[who] * x[posterior.item[rows]][:, None]
         mean = (tight * prior_offset + summed(precision * residual)) / total
         square = summed(precision * residual**2) + tight * prior_offset**2 - total * mean**2
         log_share = constant - 0.5 * square
         share = np.cumsum(np.exp(log_share - log_share.max(axis=1, keepdims=True)), axis=1)
-        node = (rng.random((load.size, 1)) * share[:, -1:] > share).sum(axis=1)
-        jitter = SPACING * state.nodes.spread * (rng.random(load.size) - 0.5)
-        offset = mean[every, node] + rng.standard_normal(load.size) / np.sqrt(total[every, node])
+        node = (rng.random((size, 1)) * share[:, -1:] > share).sum(axis=1)
+        jitter = SPACING * state.nodes.spread * (rng.random(size) - 0.5)
+        offset = mean[every, node] + rng.standard_normal(size) / np.sqrt(total[every, node])
         offset += posterior.expected_offset[:-1]
-        level = noise[every, node] * np.exp(noise_sd * rng.standard_normal(load.size)) + population.rounding
-        drawn.severity[row, known] = (of.severity.mean - unit.spread * (offset - posterior.offset))[known]
+        level = noise[every, node] * np.exp(noise_sd * rng.standard_normal(size)) + population.rounding
         ratio = slope[every, node] * np.exp(jitter) / posterior.slope
+        drawn.severity[row, known] = (of.severity.mean - spread * (offset - posterior.offset))[known]
         drawn.slope[row, known] = (of.stretch.mean * ratio)[known]
-        drawn.noise[row, known] = (unit.spread * np.sqrt(level))[known]
+        drawn.noise[row, known] = (spread * np.sqrt(level))[known]
     return drawn

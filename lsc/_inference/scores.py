@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from lsc._inference.step import Part
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
+from reviewgraph._base import BoolArray, CodeArray, FloatArray, InputError, IntArray
 
 #: Least noise variance of standardised scores, beside that of rounding.
 MIN_NOISE = 1e-4
@@ -25,7 +26,7 @@ MIN_SCORES = 3
 #: Maximum ratio of the 95 % and 5 % quantiles of the ranges of reviewers for which scores have one unit.
 MAX_RANGE_RATIO = 1e5
 TAIL = 0.05
-#: Scores that are compared at once.
+#: Scores that are read at once.
 BLOCK = 1 << 22
 #: Fewest reviewers of a load, on average, who can be alike by design only.
 LIKE_OTHERS = 3
@@ -50,48 +51,146 @@ class Unit(NamedTuple):
 class Scores(NamedTuple):
     """Scores that the inference uses.
 
-    ``used`` (E,): of reviewers who are not ignored; ``score`` (E,): in points, rankings as normal scores; ``unit``;
-    ``order``: the used reviews by reviewer and item; ``part``: these, standardised.
+    ``order``: the reviews in use, those of reviewers who are not ignored, by reviewer and item. In that order:
+    ``score``, in points, rankings as normal scores, and ``part``, these standardised by ``unit``.
     """
 
-    used: BoolArray
+    order: IntArray
     score: FloatArray
     unit: Unit
-    order: IntArray
     part: Part
+
+
+class Table(Protocol):
+    """Scores by reviewer, wherever they are kept."""
+
+    def ordered(self) -> FloatArray:
+        """Return the scores in ascending order."""
+
+    def place_of(self, score: float) -> int:
+        """Return the number of the first review with a score."""
+
+    def by_reviewer(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+        """Return number, lowest, highest and sum of :func:`of_ranking` of the scores of each reviewer, shapes (M,)."""
+
+    def remove(self, ignored: BoolArray) -> None:
+        """Remove the reviews of some reviewers."""
+
+    def rank(self, mean: float, spread: float) -> None:
+        """Replace scores by normal scores."""
+
+
+def check(table: Table) -> Unit:
+    """Check scores, remove those of uninformative reviewers, turn rankings into normal scores; return the unit.
+
+    Raises InputError if a score is a likely data-entry error, or units differ.
+    """
+    ordered = table.ordered()
+    check_no_outlier(ordered, table.place_of)
+    load, low, high, sums = table.by_reviewer()
+    require_one_unit(low, high)
+    ignored = uninformative(load, low == high, equal_scores(ordered))
+    if ignored.any():
+        table.remove(ignored)
+        ordered = table.ordered()
+    ranked = are_rankings(np.where(ignored, 0, load), sums, equal_scores(ordered))
+    if ranked:
+        table.rank(float(ordered.mean()), float(ordered.std()))
+        ordered = table.ordered()
+    return unit_of(ordered, equal_scores(ordered))._replace(ranked=ranked)
+
+
+class ArrayTable:
+    """Scores in arrays by reviewer, which are changed in place.
+
+    ``start`` (M + 1,), ``item``, ``score`` (E,); ``room`` returns an array of zeros of a size and type, ``review`` the
+    number of the review at a place.
+    """
+
+    def __init__(
+        self,
+        start: IntArray,
+        item: CodeArray,
+        score: FloatArray,
+        room: Callable[[int, npt.DTypeLike], npt.NDArray[Any]] = np.zeros,
+        review: Callable[[int], int] = lambda place: place,
+    ) -> None:
+        self.start = start
+        self.item = item
+        self.score = score
+        self.room = room
+        self.review = review
+
+    def ordered(self) -> FloatArray:
+        ordered = self.room(self.score.size, np.float64)
+        ordered[:] = self.score
+        ordered.sort()
+        return ordered
+
+    def place_of(self, score: float) -> int:
+        return self.review(int(np.argmax(self.score == score)))
+
+    def pieces(self) -> Iterator[tuple[slice, slice]]:
+        """Yield reviewers and their reviews, not too many at once."""
+        step = max(1, BLOCK // max(int(np.diff(self.start).max(initial=1)), 1))
+        for low in range(0, self.start.size - 1, step):
+            high = min(low + step, self.start.size - 1)
+            yield slice(low, high), slice(int(self.start[low]), int(self.start[high]))
+
+    def by_reviewer(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+        load = np.diff(self.start)
+        low = np.full(load.size, np.inf)
+        high = np.full(load.size, -np.inf)
+        sums = np.zeros(load.size)
+        for reviewers, rows in self.pieces():
+            some = reviewers.start + np.flatnonzero(load[reviewers])
+            if some.size:
+                score = self.score[rows]
+                start = self.start[some] - rows.start
+                low[some] = np.minimum.reduceat(score, start)
+                high[some] = np.maximum.reduceat(score, start)
+                sums[some] = np.add.reduceat(of_ranking(score), start)
+        return load, low, high, sums
+
+    def remove(self, ignored: BoolArray) -> None:
+        load = np.diff(self.start)
+        size = 0
+        for reviewers, rows in self.pieces():
+            kept = np.repeat(~ignored[reviewers], load[reviewers])
+            last = size + int(kept.sum())
+            self.item[size:last] = self.item[rows][kept]
+            self.score[size:last] = self.score[rows][kept]
+            size = last
+        self.item = self.item[:size]
+        self.score = self.score[:size]
+        self.start = starts(np.where(ignored, 0, load))
+
+    def rank(self, mean: float, spread: float) -> None:
+        reviewer = np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
+        self.score[:] = normal_scores(reviewer, self.score, mean, spread)
+
+
+def starts(load: IntArray) -> IntArray:
+    """Return the first review of each reviewer, and the number of reviews, shape (M + 1,)."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(load)])
 
 
 def prepare(
     reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: int, weight: FloatArray | None = None
 ) -> Scores:
-    """Check and standardise scores; weights become standardised logarithms.
-
-    Raises InputError if a score is a likely data-entry error, or units differ.
-    """
-    check_no_outlier(np.sort(score), lambda worst: int(np.argmax(score == worst)))
-    low, high = extremes(reviewer, score, n_reviewers)
-    require_one_unit(low, high)
-    load = np.bincount(reviewer, minlength=n_reviewers)
-    equal = equal_scores(np.sort(score))
-    used = ~uninformative(load, low == high, equal)[reviewer]
-    count = np.bincount(reviewer[used], minlength=n_reviewers)
-    equal = equal_scores(np.sort(score[used]))
-    sums = np.bincount(reviewer[used], ranking_sums(score[used]), n_reviewers).astype(np.float64)
-    ranked = are_rankings(count, sums, equal)
-    if ranked:
-        score = score.copy()
-        score[used] = normal_scores(reviewer[used], score[used], float(score[used].mean()), float(score[used].std()))
-        equal = equal_scores(np.sort(score[used]))
-    unit = unit_of(score[used], equal)._replace(ranked=ranked)
-    order = np.flatnonzero(used)
-    order = order[np.lexsort((item[order], reviewer[order]))]
+    """Check and standardise scores; weights become standardised logarithms. Raises InputError as :func:`check`."""
+    order = np.lexsort((item, reviewer))
+    start = starts(np.bincount(reviewer, minlength=n_reviewers))
+    table = ArrayTable(start, item[order].astype(np.int32), score[order], review=lambda place: int(order[place]))
+    unit = check(table)
+    if table.score.size < order.size:
+        order = order[(np.diff(table.start) > 0)[reviewer[order]]]
     log_weight = np.empty(0)
     if weight is not None and np.ptp(weight[order]) > 0:
         logs = np.log(weight[order])
         log_weight = (logs - logs.mean()) / logs.std()
-    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
-    part = Part(start, item[order].astype(np.int32), unit.standardised(score[order]), log_weight)
-    return Scores(used, score, unit, order, part)
+    part = Part(table.start, table.item, unit.standardised(table.score), log_weight)
+    return Scores(order, table.score, unit, part)
 
 
 def unit_of(score: FloatArray, equal: float) -> Unit:
@@ -109,16 +208,7 @@ def unit_of(score: FloatArray, equal: float) -> Unit:
     return Unit(mean, spread, float(np.pi / 3 * equal**2) + MIN_NOISE)
 
 
-def extremes(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> tuple[FloatArray, FloatArray]:
-    """Return the lowest and the highest score of each reviewer, shapes (M,); infinite without scores."""
-    low = np.full(n_reviewers, np.inf)
-    high = np.full(n_reviewers, -np.inf)
-    np.minimum.at(low, reviewer, score)
-    np.maximum.at(high, reviewer, score)
-    return low, high
-
-
-def ranking_sums(score: FloatArray) -> FloatArray:
+def of_ranking(score: FloatArray) -> FloatArray:
     """Return y (y - e), whose sum is the same for the same scores in another order, and by chance only for others.
 
     Squares alone are the same for a scale turned round.
@@ -129,10 +219,10 @@ def ranking_sums(score: FloatArray) -> FloatArray:
 def are_rankings(load: IntArray, total: FloatArray, equal: float) -> bool:
     """Whether reviewers of as many papers all give the same scores in another order, and none twice, as ranks are.
 
-    ``load``, ``total`` (M,): number of scores, and sum of :func:`ranking_sums`, of each reviewer. ``equal``:
+    ``load``, ``total`` (M,): number of scores, and sum of :func:`of_ranking`, of each reviewer. ``equal``:
     probability that two scores are equal, which is at most M / E if no reviewer gives one twice.
 
-    >>> are_rankings(np.full(9, 3), np.full(9, ranking_sums(np.array([1.0, 3.0, 2.0])).sum()), 8 / 26)
+    >>> are_rankings(np.full(9, 3), np.full(9, of_ranking(np.array([1.0, 3.0, 2.0])).sum()), 8 / 26)
     True
     """
     several = load > 1
@@ -141,8 +231,11 @@ def are_rankings(load: IntArray, total: FloatArray, equal: float) -> bool:
     sizes, kind = np.unique(load[several], return_inverse=True)
     if kind.size < max(LIKE_OTHERS * sizes.size, 1):
         return False
-    smallest, largest = extremes(kind, total[several], sizes.size)
-    return bool(np.allclose(smallest, largest, rtol=0.0, atol=1e-9 * load.max()))
+    order = np.argsort(kind, kind="stable")
+    first = np.searchsorted(kind[order], np.arange(sizes.size))
+    ordered = total[several][order]
+    gap = np.maximum.reduceat(ordered, first) - np.minimum.reduceat(ordered, first)
+    return bool((gap <= 1e-9 * load.max()).all())
 
 
 def normal_scores(reviewer: IntArray, score: FloatArray, mean: float, spread: float) -> FloatArray:

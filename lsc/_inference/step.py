@@ -71,7 +71,7 @@ class Nodes(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Posterior moments of each reviewer, shapes (m,).
+    """Posterior moments of each reviewer, shapes (m,); 0 before a step.
 
     ``log_slope``, ``slope``, ``offset`` and their squares, and ``product``, of slope and offset; ``below``,
     ``below_sum``, ``below_square``: probability of a log slope below the mode, and there its expectation and squared
@@ -101,7 +101,7 @@ class Moments(NamedTuple):
     evidence: FloatArray
 
 
-class PartNodes(NamedTuple):
+class Quadrature(NamedTuple):
     """Reviewers at their nodes, shapes (m, G): probability, slope, noise variance, mean and variance of the offset."""
 
     share: FloatArray
@@ -171,11 +171,6 @@ def workspace(load: int) -> Work:
     by_review = np.zeros((4, load))
     by_both = np.zeros((2, load, NODES))
     return Work(*by_node, *by_review, *by_both)
-
-
-def no_moments(size: int) -> Moments:
-    """Return moments to be written to."""
-    return Moments(*np.zeros((len(Moments._fields), size)))
 
 
 @kernel(element=ELEMENT, vectorised=True)
@@ -363,22 +358,8 @@ def tilt_papers(
 
 
 @kernel(element=ELEMENT, vectorised=True)
-def write_moments(work: Work, hyper: Hyper, noise: float, moments: Moments, k: int, j: int) -> None:
-    """Write the posterior moments of a reviewer."""
-    log_slope = 0.0
-    log_slope_square = 0.0
-    slope = 0.0
-    slope_square = 0.0
-    offset = 0.0
-    offset_square = 0.0
-    product = 0.0
-    below = 0.0
-    below_sum = 0.0
-    below_square = 0.0
-    squares = 0.0
-    information = 0.0
-    rho = 0.0
-    curvature = 0.0
+def add_moments(work: Work, hyper: Hyper, noise: float, moments: Moments, k: int, j: int) -> None:
+    """Add the posterior moments of a reviewer to entries that are 0."""
     # A node stands for the slopes around it: where the mode is among them it is below the mode in part.
     width = work.log_slope[1] - work.log_slope[0]
     for g in range(NODES):
@@ -386,35 +367,21 @@ def write_moments(work: Work, hyper: Hyper, noise: float, moments: Moments, k: i
         a = work.slope[g]
         b = work.mean[g]
         deviation = work.log_slope[g] - hyper.mu
-        log_slope += share * work.log_slope[g]
-        log_slope_square += share * work.log_slope[g] * work.log_slope[g]
-        slope += share * a
-        slope_square += share * a * a
-        offset += share * b
-        offset_square += share * (b * b + work.variance[g])
-        product += share * a * b
-        lower = share * min(max(0.5 - deviation / width, 0.0), 1.0)
-        below += lower
-        below_sum += lower * work.log_slope[g]
-        below_square += lower * deviation * deviation
-        squares += share * work.squares[g]
-        information += share * (work.information[g] + work.trace[g] * work.trace[g])
-        rho += share * (work.squares[g] - k) * deviation
-        curvature += share * 2.0 * work.squares[g] * deviation * deviation
-    moments.log_slope[j] = log_slope
-    moments.log_slope_square[j] = log_slope_square
-    moments.slope[j] = slope
-    moments.slope_square[j] = slope_square
-    moments.offset[j] = offset
-    moments.offset_square[j] = offset_square
-    moments.product[j] = product
-    moments.below[j] = below
-    moments.below_sum[j] = below_sum
-    moments.below_square[j] = below_square
-    moments.squares[j] = squares * noise
-    moments.information[j] = information
-    moments.rho[j] = rho
-    moments.rho_curvature[j] = curvature
+        moments.log_slope[j] += share * work.log_slope[g]
+        moments.log_slope_square[j] += share * work.log_slope[g] * work.log_slope[g]
+        moments.slope[j] += share * a
+        moments.slope_square[j] += share * a * a
+        moments.offset[j] += share * b
+        moments.offset_square[j] += share * (b * b + work.variance[g])
+        moments.product[j] += share * a * b
+        below = share * min(max(0.5 - deviation / width, 0.0), 1.0)
+        moments.below[j] += below
+        moments.below_sum[j] += below * work.log_slope[g]
+        moments.below_square[j] += below * deviation * deviation
+        moments.squares[j] += share * work.squares[g] * noise
+        moments.information[j] += share * (work.information[g] + work.trace[g] * work.trace[g])
+        moments.rho[j] += share * (work.squares[g] - k) * deviation
+        moments.rho_curvature[j] += share * 2.0 * work.squares[g] * deviation * deviation
 
 
 @kernel(element=ELEMENT)
@@ -441,7 +408,7 @@ def step_reviewers(
         place_nodes(work, hyper, centre, nodes.spread[j], nodes.noise[j])
         moments.evidence[j] = weigh_nodes(work, hyper, k) + potential
         tilt_papers(work, part, sites, gauge, hyper, damping, sums, moments, first, k, j)
-        write_moments(work, hyper, nodes.noise[j], moments, k, j)
+        add_moments(work, hyper, nodes.noise[j], moments, k, j)
         # The next nodes lie around the posterior of the slope.
         variance = moments.log_slope_square[j] - moments.log_slope[j] * moments.log_slope[j]
         lag = 0.5 * (moments.log_slope[j] - centre)
@@ -452,7 +419,7 @@ def step_reviewers(
 
 @kernel(element=ELEMENT)
 def describe_reviewers(
-    part: Part, sites: Sites, nodes: Nodes, items: Items, hyper: Hyper, gauge: Gauge, tables: PartNodes, work: Work
+    part: Part, sites: Sites, nodes: Nodes, items: Items, hyper: Hyper, gauge: Gauge, at: Quadrature, work: Work
 ) -> None:
     """Write what is known of each reviewer with reviews at the nodes."""
     for j in range(len(part.start) - 1):
@@ -464,8 +431,8 @@ def describe_reviewers(
         place_nodes(work, hyper, nodes.centre[j], nodes.spread[j], nodes.noise[j])
         weigh_nodes(work, hyper, k)
         for g in range(NODES):
-            tables.share[j, g] = work.share[g]
-            tables.slope[j, g] = work.slope[g]
-            tables.noise[j, g] = work.noise[g]
-            tables.offset[j, g] = work.mean[g]
-            tables.offset_variance[j, g] = work.variance[g]
+            at.share[j, g] = work.share[g]
+            at.slope[j, g] = work.slope[g]
+            at.noise[j, g] = work.noise[g]
+            at.offset[j, g] = work.mean[g]
+            at.offset_variance[j, g] = work.variance[g]

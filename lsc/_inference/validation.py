@@ -9,8 +9,8 @@ import numpy as np
 from lsc._inference.beliefs import Posterior
 from lsc._inference.choosing import fit_averages
 from lsc._inference.fitting import Population, fit
-from lsc._inference.inferring import pieces_of, problem_of
-from lsc._inference.parts import PartState, state_of
+from lsc._inference.inferring import problem_of
+from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.predicting import noise_factors
 from lsc._inference.scores import MIN_NOISE
 from lsc._inference.step import Part
@@ -82,7 +82,7 @@ def _predict(posterior: Posterior, rng: np.random.Generator) -> HeldOut:
     rows = posterior.used
     who = posterior.reviewer[rows]
     what = posterior.item[rows]
-    score = posterior.scores.score[rows]
+    score = posterior.scores.score
     load = np.bincount(who, minlength=posterior.slope.size)
     fold = folds_of(load, rng)
     parts = [HeldOut(np.empty(0, np.int64), *np.empty((3, 0)))]
@@ -122,7 +122,7 @@ def _qualities(posterior: Posterior, population: Population, kept: BoolArray) ->
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(load)])
     log_weight = part.log_weight[kept] if part.log_weight.size else part.log_weight
     score = part.score[kept] - posterior.expected_offset[who]
-    state: PartState = state_of(Part(start, part.item[kept], score, log_weight))
+    state = state_of(Part(start, part.item[kept], score, log_weight))
     # Similar papers need the spectrum of their prior: held-out scores are compared without.
     problem = problem_of(pieces_of(state), posterior.mean.size)
     found = fit(problem, population._replace(kappa=0.0), max_sweeps=SWEEPS, learn=False)
@@ -269,12 +269,7 @@ def misfit_of(posterior: Posterior) -> Misfit:
     """
     rows = posterior.used
     who = posterior.reviewer[rows]
-    what = posterior.item[rows]
-    # Cavity distributions: without the reviewer's sites, those of the similarity of papers included.
-    precision = 1.0 / posterior.variance[what] - posterior.precision[rows] - posterior.likeness_precision[rows]
-    shift = posterior.mean[what] / posterior.variance[what] - posterior.shift[rows] - posterior.likeness_shift[rows]
-    standard = posterior.scores.part.score
-    used = UsedReviews(who, standard, shift / precision, 1.0 / precision, noise_factors(posterior))
+    used = UsedReviews(who, posterior.scores.part.score, *posterior.cavities, noise_factors(posterior)[rows])
     statistics = compute_statistics(used, population_of(posterior), posterior.slope.size)
     p_value = np.minimum(2.0 * np.minimum(statistics.too_large, statistics.too_low), 1.0)
     return Misfit(statistics.mean_square, statistics.agreement, p_value)
@@ -284,10 +279,8 @@ def population_of(posterior: Posterior) -> Slopes:
     """Return the fitted population of slopes and noises."""
     population = posterior.population
     if population is None:
-        first = int(np.flatnonzero(np.isfinite(posterior.slope))[0])
-        alike = float(posterior.slope[first])
-        error = float(posterior.noise_variance[first])
-        return Slopes(np.ones(1), np.full(1, alike), np.full(1, error), alike, error, 0.0)
+        typical, _, error = posterior.alike
+        return Slopes(np.ones(1), np.full(1, typical), np.full(1, error), typical, error, 0.0)
     density = np.exp(-0.5 * NODES**2)
     scale = population.scales(NODES)
     share = np.outer(scale * density, density).ravel()

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import lsc
-from lsc._inference import inferring, streaming
+from lsc._inference import parts, scores, streaming
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
 from tests.lsc.inference.simulated_tables import table
@@ -98,8 +98,9 @@ def test_the_posterior_is_that_in_memory(tmp_path: Path, monkeypatch: pytest.Mon
     assert whole.status == status
     assert (whole.beliefs.kappa > 0) == (name == "likeness")
     assert bool(whole.by_prior) == (name == "ignored")
-    monkeypatch.setattr(inferring, "PIECE", 50)
+    monkeypatch.setattr(parts, "PIECE", 50)
     monkeypatch.setattr(streaming, "PIECE", 30)
+    monkeypatch.setattr(scores, "BLOCK", 30)
     for batch in (1, 7, 10_000) if NIGHTLY else (7,):
         with stream_reviews(path, batch=batch) as stream:
             expect_same(lsc.posterior_stream(stream), whole)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from lsc._inference import fitting
+from lsc._inference.beliefs import WIDTH
 from lsc._inference.fitting import Population, fit
-from lsc._inference.inferring import infer, pieces_of, problem_of
-from lsc._inference.parts import state_of
+from lsc._inference.inferring import infer, problem_of
+from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.step import Part
 from tests.lsc.inference.simulated_tables import Simulated, table, tracks
 from tests.oracles.dense import Exact
@@ -82,5 +83,6 @@ def test_means_and_errors_are_those_of_a_gibbs_sampler(
     slope = np.exp(draws.log_slope)
     off = (found.slope - slope.mean(axis=0)) / slope.std(axis=0)
     assert np.sqrt((off**2).mean()) < (0.03 if NIGHTLY else 0.07)
-    assert (np.sqrt(found.slope_variance) / slope.std(axis=0)).mean() == pytest.approx(1.0, abs=0.04)
+    log_slope_sd = np.log(found.reviewers.stretch.high / found.reviewers.stretch.low) / (2 * WIDTH)
+    assert (log_slope_sd / draws.log_slope.std(axis=0)).mean() == pytest.approx(1.0, abs=0.04)
     assert (found.kappa > 0) == (within == CASES[2][3])

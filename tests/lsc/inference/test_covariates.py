@@ -11,8 +11,8 @@ from scipy.stats import multivariate_normal
 from lsc._inference import fitting
 from lsc._inference.covariates import Effects, Factor
 from lsc._inference.fitting import Population, fit
-from lsc._inference.inferring import MIN_GAIN, infer, pieces_of, problem_of
-from lsc._inference.parts import state_of
+from lsc._inference.inferring import MIN_GAIN, infer, problem_of
+from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.scores import prepare
 from lsc._inference.side_information import Given, covariates_of, factor_of, normal_scores_of
 from reviewgraph import InputError
@@ -90,12 +90,16 @@ def test_effects_are_in_their_intervals_and_useless_covariates_are_not_used() ->
     assert sum(useless) <= 1
     # Qualities contain what is expected of papers.
     total = posterior.prior + np.bincount(drawn.what, posterior.precision + posterior.likeness_precision)
-    pull = np.bincount(drawn.what, posterior.shift + posterior.likeness_shift) + posterior.prior * posterior.expected
+    assert posterior.effects is not None
+    pull = posterior.prior * posterior.effects.expected(150, of_items=True)
+    pull += np.bincount(drawn.what, posterior.shift + posterior.likeness_shift)
     np.testing.assert_allclose(posterior.mean, pull / total, atol=1e-9)
     # A column twice explains no more than once.
     copy = factors[0]._replace(name="copy")
     twice, more = infer(*drawn[:3], 150, 150, factors=(*factors, copy))
-    assert np.corrcoef(twice.expected, posterior.expected)[0, 1] > 0.999
+    assert twice.effects is not None
+    expected = [found.expected(150, of_items=True) for found in (posterior.effects, twice.effects)]
+    assert np.corrcoef(expected)[0, 1] > 0.999
     assert more.all_used == pytest.approx(gains.all_used, abs=3.0)
 
 

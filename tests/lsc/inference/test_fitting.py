@@ -13,8 +13,8 @@ from lsc._inference import fitting
 from lsc._inference.beliefs import InferenceStatus, Posterior
 from lsc._inference.choosing import VAGUE, fit_averages
 from lsc._inference.fitting import Population, Problem, fit
-from lsc._inference.inferring import infer, pieces_of, problem_of
-from lsc._inference.parts import LocalParts, cut, state_of
+from lsc._inference.inferring import infer, problem_of
+from lsc._inference.parts import LocalParts, cut, pieces_of, state_of
 from lsc._inference.scores import prepare
 from lsc._inference.step import Part
 from reviewgraph import InputError
@@ -272,7 +272,7 @@ def test_constant_reviewers_are_ignored_unless_many() -> None:
     assert (after.precision[who.size :] == 0).all()
     assert np.isnan(after.slope[200:]).all()
     # Binary scores: two equal ones are likely by chance, and nobody is ignored.
-    assert infer(who, what, 1.0 * (score > 5), 200, 200)[0].scores.used.all()
+    assert infer(who, what, 1.0 * (score > 5), 200, 200)[0].used.size == who.size
     # Papers of ignored reviewers alone are known by the prior.
     alone = infer(np.append(who, [200, 200]), np.append(what, [200, 201]), np.append(score, [1.0, 1.0]), 201, 202)[0]
     assert alone.by_prior.tolist() == [200, 201]
@@ -287,12 +287,13 @@ def test_rankings_become_normal_scores() -> None:
         rank[own] = score[own].argsort().argsort() + 1.0
     found = infer(who, what, rank, 100, 100)[0]
     for place in range(1, 7):
-        value = found.scores.score[rank == place]
+        value = found.scores.score[rank[found.used] == place]
         assert norm.cdf((value - rank.mean()) / rank.std()) == pytest.approx((place - 0.5) / 6)
     # Any increasing function of ranks is the same table; with one other score they are scores as they are.
     np.testing.assert_allclose(infer(who, what, rank**2, 100, 100)[0].mean, found.mean, atol=1e-9)
     rank[0] += 0.5
-    assert infer(who, what, rank, 100, 100)[0].scores.score is rank
+    scores = infer(who, what, rank, 100, 100)[0].scores
+    assert np.array_equal(scores.score, rank[scores.order])
 
 
 def test_likely_data_entry_errors_and_different_units_are_named() -> None:

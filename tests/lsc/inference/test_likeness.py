@@ -7,9 +7,9 @@ import pytest
 
 from lsc._inference import likeness
 from lsc._inference.choosing import laplacian
-from lsc._inference.inferring import infer, pieces_of, problem_of
+from lsc._inference.inferring import infer, problem_of
 from lsc._inference.likeness import KAPPAS, Spectrum, spectrum_of, step_likeness
-from lsc._inference.parts import state_of
+from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.step import Gauge, Items, Part, Sites
 from reviewgraph._base import FloatArray, IntArray
 from tests.lsc.inference.simulated_tables import table, tracks

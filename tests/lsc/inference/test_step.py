@@ -14,10 +14,9 @@ from lsc._inference.step import (
     Moments,
     Nodes,
     Part,
-    PartNodes,
+    Quadrature,
     Sites,
     describe_reviewers,
-    no_moments,
     step_reviewers,
     workspace,
 )
@@ -71,7 +70,10 @@ def step(
     drawn: Case, damping: float = 1.0, gauge: Gauge = SAME, hyper: Hyper = HYPER, form: str = "compiled"
 ) -> tuple[Moments, Items]:
     """Step in place; return moments and sums of sites."""
-    sums, moments = Items(*np.zeros((2, drawn.items.shift.size))), no_moments(drawn.part.start.size - 1)
+    sums, moments = (
+        Items(*np.zeros((2, drawn.items.shift.size))),
+        Moments(*np.zeros((len(Moments._fields), drawn.part.start.size - 1))),
+    )
     run = getattr(step_reviewers, form)
     run(*drawn, hyper, gauge, damping, sums, moments, workspace(int(np.diff(drawn.part.start).max())))
     return moments, sums
@@ -166,7 +168,7 @@ def test_nodes_describe_the_posterior_of_which_moments_are_returned() -> None:
     for _ in range(2):
         step(drawn, 0.0)
     moments, _ = step(drawn.copied(), 0.0)
-    tables = PartNodes(*np.zeros((5, len(LOADS), 13)))
+    tables = Quadrature(*np.zeros((5, len(LOADS), 13)))
     describe_reviewers(*drawn, HYPER, SAME, tables, workspace(max(LOADS)))
     for name, value in (
         ("slope", tables.slope),
