@@ -16,14 +16,13 @@ from lsc._inference.inferring import Gains, infer
 from lsc._inference.joint import Difference, Joint, joint
 from lsc._inference.predicting import reviewer_draws
 from lsc._inference.side_information import Covariates, covariates_of, read_covariates
-from lsc._inference.validation import Misfit, held_out_gain, misfit_of
+from lsc._inference.validation import HeldOutGain, Misfit, held_out_gain, misfit_of
 from lsc._inference.validity import Validity, validity_of, without_references
 from lsc.estimate import Estimate, known_values, warn_unconverged, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.predictions import (
     DRAWN,
     Draws,
-    HeldOutGain,
     Prediction,
     Ranks,
     Residuals,
@@ -847,17 +846,13 @@ class PosteriorEstimate(Estimate, Uncertain):
         """
         criteria = {} if self.joined is None else self.joined.moves(self.reviews)
         pulls = {} if self.covariates is None else self.covariates.pulls
-        found = accounts_of(self.beliefs, self.reviews, self.validity, items, criteria, pulls)
-        if self.covariates is None:
-            return found
-        explain = self.covariates.explain
-        code = self.reviews.reviewer_code
-        return (explain(account, code) for account in found)
+        severities = {} if self.covariates is None else self.covariates.severities
+        return accounts_of(self.beliefs, self.reviews, self.validity, items, criteria, pulls, severities)
 
     @cached_property
     def gain(self) -> HeldOutGain:
         """The benefit of the correction: predictive gain over averages on held-out reviews, with its error; a table."""
-        return HeldOutGain(*held_out_gain(self.beliefs, self.seed))
+        return held_out_gain(self.beliefs, self.seed)
 
     @cached_property
     def misfit(self) -> Misfit:

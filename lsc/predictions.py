@@ -192,52 +192,6 @@ class ReviewerTable(Result, Reviewers):
         return counted(self.reviews.n_reviewers, "reviewer")
 
 
-@dataclass(frozen=True, repr=False)
-class HeldOutGain(Result):
-    """How much better the posterior predicts the rankings of held-out reviewers than averages do; one row.
-
-    Parameters
-    ----------
-    relative
-        1 - squared error of the posterior's qualities / that of averages; NaN if fewer than five reviewers gave at
-        least two scores to items that others scored.
-    standard_error
-        Of ``relative``, from the variance between reviewers.
-    error, average_error
-        Root mean squared errors, in ranks: 0 is the lowest of all scores, 1 the highest.
-    reviews
-        Number of predicted reviews.
-
-    Examples
-    --------
-    >>> HeldOutGain(0.25, 0.1, 0.15, 0.173, 40)
-    <HeldOutGain: 25 % +- 10 % less squared error than averages, 40 held-out reviews>
-    """
-
-    relative: float
-    standard_error: float
-    error: float
-    average_error: float
-    reviews: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values by name, None where they cannot be estimated."""
-        return {name: column[0] for name, column in self.to_columns().items()}
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return one row, a column per value."""
-        return {name: [None if value != value else value] for name, value in vars(self).items()}
-
-    def headline(self) -> str:
-        """Return the gain with its standard error."""
-        reviews = counted(self.reviews, "held-out review")
-        if not np.isfinite(self.relative):
-            return f"too few reviewers to estimate it, {reviews}"
-        less = "less" if self.relative >= 0 else "more"
-        by = f"{100 * abs(self.relative):.0f} % +- {100 * self.standard_error:.0f} %"
-        return f"{by} {less} squared error than averages, {reviews}"
-
-
 #: What can be drawn, with the labels of its columns.
 DRAWN = {"quality": "item", "severity": "reviewer", "slope": "reviewer", "noise": "reviewer"}
 #: Columns shown in a notebook.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -351,23 +350,20 @@ class Account:
         [('Reviewer 1', 7), ('Reviewer 2', 3)]
         """
         likeness = {part.reviewer: (part.weight, part.moves) for part in self.parts if part.source == "likeness"}
-        # Reviews first, in the new order; the other sources keep theirs.
         reviews = [part for part in self.parts if part.source == "review"]
         keys = [
             (-(part.score or 0.0), -part.says, -part.weight, *likeness.get(part.reviewer, (0.0, 0.0)))
             for part in reviews
         ]
         order = np.lexsort([snapped(column) for column in np.array(keys).reshape(-1, 5).T[::-1]])
-        reviews = [reviews[place] for place in order.tolist()]
-        name = {part.reviewer: f"Reviewer {rank}" for rank, part in enumerate(reviews, 1)}
-        rank = {reviewer: number for number, reviewer in enumerate(name)}
-        others = [part for part in self.parts if part.source != "review"]
-        others.sort(key=lambda part: rank.get(part.reviewer, len(rank)))
-        parts = [
-            part if part.reviewer is None else replace(part, reviewer=name[part.reviewer])
-            for part in [*reviews, *others]
+        rank = {reviews[place].reviewer: number for number, place in enumerate(order.tolist(), 1)}
+        # Reviews first, then likeness, both in the new order; the other sources keep theirs.
+        parts = sorted(self.parts, key=lambda part: (part.source != "review", rank.get(part.reviewer, len(rank) + 1)))
+        named = [
+            part if part.reviewer is None else replace(part, reviewer=f"Reviewer {rank[part.reviewer]}")
+            for part in parts
         ]
-        return replace(self, parts=tuple(parts))
+        return replace(self, parts=tuple(named))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries that the command's ``--json`` prints."""
@@ -382,96 +378,81 @@ def accounts_of(
     items: Iterable[int],
     criteria: Mapping[str, FloatArray],
     covariates: Mapping[str, FloatArray],
+    severities: Mapping[str, FloatArray],
 ) -> Iterator[Account]:
     """Yield the contributions to the quality of items, in the direction of the scores, with one sort of the reviews.
 
-    ``criteria`` are the points that each adds to the scores of the reviews, by name, shapes (E,); ``covariates`` what
-    each adds to the prior mean of the items, by name, shapes (N,), internal scale.
+    By name: ``criteria``, points that each adds to the scores of the reviews, shapes (E,); ``covariates``, what each
+    adds to the prior mean of the items, shapes (N,), internal scale; ``severities``, what those of reviewers explain of
+    their severity, in points and direction of the scores, shapes (M,).
+
+    With v the variance of an item, a source r has weight v precision_r and moves the mean by v shift_r; the prior, of
+    mean 0, has the remaining weight and moves nothing. What a reference says takes a share of all weights.
     """
     order = np.lexsort((beliefs.reviewer, beliefs.item))
     sorted_items = beliefs.item[order]
-    score = reviews.score[reviews.scored]
-    for item in items:
-        first, last = np.searchsorted(sorted_items, [item, item + 1]).tolist()
-        yield _account(beliefs, reviews, validity, item, order[first:last], score, criteria, covariates)
-
-
-def _account(
-    beliefs: Posterior,
-    reviews: Reviews,
-    validity: Validity,
-    item: int,
-    rows: IntArray,
-    score: FloatArray,
-    criteria: Mapping[str, FloatArray],
-    covariates: Mapping[str, FloatArray],
-) -> Account:
-    """Return the contributions to an item's quality from its rows, in the order of reviewers.
-
-    With v the variance of the item, a source r has weight v precision_r and moves the mean by v shift_r; the prior, of
-    mean 0, has the remaining weight and moves nothing. What a reference says takes a share of all weights.
-    """
+    scores = reviews.printed(reviews.score[reviews.scored])
     sign = float(reviews.printed([1.0])[0])
-    variance = float(beliefs.variance[item])
-    share = 1.0 - float(validity.share[item])
     middle = validity.intercept + validity.slope * beliefs.location
-    scale = validity.slope * beliefs.scale
+    qualities = reviews.printed(validity.quality(beliefs))
+    errors = validity.standard_error(beliefs)
 
-    def part(
-        source: str,
-        precision: float,
-        shift: float,
-        reviewer: int | None = None,
-        score: float | None = None,
-        further: Mapping[str, float] = MappingProxyType({}),
-    ) -> Part:
-        weight = float(share * variance * precision)
-        moves = float(share * scale * variance * shift)
-        estimate = middle + (moves / weight if weight > NEGLIGIBLE else 0.0)
-        severity = stretch = 0.0
-        if score is not None and reviewer is not None:
-            severity = float(beliefs.reviewers.severity.mean[reviewer])
-            stretch = estimate - score - sum(further.values()) - severity
-        return Part(
-            source,
-            None if reviewer is None else reviews.reviewers[reviewer],
-            None if score is None else sign * score,
-            sign * severity,
-            sign * stretch,
-            sign * estimate,
-            weight,
-            sign * moves,
-            {name: sign * value for name, value in further.items()},
+    def account(item: int, rows: IntArray) -> Account:
+        of_reviews = 1.0 - float(validity.share[item])
+        unit = of_reviews * float(beliefs.variance[item])
+        scale = validity.slope * beliefs.scale
+
+        def part(source: str, precision: float, shift: float, reviewer: Label | None = None) -> Part:
+            weight = float(unit * precision)
+            moves = float(unit * scale * shift)
+            says = middle + (moves / weight if weight > NEGLIGIBLE else 0.0)
+            return Part(source, reviewer, None, 0.0, 0.0, sign * says, weight, sign * moves)
+
+        parts = []
+        for r in rows.tolist():
+            j = int(beliefs.reviewer[r])
+            review = part("review", beliefs.precision[r], beliefs.shift[r], reviews.reviewers[j])
+            score = float(scores[r])
+            severity = sign * float(beliefs.reviewers.severity.mean[j])
+            further = {name: sign * float(value[r]) for name, value in criteria.items()}
+            explained = {name: float(value[j]) for name, value in severities.items()}
+            stretch = review.says - score - severity - sum(further.values())
+            parts.append(
+                replace(
+                    review,
+                    score=score,
+                    severity=severity,
+                    stretch=stretch,
+                    criteria=further,
+                    by_covariate=explained,
+                )
+            )
+        if beliefs.kappa > 0:
+            for r in rows.tolist():
+                label = reviews.reviewers[int(beliefs.reviewer[r])]
+                parts.append(part("likeness", beliefs.likeness_precision[r], beliefs.likeness_shift[r], label))
+        if of_reviews < 1:
+            value = float(validity.value[item])
+            moves = (1.0 - of_reviews) * (value - middle)
+            reference = sign * value
+            parts.append(Part("reference", None, reference, 0.0, 0.0, reference, 1.0 - of_reviews, sign * moves))
+        # Covariates move the mean to which the prior, with its weight, draws the paper.
+        for name, by_item in covariates.items():
+            pull = float(by_item[item])
+            says = sign * (middle + scale * pull)
+            parts.append(replace(part("covariate", 0.0, beliefs.prior * pull), says=says, covariate=name))
+        parts.append(part("middle", beliefs.prior, 0.0))
+        return Account(
+            item=reviews.items[item],
+            quality=float(qualities[item]),
+            standard_error=float(errors[item]),
+            average=float(scores[rows].mean()) if rows.size else float("nan"),
+            middle=sign * middle,
+            parts=tuple(parts),
+            lower_is_better=reviews.lower_is_better,
+            of_references=validity.is_learned,
         )
 
-    parts = []
-    for r in rows.tolist():
-        further = {name: float(value[r]) for name, value in criteria.items()}
-        who = int(beliefs.reviewer[r])
-        parts.append(part("review", beliefs.precision[r], beliefs.shift[r], who, float(score[r]), further))
-    if beliefs.kappa > 0:
-        for r in rows.tolist():
-            own = beliefs.likeness_precision[r], beliefs.likeness_shift[r]
-            parts.append(part("likeness", *own, int(beliefs.reviewer[r])))
-    if share < 1:
-        value = float(validity.value[item])
-        moves = (1.0 - share) * (value - middle)
-        says = sign * value
-        parts.append(Part("reference", None, says, 0.0, 0.0, says, 1.0 - share, sign * moves))
-    # Covariates move the mean to which the prior, with its weight, draws the paper.
-    for name, by_item in covariates.items():
-        pull = float(by_item[item])
-        own_part = part("covariate", 0.0, beliefs.prior * pull)
-        parts.append(replace(own_part, says=sign * (middle + scale * pull), covariate=name))
-    parts.append(part("middle", beliefs.prior, 0.0))
-    quality = validity.quality(beliefs)[item]
-    return Account(
-        reviews.items[item],
-        sign * float(quality),
-        float(validity.standard_error(beliefs)[item]),
-        sign * float(score[rows].mean()) if rows.size else float("nan"),
-        sign * middle,
-        tuple(parts),
-        reviews.lower_is_better,
-        validity.is_learned,
-    )
+    for item in items:
+        first, last = np.searchsorted(sorted_items, [item, item + 1]).tolist()
+        yield account(item, order[first:last])

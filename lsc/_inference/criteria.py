@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lsc._inference.beliefs import WIDTH
 from reviewgraph._base import TIE, BoolArray, FloatArray, IntArray, Label, Result, counted, snapped
 from reviewgraph.table import Reviews
 
@@ -24,9 +25,8 @@ LEAST = 0.02
 PASSES = 8
 OF_ITEM = 1.0
 OF_REVIEWER = 3.0
-#: Correlation with the target below which a criterion falls with it; normal quantiles .95, of intervals, and .995.
+#: Correlation with the target below which a criterion falls with it; normal quantile .995.
 FALLING = -0.1
-WIDTH = 1.6448536269514722
 NOTABLE = 2.5758293035489004
 
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsc._inference.beliefs import WIDTH
 from lsc._inference.covariates import Factor, Kind
 from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, natural_key
 from reviewgraph.formats import ITEM, REVIEWER
 from reviewgraph.io import columns_by_label, match_labels, rankings_of
 
 if TYPE_CHECKING:
-    from lsc._inference.beliefs import Account, Part, Posterior
+    from lsc._inference.beliefs import Posterior
     from lsc._inference.inferring import Gains
-    from reviewgraph.formats import Role
     from reviewgraph.table import Reviews
 
 #: Levels of a category with fewer items, or reviewers, say nothing beyond these: they count as unknown.
 LEAST_MEMBERS = 2
 #: Largest number of levels of a category.
 MAX_LEVELS = 200
-#: Normal quantile .95: half the width of a central 90 % interval in standard deviations.
-WIDTH = 1.6448536269514722
 #: Name of the factor of rankings.
 RANKING = "own ranking of authors"
 
@@ -39,46 +38,45 @@ class Given(NamedTuple):
 
 def read_covariates(reviews: Reviews, item_covariates: Any, reviewer_covariates: Any, rankings: Any) -> Given:
     """Return the factors of all covariates, in the order of the arguments and of their columns."""
-    scored = reviews.scored
+    scored = reviews.only_scored()
+    of_items = scored.reviews_per_item > 0
+    of_reviewers = scored.loads > 0
     factors: list[Factor] = []
-    sides = (
-        ("item_covariates", item_covariates, ITEM, reviews.items, reviews.reviewers, reviews.item[scored]),
-        (
-            "reviewer_covariates",
-            reviewer_covariates,
-            REVIEWER,
-            reviews.reviewers,
-            reviews.items,
-            reviews.reviewer[scored],
-        ),
-    )
-    for name, given, role, labels, others, codes in sides:
-        if given is None:
-            continue
-        has_score: BoolArray = np.bincount(codes, minlength=len(labels)) > 0
-        for column, values in _by_code(reviews, given, name, role, labels, others).items():
-            factors.append(factor_of(column, values, has_score, of_items=role is ITEM))
+    if item_covariates is not None:
+        columns = columns_by_label(item_covariates, "item_covariates", ITEM, reviews.spellings())
+        codes = _known(columns.values(), reviews.items, "item_covariates", "paper", reviews.reviewers)
+        factors += [
+            factor_of(name, _by_code(column, codes), of_items, of_items=True) for name, column in columns.items()
+        ]
+    if reviewer_covariates is not None:
+        columns = columns_by_label(reviewer_covariates, "reviewer_covariates", REVIEWER, reviews.spellings())
+        codes = _known(columns.values(), reviews.reviewers, "reviewer_covariates", "reviewer", reviews.items)
+        factors += [
+            factor_of(name, _by_code(column, codes), of_reviewers, of_items=False) for name, column in columns.items()
+        ]
     if rankings is None:
         return Given(tuple(factors))
-    has_score = np.bincount(reviews.item[scored], minlength=reviews.n_items) > 0
-    lists = _lists(reviews, rankings)
-    design, known, conflicts = normal_scores_of(lists, has_score)
+    rows = rankings_of(rankings, "rankings", reviews.spellings())
+    codes = _known([[item for _, item, _ in rows]], reviews.items, "rankings", "paper", reviews.reviewers)
+    lists: dict[Label, list[tuple[int, float]]] = {}
+    for author, item, rank in rows:
+        if item in codes:
+            lists.setdefault(author, []).append((codes[item], rank))
+    design, known, conflicts = normal_scores_of(list(lists.values()), of_items)
     return Given((*factors, Factor(RANKING, "ranking", True, ("",), design, known)), conflicts)
 
 
-def _by_code(
-    reviews: Reviews, given: Any, name: str, role: Role, labels: Sequence[Label], others: Sequence[Label]
-) -> dict[str, dict[int, Any]]:
-    """Return the values of each column by code; rows of other labels are left out with a warning."""
-    columns = columns_by_label(given, name, role, reviews.spellings())
-    found = {}
-    listed = list(dict.fromkeys(label for values in columns.values() for label in values))
-    word = "paper" if role is ITEM else "reviewer"
+def _known(
+    columns: Iterable[Iterable[Label]], labels: Sequence[Label], name: str, word: str, others: Sequence[Label]
+) -> dict[Label, int]:
+    """Return the codes of the labels that are among those of the reviews; warn of the others."""
+    listed = list(dict.fromkeys(label for column in columns for label in column))
     codes = match_labels(listed, labels, name, word, other=others).tolist()
-    code = {label: one for label, one in zip(listed, codes, strict=True) if one >= 0}
-    for column, values in columns.items():
-        found[column] = {code[label]: value for label, value in values.items() if label in code}
-    return found
+    return {label: code for label, code in zip(listed, codes, strict=True) if code >= 0}
+
+
+def _by_code(column: Mapping[Label, Any], codes: Mapping[Label, int]) -> dict[int, Any]:
+    return {codes[label]: value for label, value in column.items() if label in codes}
 
 
 def factor_of(name: str, values: Mapping[int, Any], has_score: BoolArray, *, of_items: bool) -> Factor:
@@ -116,11 +114,8 @@ def _levels(
 ) -> tuple[tuple[str, ...], FloatArray, IntArray]:
     """Return the levels of a category, the share of each in every row, and the codes of the rows that have one."""
     texts = [tuple(map(_text, value)) if isinstance(value, list | tuple) else (_text(value),) for value in values]
-    counts: dict[str, int] = {}
-    for row, scored in zip(texts, has_score[code].tolist(), strict=True):
-        for level in dict.fromkeys(row) if scored else ():
-            counts[level] = counts.get(level, 0) + 1
-    levels = sorted((level for level, count in counts.items() if count >= LEAST_MEMBERS), key=natural_key)
+    count = Counter(level for row, scored in zip(texts, has_score[code], strict=True) if scored for level in set(row))
+    levels = sorted((level for level in count if count[level] >= LEAST_MEMBERS), key=natural_key)
     if len(levels) > MAX_LEVELS:
         message = (
             f"{name}: expected at most {MAX_LEVELS} levels, found {len(levels)}; leave the column out, or write "
@@ -157,19 +152,6 @@ def _number(value: Any) -> float | None:
 
 
 # Rankings of authors: the expected normal order statistic of each place, on average over the lists of an item.
-
-
-def _lists(reviews: Reviews, rankings: Any) -> list[list[tuple[int, float]]]:
-    """Return the known items of each author's list with their ranks, 1 the best."""
-    rows = rankings_of(rankings, "rankings", reviews.spellings())
-    labels = list(dict.fromkeys(item for _, item, _ in rows))
-    codes = match_labels(labels, reviews.items, "rankings", "paper", other=reviews.reviewers).tolist()
-    code = dict(zip(labels, codes, strict=True))
-    lists: dict[Label, list[tuple[int, float]]] = {}
-    for author, item, rank in rows:
-        if code[item] >= 0:
-            lists.setdefault(author, []).append((code[item], rank))
-    return list(lists.values())
 
 
 def normal_scores_of(lists: Sequence[Sequence[tuple[int, float]]], has_score: BoolArray) -> tuple[FloatArray, int, int]:
@@ -276,77 +258,58 @@ class Covariates:
     def with_names(self, names: Mapping[str, str]) -> Covariates:
         """Return the same with numbers for the names of covariates and of their levels; ``names`` has neither."""
         number = {row.name: f"covariate {place}" for place, row in enumerate(self.rows, 1)}
-
-        def numbered(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
-            return tuple(
+        rows = []
+        for row in self.rows:
+            effects = [
                 effect._replace(level=f"level {place}" if effect.level else "")
-                for place, effect in enumerate(effects, 1)
-            )
-
+                for place, effect in enumerate(row.effects, 1)
+            ]
+            rows.append(row._replace(name=number[row.name], effects=tuple(effects)))
         return replace(
             self,
-            rows=tuple(row._replace(name=number[row.name], effects=numbered(row.effects)) for row in self.rows),
+            rows=tuple(rows),
             pulls={number[name]: pull for name, pull in self.pulls.items()},
             severities={number[name]: severity for name, severity in self.severities.items()},
         )
 
-    def explain(self, account: Account, code: Mapping[Label, int]) -> Account:
-        """Return contributions with what covariates of reviewers explain of severities; ``code`` is by reviewer."""
-        if not self.severities:
-            return account
-
-        def explained(part: Part) -> Part:
-            if part.source != "review" or part.reviewer is None:
-                return part
-            place = code[part.reviewer]
-            return replace(part, by_covariate={name: float(value[place]) for name, value in self.severities.items()})
-
-        return replace(account, parts=tuple(map(explained, account.parts)))
-
     def to_dict(self) -> dict[str, Any]:
         """Return what the command's ``--json`` prints of the covariates."""
-        rows = [
-            {
-                **{name: value for name, value in row._asdict().items() if name != "effects"},
-                "effects": [
-                    {"level": one.level or None, "effect": one.effect, "interval": [one.low, one.high]}
-                    for one in row.effects
-                ],
-            }
-            for row in self.rows
-        ]
+        rows = []
+        for row in self.rows:
+            effects = [
+                {"level": level or None, "effect": effect, "interval": [low, high]}
+                for level, effect, low, high in row.effects
+            ]
+            rows.append({**row._asdict(), "effects": effects})
         return {"used": self.gain > 0, "gain": self.gain, "opposite_rankings": self.conflicts, "factors": rows}
 
 
 def covariates_of(given: Given, posterior: Posterior, gains: Gains, sign: float) -> Covariates:
     """Return effects in points; ``sign`` is -1 if 1 is the best score."""
     effects = posterior.effects
-    scale = posterior.scale
-    spread = posterior.scores.unit.spread
     in_use = dict(zip(gains.used, effects.slices(), strict=True)) if effects is not None else {}
     rows = []
     pulls = {}
     severities = {}
     for place, (factor, gain) in enumerate(zip(given.factors, gains.by_factor.tolist(), strict=True)):
-        found: list[Effect] = []
+        shown: list[Effect] = []
+        points = sign * (posterior.scale if factor.of_items else posterior.scores.unit.spread)
         if effects is not None and place in in_use:
-            part = in_use[place]
-            mean = effects.mean[part]
-            covariance = effects.covariance[part, part]
+            entries = in_use[place]
+            mean = effects.mean[entries]
             if factor.of_items:
                 pulls[factor.name] = factor.design @ mean
-            points = sign * (scale if factor.of_items else spread)
-            if not factor.of_items:
+            else:
                 severities[factor.name] = -points * (factor.design @ mean)
-            for level, contrast in zip(factor.levels, _contrasts(factor), strict=True):
-                value = float(contrast @ mean)
-                error = float(np.sqrt(contrast @ covariance @ contrast))
-                low, high = sorted(points * (value + side * WIDTH * error) for side in (-1.0, 1.0))
-                found.append(Effect(level, points * value, low, high))
+            contrasts = _contrasts(factor)
+            values = (contrasts @ mean).tolist()
+            variances = np.diag(contrasts @ effects.covariance[entries, entries] @ contrasts.T)
+            for level, value, error in zip(factor.levels, values, np.sqrt(variances).tolist(), strict=True):
+                low, high = sorted((points * (value - WIDTH * error), points * (value + WIDTH * error)))
+                shown.append(Effect(level, points * value, low, high))
         of = "item" if factor.of_items else "reviewer"
-        rows.append(Covariate(factor.name, factor.kind, of, bool(found), gain, factor.known, tuple(found)))
-    gain = gains.all_used if in_use else 0.0
-    return Covariates(tuple(rows), gain, given.conflicts, pulls, severities)
+        rows.append(Covariate(factor.name, factor.kind, of, bool(shown), gain, factor.known, tuple(shown)))
+    return Covariates(tuple(rows), gains.all_used if in_use else 0.0, given.conflicts, pulls, severities)
 
 
 def _contrasts(factor: Factor) -> FloatArray:

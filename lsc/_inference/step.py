@@ -358,8 +358,22 @@ def tilt_papers(
 
 
 @kernel(element=ELEMENT, vectorised=True)
-def add_moments(work: Work, hyper: Hyper, noise: float, moments: Moments, k: int, j: int) -> None:
-    """Add the posterior moments of a reviewer to entries that are 0."""
+def write_moments(work: Work, hyper: Hyper, noise: float, moments: Moments, k: int, j: int) -> None:
+    """Write the posterior moments of a reviewer."""
+    log_slope = 0.0
+    log_slope_square = 0.0
+    slope = 0.0
+    slope_square = 0.0
+    offset = 0.0
+    offset_square = 0.0
+    product = 0.0
+    below = 0.0
+    below_sum = 0.0
+    below_square = 0.0
+    squares = 0.0
+    information = 0.0
+    rho = 0.0
+    curvature = 0.0
     # A node stands for the slopes around it: where the mode is among them it is below the mode in part.
     width = work.log_slope[1] - work.log_slope[0]
     for g in range(NODES):
@@ -367,21 +381,35 @@ def add_moments(work: Work, hyper: Hyper, noise: float, moments: Moments, k: int
         a = work.slope[g]
         b = work.mean[g]
         deviation = work.log_slope[g] - hyper.mu
-        moments.log_slope[j] += share * work.log_slope[g]
-        moments.log_slope_square[j] += share * work.log_slope[g] * work.log_slope[g]
-        moments.slope[j] += share * a
-        moments.slope_square[j] += share * a * a
-        moments.offset[j] += share * b
-        moments.offset_square[j] += share * (b * b + work.variance[g])
-        moments.product[j] += share * a * b
-        below = share * min(max(0.5 - deviation / width, 0.0), 1.0)
-        moments.below[j] += below
-        moments.below_sum[j] += below * work.log_slope[g]
-        moments.below_square[j] += below * deviation * deviation
-        moments.squares[j] += share * work.squares[g] * noise
-        moments.information[j] += share * (work.information[g] + work.trace[g] * work.trace[g])
-        moments.rho[j] += share * (work.squares[g] - k) * deviation
-        moments.rho_curvature[j] += share * 2.0 * work.squares[g] * deviation * deviation
+        log_slope += share * work.log_slope[g]
+        log_slope_square += share * work.log_slope[g] * work.log_slope[g]
+        slope += share * a
+        slope_square += share * a * a
+        offset += share * b
+        offset_square += share * (b * b + work.variance[g])
+        product += share * a * b
+        lower = share * min(max(0.5 - deviation / width, 0.0), 1.0)
+        below += lower
+        below_sum += lower * work.log_slope[g]
+        below_square += lower * deviation * deviation
+        squares += share * work.squares[g]
+        information += share * (work.information[g] + work.trace[g] * work.trace[g])
+        rho += share * (work.squares[g] - k) * deviation
+        curvature += share * 2.0 * work.squares[g] * deviation * deviation
+    moments.log_slope[j] = log_slope
+    moments.log_slope_square[j] = log_slope_square
+    moments.slope[j] = slope
+    moments.slope_square[j] = slope_square
+    moments.offset[j] = offset
+    moments.offset_square[j] = offset_square
+    moments.product[j] = product
+    moments.below[j] = below
+    moments.below_sum[j] = below_sum
+    moments.below_square[j] = below_square
+    moments.squares[j] = squares * noise
+    moments.information[j] = information
+    moments.rho[j] = rho
+    moments.rho_curvature[j] = curvature
 
 
 @kernel(element=ELEMENT)
@@ -408,7 +436,7 @@ def step_reviewers(
         place_nodes(work, hyper, centre, nodes.spread[j], nodes.noise[j])
         moments.evidence[j] = weigh_nodes(work, hyper, k) + potential
         tilt_papers(work, part, sites, gauge, hyper, damping, sums, moments, first, k, j)
-        add_moments(work, hyper, nodes.noise[j], moments, k, j)
+        write_moments(work, hyper, nodes.noise[j], moments, k, j)
         # The next nodes lie around the posterior of the slope.
         variance = moments.log_slope_square[j] - moments.log_slope[j] * moments.log_slope[j]
         lag = 0.5 * (moments.log_slope[j] - centre)

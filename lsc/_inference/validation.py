@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.predicting import noise_factors
 from lsc._inference.scores import MIN_NOISE
 from lsc._inference.step import Part
-from reviewgraph._base import BoolArray, FloatArray, IntArray, snapped
+from reviewgraph._base import BoolArray, FloatArray, IntArray, Result, counted, snapped
 
 #: Number of folds of reviewers, and number of predicted reviews from which no further fold begins.
 FOLDS = 5
@@ -25,14 +26,50 @@ MIN_REVIEWERS = 5
 SWEEPS = 8
 
 
-class Gain(NamedTuple):
-    """The numbers of :class:`lsc.predictions.HeldOutGain`, which explains them."""
+@dataclass(frozen=True, repr=False)
+class HeldOutGain(Result):
+    """How much better the posterior predicts the rankings of held-out reviewers than averages do; one row.
+
+    Parameters
+    ----------
+    relative
+        1 - squared error of the posterior's qualities / that of averages; NaN if fewer than five reviewers gave at
+        least two scores to items that others scored.
+    standard_error
+        Of ``relative``, from the variance between reviewers.
+    error, average_error
+        Root mean squared errors, in ranks: 0 is the lowest of all scores, 1 the highest.
+    reviews
+        Number of predicted reviews.
+
+    Examples
+    --------
+    >>> HeldOutGain(0.25, 0.1, 0.15, 0.173, 40)
+    <HeldOutGain: 25 % +- 10 % less squared error than averages, 40 held-out reviews>
+    """
 
     relative: float
     standard_error: float
     error: float
     average_error: float
     reviews: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by name, None where they cannot be estimated."""
+        return {name: column[0] for name, column in self.to_columns().items()}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return one row, a column per value."""
+        return {name: [None if value != value else value] for name, value in vars(self).items()}
+
+    def headline(self) -> str:
+        """Return the gain with its standard error."""
+        reviews = counted(self.reviews, "held-out review")
+        if not np.isfinite(self.relative):
+            return f"too few reviewers to estimate it, {reviews}"
+        less = "less" if self.relative >= 0 else "more"
+        by = f"{100 * abs(self.relative):.0f} % +- {100 * self.standard_error:.0f} %"
+        return f"{by} {less} squared error than averages, {reviews}"
 
 
 class HeldOut(NamedTuple):
@@ -44,7 +81,7 @@ class HeldOut(NamedTuple):
     average: FloatArray
 
 
-def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> Gain:
+def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> HeldOutGain:
     """Hold out reviewers in folds and compare how qualities and averages from the others predict their scores.
 
     Whole reviewers are held out, because a score also depends on the severity of its reviewer, which one or two other
@@ -60,7 +97,7 @@ def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> 
     predictions = _predict(posterior, np.random.default_rng(seed))
     who, code = np.unique(predictions.reviewer, return_inverse=True)
     if who.size < MIN_REVIEWERS:
-        return Gain(np.nan, np.nan, np.nan, np.nan, predictions.score.size)
+        return HeldOutGain(np.nan, np.nan, np.nan, np.nan, predictions.score.size)
     truth = centred_ranks(predictions.score, code)
     ours = squared_errors(truth, centred_ranks(predictions.quality, code))
     theirs = squared_errors(truth, centred_ranks(predictions.average, code))
@@ -68,13 +105,13 @@ def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> 
     average_error = float(np.sqrt(theirs.mean()))
     total = float(theirs.sum())
     if total <= 0:
-        return Gain(np.nan, np.nan, error, average_error, ours.size)
+        return HeldOutGain(np.nan, np.nan, error, average_error, ours.size)
     # The error is clustered by reviewer. Where two reviewers of an item agree by chance, both are predicted too well:
     # it enters the sum twice, which doubles the variance between reviewers.
     relative = 1.0 - float(ours.sum()) / total
     deviation = np.bincount(code, theirs - ours - relative * theirs)
     variance = 2.0 * (deviation**2).sum() * deviation.size / (deviation.size - 1)
-    return Gain(relative, float(np.sqrt(variance)) / total, error, average_error, ours.size)
+    return HeldOutGain(relative, float(np.sqrt(variance)) / total, error, average_error, ours.size)
 
 
 def _predict(posterior: Posterior, rng: np.random.Generator) -> HeldOut:

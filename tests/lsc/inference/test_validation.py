@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from unittest import mock
 
 import numpy as np
@@ -14,7 +15,7 @@ from lsc._inference.beliefs import InferenceStatus
 from lsc._inference.inferring import infer
 from lsc._inference.validation import (
     SIGNIFICANCE,
-    Gain,
+    HeldOutGain,
     Slopes,
     UsedReviews,
     compute_statistics,
@@ -46,12 +47,13 @@ def test_the_gain_is_positive_where_reviewers_differ_and_none_where_not() -> Non
 
 def test_the_gain_is_as_uncertain_as_stated() -> None:
     """Its standard deviation over tables of one kind is at most the stated error."""
-    found = [held_out_gain(infer(*table(seed, 80, 80, 5)[:3], 80, 80)[0])[:2] for seed in range(12)]
-    gain, error = np.array(found).T
+    found = [held_out_gain(infer(*table(seed, 80, 80, 5)[:3], 80, 80)[0]) for seed in range(12)]
+    gain = np.array([one.relative for one in found])
+    error = np.array([one.standard_error for one in found])
     assert 0.4 < gain.std(ddof=1) / error.mean() < 1.3
 
 
-def gain_of(who: IntArray, score: FloatArray, quality: FloatArray, average: FloatArray) -> Gain:
+def gain_of(who: IntArray, score: FloatArray, quality: FloatArray, average: FloatArray) -> HeldOutGain:
     """Return the gain of given predictions."""
     with mock.patch.object(validation, "_predict", return_value=validation.HeldOut(who, score, quality, average)):
         return held_out_gain(mock.Mock())
@@ -82,7 +84,7 @@ def test_the_order_of_rows_and_of_reviewers_changes_neither_gain_nor_misfit() ->
     for first, second in zip(misfit_of(one), misfit_of(other), strict=True):
         np.testing.assert_allclose(first, second[::-1], rtol=1e-6)
     same = infer(who[rows], what[rows], score[rows], 40, 60)[0]
-    np.testing.assert_allclose(held_out_gain(same), held_out_gain(one), rtol=1e-6)
+    np.testing.assert_allclose(astuple(held_out_gain(same)), astuple(held_out_gain(one)), rtol=1e-6)
     fold = folds_of(np.array([1, 0, 2, 5, 3, 2, 2, 9]), np.random.default_rng(0))
     assert fold[:2].tolist() == [5, 5]
     assert sorted(np.bincount(fold[2:], minlength=5).tolist()) == [1, 1, 1, 1, 2]

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from lsc._inference.beliefs import Account, Part, Quantity, Reviewers
-from lsc._inference.validation import Gain
+from lsc._inference.validation import HeldOutGain
 from lsc.posteriors import PosteriorEstimate, posterior
 from lsc.streams import posterior_stream
 from lsc.words import posterior_page
@@ -61,7 +61,7 @@ def test_nothing_is_certain_in_percent(chance: float, expected: str) -> None:
 
 def with_gain(found: PosteriorEstimate, relative: float, error: float) -> PosteriorEstimate:
     changed = replace(found)
-    changed.__dict__["gain"] = Gain(relative, error, 1.0, 1.0, 40)
+    changed.__dict__["gain"] = HeldOutGain(relative, error, 1.0, 1.0, 40)
     return changed
 
 
