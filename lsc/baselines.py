@@ -6,7 +6,6 @@ Every method takes reviews and returns an :class:`~lsc.estimate.Estimate`; revie
 from __future__ import annotations
 
 __all__ = [
-    "AdditiveModel",
     "BayesianEstimate",
     "average",
     "bayesian",
@@ -102,7 +101,7 @@ def centring(reviews: ReviewsLike) -> Estimate:
     """
     reviews = as_reviews(reviews)
     scored = reviews.only_scored()
-    mean, _ = mean_and_deviation(scored, scored.score)
+    mean, _ = _mean_and_deviation(scored, scored.score)
     corrected = scored.score - mean[scored.reviewer] + _grand_mean(scored)
     return Estimate(reviews, average_by_item(scored.item, corrected, reviews.n_items), "centring")
 
@@ -130,7 +129,7 @@ def z_score(reviews: ReviewsLike) -> Estimate:
     """
     reviews = as_reviews(reviews)
     scored = reviews.only_scored()
-    mean, deviation = mean_and_deviation(scored, scored.score)
+    mean, deviation = _mean_and_deviation(scored, scored.score)
     off = scored.score - mean[scored.reviewer]
     spread = deviation[scored.reviewer]
     z = np.divide(off, spread, out=np.zeros_like(off), where=spread > 0)
@@ -172,33 +171,15 @@ def ridge_offsets(reviews: ReviewsLike, ridge: float = RIDGE) -> Estimate:
         message = f"ridge: expected a finite weight of at least 0, found {ridge}"
         raise InputError(message)
     scored = reviews.only_scored()
-    model = AdditiveModel(scored, item_ratio=0.0, reviewer_ratio=ridge)
+    model = _AdditiveModel(scored, item_ratio=0.0, reviewer_ratio=ridge)
     centred = scored.score - _grand_mean(scored)
     offset = model.reviewer_effects(centred[:, None], RIDGE_ACCURACY)[:, 0]
     corrected = scored.score - offset[scored.reviewer]
     return Estimate(reviews, average_by_item(scored.item, corrected, reviews.n_items), "ridge")
 
 
-def mean_and_deviation(scored: Reviews, score: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation (divisor k - 1; 0 below two) of ``score`` (E,) by reviewer, shapes (M,).
-
-    Parameters
-    ----------
-    scored
-        Reviews that all have scores.
-    score
-        Shape (E,): a value of each review.
-
-    Returns
-    -------
-    tuple
-        Means and standard deviations, shapes (M,).
-
-    Examples
-    --------
-    >>> mean_and_deviation(Reviews.from_pairs([("ann", 1, 1.0), ("ann", 2, 3.0)]), np.array([1.0, 3.0]))[0].tolist()
-    [2.0]
-    """
+def _mean_and_deviation(scored: Reviews, score: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation (divisor k - 1; 0 below two) of ``score`` (E,) by reviewer, shapes (M,)."""
     size = scored.n_reviewers
     count = scored.loads
     mean = np.bincount(scored.reviewer, score, size) / np.maximum(count, 1)
@@ -220,7 +201,7 @@ class Variances(NamedTuple):
     noise: float
 
 
-class AdditiveModel:
+class _AdditiveModel:
     """The additive model of scores, paper effect plus reviewer effect plus noise, with given variance ratios.
 
     ::
@@ -299,7 +280,7 @@ class AdditiveModel:
 
 
 def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) -> Estimate:
-    """Estimate qualities by the mixed model of :class:`AdditiveModel`, its variances by marginal likelihood.
+    """Estimate qualities by the mixed model of random effects of papers and reviewers, its variances by marginal likelihood.
 
     ::
 
@@ -337,7 +318,7 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
     if not scored.n_reviews:
         return Estimate(reviews, average, "additive")
     mean = float(scored.score.mean())
-    variances = marginal_variances(scored, seed)
+    variances = _marginal_variances(scored, seed)
     if variances.item <= VANISHED * float(scored.score.var()):
         message = (
             "additive: the variance of papers is estimated as 0, so that the model gives all papers one quality; these "
@@ -345,37 +326,19 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
         )
         warn(message, UndeterminedWarning)
         return Estimate(reviews, average, "additive")
-    model = AdditiveModel(scored, variances.noise / variances.item, variances.noise / variances.reviewer)
+    model = _AdditiveModel(scored, variances.noise / variances.item, variances.noise / variances.reviewer)
     residual = (scored.score - mean)[:, None]
     effect = model.item_effects(residual, model.reviewer_effects(residual, ACCURACY))[:, 0]
     return Estimate(reviews, np.where(np.isfinite(average), mean + effect, np.nan), "additive")
 
 
-def marginal_variances(scored: Reviews, seed: int | np.random.Generator = 0) -> Variances:
+def _marginal_variances(scored: Reviews, seed: int | np.random.Generator = 0) -> Variances:
     """Return the variances that maximise the marginal likelihood of the scores, given their mean.
 
     At a maximum each variance is the sum of squared expected effects over the number of parameters that the data
     determine: ``s_f = |f|^2 / (N - r_f tr C_ff)``, and likewise for the others, C the posterior covariance over s_e
     [MacKay92]_. These equations are iterated. Traces are exact for at most 64 reviewers, otherwise estimated with
     random probes.
-
-    Parameters
-    ----------
-    scored
-        Reviews that all have scores.
-    seed
-        Seed or generator of the random probes.
-
-    Returns
-    -------
-    Variances
-        Of items, reviewers and noise, in squared points of the scores.
-
-    Examples
-    --------
-    >>> rows = [(j, i, i + 2.0 * j) for j in range(4) for i in range(5)]
-    >>> marginal_variances(Reviews.from_pairs(rows)).reviewer > 1
-    True
     """
     rng = np.random.default_rng(seed)
     residual = scored.score - scored.score.mean()
@@ -389,7 +352,7 @@ def marginal_variances(scored: Reviews, seed: int | np.random.Generator = 0) -> 
         # Expected effects, and the traces of their posterior covariances, at the present variances.
         item_ratio = now[2] / now[0]
         reviewer_ratio = now[2] / now[1]
-        model = AdditiveModel(scored, item_ratio, reviewer_ratio)
+        model = _AdditiveModel(scored, item_ratio, reviewer_ratio)
         reviewer = model.reviewer_effects(residual[:, None], ACCURACY)
         item = model.item_effects(residual[:, None], reviewer)
         rest = residual - item[scored.item, 0] - reviewer[scored.reviewer, 0]
@@ -478,8 +441,8 @@ def bayesian(
         return BayesianEstimate(reviews, average, "bayesian", average, Variances(0.0, 0.0, 0.0))
     mean = float(scored.score.mean())
     residual = scored.score - mean
-    variances = marginal_variances(scored, rng)
-    model = AdditiveModel(scored, variances.noise / variances.item, variances.noise / variances.reviewer)
+    variances = _marginal_variances(scored, rng)
+    model = _AdditiveModel(scored, variances.noise / variances.item, variances.noise / variances.reviewer)
     count = scored.reviews_per_item[:, None]
 
     def quality(score: FloatArray, bias: FloatArray | float = 0.0) -> FloatArray:
@@ -509,7 +472,7 @@ def bayesian(
     return BayesianEstimate(reviews, frequency, "bayesian", expected, variances)
 
 
-class Scaled(NamedTuple):
+class _Scaled(NamedTuple):
     """Scores in units of the largest distance from a reviewer's mean.
 
     ``score`` (E',) less the reviewer's mean; ``mean`` (M,) of reviewers; ``alike`` (M,), whether a reviewer has at most
@@ -574,7 +537,7 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
     if not scored.n_reviews:
         return Estimate(reviews, average, "qp")
     group = groups_of(scored)
-    scaled = in_units(scored)
+    scaled = _in_units(scored)
     if bounded and (largest := float(np.abs(scored.score).max())) > LARGEST:
         message = (
             f"bounded: expected scores of about 0 to 10, at most {LARGEST:g} away from 0, found {largest:g}; "
@@ -593,35 +556,19 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
     return Estimate(reviews, np.where(np.isfinite(average), quality, np.nan), "qp")
 
 
-def in_units(scored: Reviews) -> Scaled:
-    """Return the scores less the mean of their reviewer, in units in which the largest is 1.
-
-    Parameters
-    ----------
-    scored
-        Reviews that all have scores.
-
-    Returns
-    -------
-    Scaled
-        The scores, the means of reviewers, whether their scores are alike, and the unit.
-
-    Examples
-    --------
-    >>> in_units(Reviews.from_pairs([("ann", 1, 2e8), ("ann", 2, 4e8), ("bob", 2, 5.0)])).score.tolist()
-    [-1.0, 1.0, 0.0]
-    """
+def _in_units(scored: Reviews) -> _Scaled:
+    """Return the scores less the mean of their reviewer, in units in which the largest is 1."""
     # Squares of scores beyond 1e154 would overflow, those below 1e-154 vanish.
     largest = float(np.abs(scored.score).max()) or 1.0
     score = scored.score / largest
-    mean, deviation = mean_and_deviation(scored, score)
+    mean, deviation = _mean_and_deviation(scored, score)
     alike = deviation == 0
     off = np.where(alike[scored.reviewer], 0.0, score - mean[scored.reviewer])
     width = float(np.abs(off).max()) or 1.0
-    return Scaled(off / width, mean / width, alike, largest * width)
+    return _Scaled(off / width, mean / width, alike, largest * width)
 
 
-def _solve(scored: Reviews, scaled: Scaled, group: IntArray, bounded: bool) -> FloatArray:
+def _solve(scored: Reviews, scaled: _Scaled, group: IntArray, bounded: bool) -> FloatArray:
     """Return x in these units, shape (N,), from 2 M + N unknowns: the residuals are eliminated."""
     import cvxpy as cp
     from scipy import sparse

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 __all__ = [
     "Seriation",
-    "fits",
-    "isotonic",
     "seriate",
 ]
 
@@ -90,9 +88,9 @@ def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks:
     if scored.n_reviews:
         starts += [calibrate(scored, "linear"), calibrate(scored, "monotone")]
     search = _Search(scored)
-    best, *others = (search.improved(order_of(start.quality)) for start in starts)
-    for other in others:
-        best = search.better(other, best)
+    best, *further = (search.improved(order_of(start.quality)) for start in starts)
+    for order in further:
+        best = search.better(order, best)
     for _ in range(kicks if scored.n_items > 2 else 0):
         if search.cost(best) <= search.least_gain:
             break
@@ -100,58 +98,23 @@ def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks:
     place = np.empty(reviews.n_items)
     place[best] = np.arange(1, reviews.n_items + 1)
     fitted = np.full(reviews.n_reviews, np.nan)
-    fitted[reviews.scored] = fits(scored, place)
+    fitted[reviews.scored] = _fits(scored, place)
     objective = float(((reviews.score[reviews.scored] - fitted[reviews.scored]) ** 2).sum())
     quality = np.where(scored.reviews_per_item > 0, place, np.nan)
     return Seriation(reviews, quality, "seriation", objective, fitted)
 
 
-def fits(scored: Reviews, place: FloatArray) -> FloatArray:
-    """Return each reviewer's isotonic regression of their scores in the order of ``place``, ties by index, shape (E,).
-
-    Parameters
-    ----------
-    scored
-        Reviews that all have scores.
-    place
-        Shape (N,): the place of each item in the order.
-
-    Returns
-    -------
-    ndarray
-        Shape (E,): fitted scores.
-
-    Examples
-    --------
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 3.0), ("ann", "p2", 1.0), ("ann", "p3", 4.0)])
-    >>> fits(reviews, np.array([1.0, 2.0, 3.0])).tolist()
-    [2.0, 2.0, 4.0]
-    """
+def _fits(scored: Reviews, place: FloatArray) -> FloatArray:
+    """Return each reviewer's isotonic regression of their scores by ``place``, ties by index, shape (E,)."""
     fitted = np.empty(scored.n_reviews)
     for start, stop in zip(scored.reviewer_start, scored.reviewer_start[1:], strict=False):
         rows = start + np.argsort(place[scored.item[start:stop]], kind="stable")
-        fitted[rows] = isotonic(scored.score[rows].tolist())
+        fitted[rows] = _isotonic(scored.score[rows].tolist())
     return fitted
 
 
-def isotonic(score: Sequence[float]) -> list[float]:
-    """Return the non-decreasing sequence nearest to ``score``, by pooling adjacent violators.
-
-    Parameters
-    ----------
-    score
-        Numbers in order.
-
-    Returns
-    -------
-    list
-        Of equal length.
-
-    Examples
-    --------
-    >>> isotonic([1.0, 3.0, 2.0, 0.0])
-    [1.0, 1.6666666666666667, 1.6666666666666667, 1.6666666666666667]
-    """
+def _isotonic(score: Sequence[float]) -> list[float]:
+    """Return the non-decreasing sequence nearest to ``score``, by pooling adjacent violators."""
     if len(score) >= MANY:
         from scipy.optimize import isotonic_regression
 
@@ -172,7 +135,7 @@ def isotonic(score: Sequence[float]) -> list[float]:
 
 
 def _deviation(score: Sequence[float]) -> float:
-    return sum((y - z) ** 2 for y, z in zip(score, isotonic(score), strict=True))
+    return sum((y - z) ** 2 for y, z in zip(score, _isotonic(score), strict=True))
 
 
 def _kicked(order: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -189,7 +152,7 @@ class _Search:
 
     def __init__(self, scored: Reviews) -> None:
         self.scored = scored
-        self.given = [
+        self.score_of = [
             dict(zip(scored.items_of(j).tolist(), scored.score[start:stop].tolist(), strict=True))
             for j, (start, stop) in enumerate(zip(scored.reviewer_start, scored.reviewer_start[1:], strict=False))
         ]
@@ -198,7 +161,7 @@ class _Search:
     def cost(self, order: np.ndarray) -> float:
         place = np.empty(order.size)
         place[order] = np.arange(order.size)
-        return float(((self.scored.score - fits(self.scored, place)) ** 2).sum())
+        return float(((self.scored.score - _fits(self.scored, place)) ** 2).sum())
 
     def better(self, order: np.ndarray, best: np.ndarray) -> np.ndarray:
         """Return the first order if it costs less than the second, otherwise that."""
@@ -225,17 +188,19 @@ class _Search:
         The cost changes only if the item passes another item of one of its reviewers.
         """
         reviewers = self.scored.reviewers_of(item).tolist()
-        others = [sorted((i for i in self.given[j] if i != item), key=place.__getitem__) for j in reviewers]
-        marks = sorted({float(place[i]) for row in others for i in row})
+        scored_too = [sorted((i for i in self.score_of[j] if i != item), key=place.__getitem__) for j in reviewers]
+        marks = sorted({float(place[i]) for row in scored_too for i in row})
         if not marks:
             return None
         gaps = [marks[0] - 0.5, *((low + high) / 2 for low, high in pairwise(marks))]
         gaps += [marks[-1] + 0.5]
         now = sum(1 for mark in marks if mark < place[item])
         total = [0.0] * len(gaps)
-        for j, row in zip(reviewers, others, strict=True):
-            score = [self.given[j][i] for i in row]
-            slots = [_deviation([*score[:slot], self.given[j][item], *score[slot:]]) for slot in range(len(score) + 1)]
+        for j, row in zip(reviewers, scored_too, strict=True):
+            score = [self.score_of[j][i] for i in row]
+            slots = [
+                _deviation([*score[:slot], self.score_of[j][item], *score[slot:]]) for slot in range(len(score) + 1)
+            ]
             for number, gap in enumerate(gaps):
                 total[number] += slots[sum(1 for i in row if place[i] < gap)]
         least = min(total) + self.least_gain

@@ -208,9 +208,6 @@ class Linear(Sloped):
     --------
     >>> Linear().bounds
     (0.1, inf)
-
-    >>> Linear(max_slope=5.0).name
-    'linear'
     """
 
     name = "linear"
@@ -251,9 +248,6 @@ class Monotone(Sloped):
     --------
     >>> Monotone(max_slope=4.0, min_slope=0.5).bounds
     (0.25, 2.0)
-
-    >>> Monotone(max_slope=5.0).name
-    'monotone'
     """
 
     name = "monotone"
@@ -291,9 +285,6 @@ class Convex(Sloped):
     --------
     >>> Convex().name
     'convex'
-
-    >>> Convex(max_slope=5.0).name
-    'convex'
     """
 
     name = "convex"
@@ -330,9 +321,6 @@ class Concave(Sloped):
     Examples
     --------
     >>> Concave().name
-    'concave'
-
-    >>> Concave(max_slope=5.0).name
     'concave'
     """
 
@@ -374,9 +362,6 @@ class Offset(Hypothesis):
     --------
     >>> Offset().bounds
     (1.0, 1.0)
-
-    >>> Offset().name
-    'offset'
     """
 
     name = "offset"

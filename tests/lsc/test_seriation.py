@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from lsc.seriation import fits, isotonic, seriate
+from lsc.seriation import _fits, _isotonic, seriate
 from reviewgraph import Reviews
 from tests.trials import sampled
 
@@ -17,7 +17,7 @@ scores = st.lists(st.integers(0, 4).map(float), min_size=1, max_size=8)
 
 @given(scores)
 def test_isotonic_regression_is_that_of_scipy(score: list[float]) -> None:
-    assert isotonic(score) == pytest.approx(isotonic_regression(score).x.tolist())
+    assert _isotonic(score) == pytest.approx(isotonic_regression(score).x.tolist())
 
 
 def table(seed: int, n_items: int = 6, n_reviewers: int = 5) -> Reviews:
@@ -33,7 +33,7 @@ def table(seed: int, n_items: int = 6, n_reviewers: int = 5) -> Reviews:
 def least(reviews: Reviews) -> float:
     found = np.inf
     for order in permutations(range(reviews.n_items)):
-        found = min(found, float(((reviews.score - fits(reviews, np.argsort(order))) ** 2).sum()))
+        found = min(found, float(((reviews.score - _fits(reviews, np.argsort(order))) ** 2).sum()))
     return found
 
 

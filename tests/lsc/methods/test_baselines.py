@@ -9,10 +9,10 @@ from scipy.optimize import minimize
 from lsc import baselines
 from lsc.baselines import (
     Variances,
+    _marginal_variances,
     average,
     bayesian,
     centring,
-    marginal_variances,
     mixed_model,
     ridge_offsets,
     z_score,
@@ -95,7 +95,7 @@ def likelihood(reviews: Reviews, log_variances: np.ndarray) -> float:
 
 def test_the_variances_maximise_the_marginal_likelihood() -> None:
     reviews = small()
-    found = marginal_variances(reviews, np.random.default_rng(0))
+    found = _marginal_variances(reviews, np.random.default_rng(0))
     best = minimize(lambda v: likelihood(reviews, v), np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-6})
     assert likelihood(reviews, np.log(found)) == pytest.approx(best.fun, abs=1e-4)
 
@@ -103,7 +103,7 @@ def test_the_variances_maximise_the_marginal_likelihood() -> None:
 @pytest.mark.slow
 def test_random_probes_give_nearly_the_exact_variances() -> None:
     reviews = simulate(90, 80, 4, noise=0.5, seed=np.random.default_rng(1)).reviews
-    found = marginal_variances(reviews, np.random.default_rng(0))
+    found = _marginal_variances(reviews, np.random.default_rng(0))
     assert likelihood(reviews, np.log(found)) == pytest.approx(
         minimize(lambda v: likelihood(reviews, v), np.log(found), method="Nelder-Mead", options={"maxfev": 60}).fun,
         abs=0.05,
@@ -113,7 +113,7 @@ def test_random_probes_give_nearly_the_exact_variances() -> None:
 def test_posterior_means_are_those_of_the_dense_gaussian_model(monkeypatch: pytest.MonkeyPatch) -> None:
     reviews = small()
     variances = Variances(1.5, 2.0, 0.5)
-    monkeypatch.setattr(baselines, "marginal_variances", lambda scored, rng: variances)
+    monkeypatch.setattr(baselines, "_marginal_variances", lambda scored, rng: variances)
     papers, reviewers = indicators(reviews)
     own = papers @ papers.T * variances.item
     covariance = own + variances.reviewer * reviewers @ reviewers.T + variances.noise * np.eye(reviews.n_reviews)
@@ -128,7 +128,7 @@ def test_posterior_means_are_those_of_the_dense_gaussian_model(monkeypatch: pyte
 def test_the_probabilities_are_those_of_the_dense_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
     reviews = small()
     variances = Variances(1.5, 2.0, 0.5)
-    monkeypatch.setattr(baselines, "marginal_variances", lambda scored, rng: variances)
+    monkeypatch.setattr(baselines, "_marginal_variances", lambda scored, rng: variances)
     monkeypatch.setattr(baselines, "SAMPLES", 4_000)
     papers, reviewers = indicators(reviews)
     own = papers @ papers.T * variances.item
