@@ -280,7 +280,7 @@ class _AdditiveModel:
 
 
 def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) -> Estimate:
-    """Estimate qualities by the mixed model of random effects of papers and reviewers, its variances by marginal likelihood.
+    """Estimate qualities by a mixed model: random effects of papers and reviewers, variances by marginal likelihood.
 
     ::
 
