@@ -222,9 +222,9 @@ class _AdditiveModel:
         from scipy import sparse
 
         rows = np.arange(scored.n_reviews)
-        one = np.ones(rows.size)
-        self.of_item = sparse.csr_array((one, (scored.item, rows)), (scored.n_items, rows.size))
-        self.of_reviewer = sparse.csr_array((one, (scored.reviewer, rows)), (scored.n_reviewers, rows.size))
+        ones = np.ones(rows.size)
+        self.of_item = sparse.csr_array((ones, (scored.item, rows)), (scored.n_items, rows.size))
+        self.of_reviewer = sparse.csr_array((ones, (scored.reviewer, rows)), (scored.n_reviewers, rows.size))
         self.reviewed = sparse.csr_array(self.of_item @ self.of_reviewer.T)
         self.reviewing = sparse.csr_array(self.reviewed.T)
         weight = scored.reviews_per_item + item_ratio
@@ -596,11 +596,11 @@ def _solve(scored: Reviews, scaled: _Scaled, group: IntArray, bounded: bool) -> 
         constraints += [quality >= low, quality <= high, offset >= LEAST_OFFSET / scaled.unit]
     # The design takes scales, offsets and qualities to residuals.
     row = np.arange(n_scores)
-    one = np.ones(n_scores)
+    ones = np.ones(n_scores)
     blocks = (
         (scaled.score, scored.reviewer, n_reviewers),
-        (-one, scored.reviewer, n_reviewers),
-        (-one, scored.item, n_items),
+        (-ones, scored.reviewer, n_reviewers),
+        (-ones, scored.item, n_items),
     )
     columns = [sparse.csr_array((value, (row, place)), (n_scores, size)) for value, place, size in blocks]
     design = sparse.csc_array(sparse.hstack(columns))

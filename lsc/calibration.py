@@ -91,11 +91,11 @@ def misfit_of(
     for number in np.unique(group[programme.is_reference]).tolist():
         here = np.flatnonzero(programme.is_reference & (group == number))
         spent = 1 if fixed[number - 1] else 2
-        given = programme.reference[here]
+        reference = programme.reference[here]
         estimate = free.quality[here]
         if here.size > spent and estimate.std():
-            slope = 1.0 if fixed[number - 1] else given.std() / estimate.std()
-            value[here] = given.mean() + slope * (estimate - estimate.mean())
+            slope = 1.0 if fixed[number - 1] else reference.std() / estimate.std()
+            value[here] = reference.mean() + slope * (estimate - estimate.mean())
             tested += here.size - spent
     if not tested:
         return None
@@ -211,9 +211,10 @@ class Calibration(Estimate):
         """Return the keys of every estimate, and ``hypothesis``, ``objective``, ``unique`` and ``units``."""
         record = super().to_dict()
         scale = self.solution.scale
-        own = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
+        of_calibration = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
         # Units allow a verifier to check the optimality conditions.
-        return {**record, **own, "unique": self.unique, "units": np.where(scale.flat, 0.0, scale.slope).tolist()}
+        units = np.where(scale.flat, 0.0, scale.slope).tolist()
+        return {**record, **of_calibration, "unique": self.unique, "units": units}
 
     @property
     def kinds(self) -> tuple[type[Hypothesis], ...]:
@@ -269,13 +270,13 @@ class Calibration(Estimate):
         if code is None:
             message = f"reviewer: expected one of the {self.reviews.n_reviewers} in the reviews, found {reviewer!r}"
             raise InputError(message)
-        mine = slice(programme.start[code], programme.start[code + 1])
-        if mine.start == mine.stop:
+        reviews_of = slice(programme.start[code], programme.start[code + 1])
+        if reviews_of.start == reviews_of.stop:
             message = f"reviewer: expected one who has given a score, found {reviewer!r}"
             raise InputError(message)
-        rows = row[mine]
+        rows = row[reviews_of]
         perceived = self.quality[self.reviews.item[rows]] + self.noise[rows]
-        return fit_through(perceived, programme.score[mine], linear=classes()[programme.kind[code]].straight)
+        return fit_through(perceived, programme.score[reviews_of], linear=classes()[programme.kind[code]].straight)
 
     # How good the solution is
 
@@ -305,8 +306,12 @@ class Calibration(Estimate):
         """Residuals over the spread of qualities, the gap per review; each group in its own units, if they differ."""
         programme, quality, perceived = self.solution.weighed()
         unit = scale(programme, quality)
-        own = residuals(programme, quality, perceived)
-        return Residuals(own.primal / unit, own.dual / unit, own.gap / (unit**2 * max(programme.item.size, 1)))
+        absolute = residuals(programme, quality, perceived)
+        return Residuals(
+            primal=absolute.primal / unit,
+            dual=absolute.dual / unit,
+            gap=absolute.gap / (unit**2 * max(programme.item.size, 1)),
+        )
 
     @checked
     def is_optimal(self, eps: float = 1e-8) -> bool:
@@ -574,8 +579,8 @@ def _solve(
     max_iterations: int | None,
     progress: Callable[[Progress], object] | None,
 ) -> Minimiser:
-    given = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    passed_options = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
+    options: dict[str, Any] = {name: value for name, value in passed_options.items() if value is not None}
     if solver == "newton":
         best = newton.minimise(programme, **options)
         # Without noise the qualities are exact: solve to the last digit.

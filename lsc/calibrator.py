@@ -158,16 +158,17 @@ def line_of(reviews: Reviews, estimate: Estimate, held: HeldOut) -> Line:
     reviewers are their mean residuals, shrunk by the variance between reviewers that the held-out residuals show.
     """
     scored = reviews.only_scored()
-    who, code = np.unique(held.reviewer, return_inverse=True)
+    reviewers, code = np.unique(held.reviewer, return_inverse=True)
     x = centred(held.quality, code)
     y = centred(held.score, code)
     slope = best_multiple(y, x)
-    known = np.isfinite(estimate.quality)
-    quality = np.where(known, estimate.quality, float(estimate.quality[known].mean()) if known.any() else 0.0)
+    has_quality = np.isfinite(estimate.quality)
+    mean_quality = float(estimate.quality[has_quality].mean()) if has_quality.any() else 0.0
+    quality = np.where(has_quality, estimate.quality, mean_quality)
     residual = scored.score - slope * quality[scored.item]
     intercept = float(residual.mean())
     # Variances within and between reviewers, of the held-out residuals.
-    free = max(int(held.score.size - who.size), 1)
+    free = max(int(held.score.size - reviewers.size), 1)
     noise = float(((y - slope * x) ** 2).sum()) / free
     total = float(np.var(held.score - slope * held.quality)) if held.score.size else 0.0
     severity = max(total - noise, 0.0)
@@ -244,8 +245,8 @@ class Calibrator:
         return f"Calibrator({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in (self.options or {}).items())
-        return f"{self.method} ({said})" if said else self.method
+        options = ", ".join(f"{name}={value!r}" for name, value in (self.options or {}).items())
+        return f"{self.method} ({options})" if options else self.method
 
     # Parameters, as scikit-learn reads and sets them
 
@@ -386,9 +387,9 @@ class Calibrator:
         >>> calibrator.predict([(0, 3), ("new", 1)]).round(6).tolist()
         [3.0, 1.0]
         """
-        who, what = self._known(X)
+        people, papers = self._known(X)
         if isinstance(self.estimate_, PosteriorEstimate):
-            prediction = self.estimate_.predict(who, what)
+            prediction = self.estimate_.predict(people, papers)
             return (prediction.mean, prediction.sd) if return_std else prediction.mean
         reviews = self.reviews_
         estimate = self.estimate_
@@ -396,18 +397,18 @@ class Calibrator:
             held = hold_out(reviews, self, seed=whole_seed(self.seed))
             self._lines.append(line_of(reviews, estimate, held))
         line = self._lines[0]
-        known = np.isfinite(estimate.quality)
-        quality = np.append(estimate.quality, estimate.quality[known].mean() if known.any() else 0.0)
+        has_quality = np.isfinite(estimate.quality)
+        quality = np.append(estimate.quality, estimate.quality[has_quality].mean() if has_quality.any() else 0.0)
         offset = np.append(line.offset, 0.0)
-        people = reviews.reviewer_code
-        papers = reviews.item_code
-        i = np.array([reviews.n_items if label is None else papers[label] for label in what], np.int64)
-        j = np.array([reviews.n_reviewers if label is None else people[label] for label in who], np.int64)
+        reviewer_code = reviews.reviewer_code
+        item_code = reviews.item_code
+        i = np.array([reviews.n_items if label is None else item_code[label] for label in papers], np.int64)
+        j = np.array([reviews.n_reviewers if label is None else reviewer_code[label] for label in people], np.int64)
         mean = reviews.printed(line.intercept + line.slope * quality[i] + offset[j])
         if not return_std:
             return mean
         new = np.where(j == reviews.n_reviewers, line.severity, 0.0)
-        of_item = np.where(i == reviews.n_items, line.slope**2 * float(np.var(estimate.quality[known])), 0.0)
+        of_item = np.where(i == reviews.n_items, line.slope**2 * float(np.var(estimate.quality[has_quality])), 0.0)
         return mean, np.asarray(np.sqrt(line.noise + new + of_item))
 
     @checked
@@ -437,11 +438,11 @@ class Calibrator:
         >>> calibrator.predict_distribution([(0, 3), ("new", 1)]).interval(0.9).shape
         (2, 2)
         """
-        who, what = self._known(X)
+        people, papers = self._known(X)
         if not isinstance(self.estimate_, PosteriorEstimate):
             message = f"method: expected {DEFAULT!r}, which has distributions of scores, found {self.method!r}"
             raise InputError(message)
-        return self.estimate_.predict(who, what)
+        return self.estimate_.predict(people, papers)
 
     @checked
     def score(self, X: Any, y: Any = None) -> float:
@@ -482,9 +483,9 @@ class Calibrator:
         if predicted.shape != truth.shape:
             message = f"y: expected one score per row of X, {predicted.size}, found {truth.size}"
             raise InputError(message)
-        known = np.isfinite(truth)
-        off = (truth - predicted)[known]
-        spread = truth[known] - truth[known].mean() if known.any() else truth[known]
+        has_score = np.isfinite(truth)
+        off = (truth - predicted)[has_score]
+        spread = truth[has_score] - truth[has_score].mean() if has_score.any() else truth[has_score]
         total = float(spread @ spread)
         return 1.0 - float(off @ off) / total if total > 0 else float("nan")
 
@@ -498,19 +499,19 @@ class Calibrator:
     def _known(self, X: Any) -> tuple[list[Label | None], list[Label | None]]:
         """Return the labels of the pairs, None for reviewers and items that the fit does not know."""
         estimate = self._fitted()
-        known = self.reviews_.spellings()
+        spellings = self.reviews_.spellings()
         people, papers = _pairs_of(X, self.columns)
-        who = known.respelled(people, "reviewer", "X")
-        what = known.respelled(papers, "paper", "X")
+        reviewer_labels = spellings.respelled(people, "reviewer", "X")
+        item_labels = spellings.respelled(papers, "paper", "X")
         scored = self.reviews_.only_scored()
         j = scored.reviewer_code
         i = scored.item_code
-        reviewer = [label if label in j and scored.loads[j[label]] else None for label in who]
-        item = [label if label in i and np.isfinite(estimate.quality[i[label]]) else None for label in what]
-        if who and not any(label is not None for label in (*reviewer, *item)):
+        reviewer = [label if label in j and scored.loads[j[label]] else None for label in reviewer_labels]
+        item = [label if label in i and np.isfinite(estimate.quality[i[label]]) else None for label in item_labels]
+        if reviewer_labels and not any(label is not None for label in (*reviewer, *item)):
             message = (
-                f"X: expected pairs of a reviewer and an item, one of them in the fit, found none, such as {who[0]!r} "
-                f"and {what[0]!r}; the first column holds reviewers"
+                "X: expected pairs of a reviewer and an item, one of them in the fit, found none, such as "
+                f"{reviewer_labels[0]!r} and {item_labels[0]!r}; the first column holds reviewers"
             )
             raise InputError(message)
         return reviewer, item
@@ -519,7 +520,7 @@ class Calibrator:
 def _scores(name: str, y: Any) -> FloatArray:
     scores = as_numbers(name, y)
     values = np.asarray(y)
-    if values.dtype == np.bool_ or (values.dtype == object and any(type(one) is bool for one in values.flat)):
+    if values.dtype == np.bool_ or (values.dtype == object and any(type(value) is bool for value in values.flat)):
         message = f"{name}: expected scores, found True and False; write {name}.astype(float) if they are scores"
         raise InputError(message)
     if scores.ndim != 1:

@@ -110,8 +110,8 @@ class Comparison(Result):
 
     def headline(self) -> str:
         """Return the method of the smallest error, and the number of held-out reviews."""
-        known = [row for row in self.rows if row.error is not None]
-        best = min(known, key=lambda row: row.error or 0.0).method if known else "nothing to predict"
+        measured = [row for row in self.rows if row.error is not None]
+        best = min(measured, key=lambda row: row.error or 0.0).method if measured else "nothing to predict"
         return f"{best} of {counted(len(self.rows), 'method')}, {counted(self.n_reviews, 'held-out review')}"
 
 
@@ -231,14 +231,14 @@ def _measured(name: str, held: HeldOut, by: Unit) -> tuple[Compared, tuple[int, 
     load = np.bincount(held.reviewer, minlength=1)
     # Within held-out reviewers, one score says nothing.
     several = load[held.reviewer] > 1 if by == "reviewer" else np.ones(held.score.size, np.bool_)
-    who, cluster = np.unique((held.item if by == "item" else held.reviewer)[several], return_inverse=True)
-    if who.size < 2:
+    clusters, cluster = np.unique((held.item if by == "item" else held.reviewer)[several], return_inverse=True)
+    if clusters.size < 2:
         needed = {
             "reviewer": "two reviewers or more with two scores of items that others scored, too",
             "item": "two items or more with scores of reviewers who scored others, too",
             "score": "two reviewers or more with two scores, of items that others scored, too",
         }[by]
-        message = f"reviews: expected {needed}, found {who.size}; there is nothing to predict"
+        message = f"reviews: expected {needed}, found {clusters.size}; there is nothing to predict"
         raise InputError(message)
 
     code = 0 * cluster if by == "score" else cluster

@@ -44,14 +44,14 @@ def known_values(reviews: Reviews, references: Valued) -> FloatArray:
     >>> known_values(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)]), {"p2": 7.0}).tolist()
     [nan, 7.0]
     """
-    given = by_label(references, "references", ITEM, QUALITY.role, reviews.spellings())
-    code = match_labels(list(given), reviews.item_code, "references", "paper", other=reviews.reviewer_code)
-    for label, value in given.items():
+    values = by_label(references, "references", ITEM, QUALITY.role, reviews.spellings())
+    code = match_labels(list(values), reviews.item_code, "references", "paper", other=reviews.reviewer_code)
+    for label, value in values.items():
         if value is None or not np.isfinite(value):
             message = f"references: expected a finite quality, found {value} for item {label!r}"
             raise InputError(message)
     reference = np.full(reviews.n_items, np.nan)
-    reference[code[code >= 0]] = np.array(list(given.values()), np.float64)[code >= 0]
+    reference[code[code >= 0]] = np.array(list(values.values()), np.float64)[code >= 0]
     return reference
 
 
@@ -72,8 +72,8 @@ def weights_of_reviews(reviews: Reviews, rows: IntArray, weights: Any, passed: R
         weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
     wrong = np.flatnonzero(~np.isfinite(weight) | (weight <= 0))
     if wrong.size:
-        who, what = _labels(reviews, rows[wrong[0]])
-        message = f"weights: expected positive finite numbers, found {weight[wrong[0]]:g} for {who!r} and {what!r}"
+        reviewer, item = _labels(reviews, rows[wrong[0]])
+        message = f"weights: expected positive finite numbers, found {weight[wrong[0]]:g} for {reviewer!r} and {item!r}"
         raise InputError(message)
     return np.asarray(weight)
 
@@ -82,17 +82,17 @@ def _labels(reviews: Reviews, row: int) -> tuple[Label, Label]:
     return reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
 
 
-def _weights_by_row(reviews: Reviews, given: FloatArray, review: IntArray) -> FloatArray:
+def _weights_by_row(reviews: Reviews, weights: FloatArray, review: IntArray) -> FloatArray:
     """Return the weight of each review, shape (E,), from the rows of the table as passed."""
-    if given.shape != review.shape:
-        message = f"weights: expected one per review, shape {review.shape}, found shape {given.shape}"
+    if weights.shape != review.shape:
+        message = f"weights: expected one per review, shape {review.shape}, found shape {weights.shape}"
         raise InputError(message)
     weight = np.full(reviews.n_reviews, np.nan)
-    weight[review] = given
-    twice = np.flatnonzero((weight[review] != given) & ~(np.isnan(weight[review]) & np.isnan(given)))
+    weight[review] = weights
+    twice = np.flatnonzero((weight[review] != weights) & ~(np.isnan(weight[review]) & np.isnan(weights)))
     if twice.size:
-        who, what = _labels(reviews, review[twice[0]])
-        message = f"weights: expected one number for the rows of {who!r} and {what!r}, found several"
+        reviewer, item = _labels(reviews, review[twice[0]])
+        message = f"weights: expected one number for the rows of {reviewer!r} and {item!r}, found several"
         raise InputError(message)
     return weight
 
@@ -101,16 +101,16 @@ def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
     """Return the weight of each review, shape (E,); planned reviews and pairs without a review may have weights."""
     reviewer, item = match_pairs(weights, reviews.reviewer_code, reviews.item_code, "weights")
     score = np.asarray(weights.score)
-    given = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
+    usable = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
     key = reviews.reviewer * reviews.n_items + reviews.item
-    wanted = (reviewer * reviews.n_items + item)[given]
+    wanted = (reviewer * reviews.n_items + item)[usable]
     place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-    there = key[place] == wanted
-    if wanted.size and not there.any():
+    listed = key[place] == wanted
+    if wanted.size and not listed.any():
         message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
         raise InputError(message)
     weight = np.ones(reviews.n_reviews)
-    weight[place[there]] = score[given][there]
+    weight[place[listed]] = score[usable][listed]
     return weight
 
 

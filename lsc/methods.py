@@ -87,7 +87,7 @@ class Method:
 
 def _from(name: str) -> Callable[..., Any]:
     """Return the function ``"module:name"``, whose module is imported when it is called."""
-    return lambda *given, **options: resolve_name(name)(*given, **options)
+    return lambda *arguments, **options: resolve_name(name)(*arguments, **options)
 
 
 #: The names of the methods, for type hints; registered ones are accepted, too.

@@ -317,9 +317,9 @@ def opened(result: Estimate, selection: Selection | None) -> IntArray:
     return order[np.sort(near)]
 
 
-def links(papers: IntArray, those: IntArray) -> list[str]:
+def links(papers: IntArray, opened_papers: IntArray) -> list[str]:
     """Return the identifiers of papers if all of them are among those that open, otherwise none."""
-    return [f"paper-{i}" for i in papers.tolist()] if np.isin(papers, those).all() else []
+    return [f"paper-{i}" for i in papers.tolist()] if np.isin(papers, opened_papers).all() else []
 
 
 def paper_scores(result: Estimate, selection: Selection | None) -> list[Part]:
@@ -346,8 +346,8 @@ def paper_scores(result: Estimate, selection: Selection | None) -> list[Part]:
             "Set aside": selection.aside,
         }
     parts: list[Part] = [Prose(introduction)]
-    for title, some in lists.items():
-        if chosen := [folds[i] for i in some.tolist() if i in folds]:
+    for title, listed_papers in lists.items():
+        if chosen := [folds[i] for i in listed_papers.tolist() if i in folds]:
             parts.append(Folded(f"{title}: {counted(len(chosen), 'paper')}", chosen))
     return parts
 
@@ -358,8 +358,8 @@ def _folds(result: Estimate, selection: Selection | None, papers: IntArray) -> I
     chance = None if selection is None else selection.probability
     lines = _account_lines(result, papers) if isinstance(result, PosteriorEstimate) else _score_lines(result, papers)
     for i, contributions in zip(papers.tolist(), lines, strict=True):
-        known = f" ({low[i]:.2f} to {high[i]:.2f})" if np.isfinite(low[i]) else ""
-        summary = f"{paper_name(result, i)}: quality {quality[i]:.2f}{known}, average {average[i]:.2f}"
+        interval = f" ({low[i]:.2f} to {high[i]:.2f})" if np.isfinite(low[i]) else ""
+        summary = f"{paper_name(result, i)}: quality {quality[i]:.2f}{interval}, average {average[i]:.2f}"
         probability = None if chance is None else chance[i]
         if selection is not None and probability is not None:
             summary += f", {percent(probability)} among the best {selection.n}"
@@ -427,7 +427,7 @@ def discuss_table(result: PosteriorEstimate, selection: Selection) -> Table:
         Column("scores", reviews.only_scored().reviews_per_item[order].tolist(), "number"),
     ]
     if not selection.comparable[order].all():
-        connected = ["yes" if known else "no" for known in selection.comparable[order].tolist()]
+        connected = ["yes" if is_connected else "no" for is_connected in selection.comparable[order].tolist()]
         columns.append(Column("connected with most", connected, "choice"))
     caption = (
         f"To discuss, nearest to the line first; the chance is the probability of being among the best {selection.n}"
@@ -728,7 +728,7 @@ def _corrections(account: Account) -> Listed:
         "the other reviewers of these papers; a corrected score is what a typical reviewer would have given."
     )
     reviews = [part for part in account.parts if part.source == "review"]
-    return Listed(opening, [f"{source_words(each, account)}." for each in reviews])
+    return Listed(opening, [f"{source_words(part, account)}." for part in reviews])
 
 
 def _picture(account: Account, scale: tuple[float, float]) -> Picture:
@@ -750,16 +750,16 @@ def _picture(account: Account, scale: tuple[float, float]) -> Picture:
 
 def _sum(account: Account) -> Table:
     rest = [part for part in account.parts if part.source == "middle"]
-    others = [part for part in account.parts if part.source != "middle"]
+    shown = [part for part in account.parts if part.source != "middle"]
     names = {"review": "{}", "likeness": "{}, other papers", "reference": "reference", "covariate": "{}"}
-    whole = all(float(part.score).is_integer() for part in others if part.score is not None)
+    are_whole = all(float(part.score).is_integer() for part in shown if part.score is not None)
     columns = [
         Column(
-            "source", [MIDDLE, *(names[part.source].format(part.covariate or part.reviewer) for part in others), "sum"]
+            "source", [MIDDLE, *(names[part.source].format(part.covariate or part.reviewer) for part in shown), "sum"]
         ),
-        Column("score", [None, *(part.score for part in others), None], "number", 0 if whole else 1),
-        Column("counts as", [None, *(part.says for part in others), account.total], "number", 2),
-        Column("weight, %", [100 * sum(p.weight for p in rest), *(100 * p.weight for p in others), None], "number"),
-        Column("moves it by", [account.middle, *(part.moves for part in others), account.total], "number", 2),
+        Column("score", [None, *(part.score for part in shown), None], "number", 0 if are_whole else 1),
+        Column("counts as", [None, *(part.says for part in shown), account.total], "number", 2),
+        Column("weight, %", [100 * sum(p.weight for p in rest), *(100 * p.weight for p in shown), None], "number"),
+        Column("moves it by", [account.middle, *(part.moves for part in shown), account.total], "number", 2),
     ]
     return Table("parts", f"From {MIDDLE} to its quality, in points", columns, "parts", live=False)

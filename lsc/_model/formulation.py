@@ -214,11 +214,11 @@ def _classes(
     """Return the class and the bounds of every reviewer, each of shape (M,)."""
     size = reviews.n_reviewers
     if not isinstance(hypothesis, Mapping):
-        one = hypothesis_of(hypothesis, max_slope=max_slope)
-        lower, upper = one.bounds
-        return np.full(size, classes().index(type(one)), np.int64), np.full(size, lower), np.full(size, upper)
+        shared = hypothesis_of(hypothesis, max_slope=max_slope)
+        lower, upper = shared.bounds
+        return np.full(size, classes().index(type(shared)), np.int64), np.full(size, lower), np.full(size, upper)
     code = reviews.reviewer_code
-    names = any(isinstance(given, str) for given in hypothesis.values())
+    has_names = any(isinstance(chosen_hypothesis, str) for chosen_hypothesis in hypothesis.values())
     unknown = [label for label in hypothesis if label not in code]
     missing = [
         reviews.reviewers[j] for j in np.flatnonzero(has_scores).tolist() if reviews.reviewers[j] not in hypothesis
@@ -233,10 +233,12 @@ def _classes(
     high = np.full(size, upper)
     # Many reviewers share few hypotheses: each is constructed once.
     made: dict[str | int, tuple[int, float, float]] = {}
-    for label, given in hypothesis.items():
-        key = given if isinstance(given, str) else id(given)
+    for label, chosen_hypothesis in hypothesis.items():
+        key = chosen_hypothesis if isinstance(chosen_hypothesis, str) else id(chosen_hypothesis)
         if key not in made:
-            chosen = hypothesis_of(given, max_slope=max_slope if isinstance(given, str) or not names else None)
+            # A bound beside names and objects is for the names.
+            takes_bound = isinstance(chosen_hypothesis, str) or not has_names
+            chosen = hypothesis_of(chosen_hypothesis, max_slope=max_slope if takes_bound else None)
             made[key] = classes().index(type(chosen)), *chosen.bounds
         j = code[label]
         kind[j], low[j], high[j] = made[key]

@@ -432,7 +432,7 @@ def simulated() -> list[type[Hypothesis]]:
     return sorted(kinds, key=lambda kind: kind.shape is Shape.MONOTONE)
 
 
-def hypothesis_of(given: str | Hypothesis, *, max_slope: float | None = None) -> Hypothesis:
+def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = None) -> Hypothesis:
     """Return the hypothesis of this name, with slopes of at most ``max_slope`` (10 by default); an object is returned.
 
     Raises InputError if no class has the name, the object's class is not listed, or ``max_slope`` is passed with an
@@ -441,16 +441,16 @@ def hypothesis_of(given: str | Hypothesis, *, max_slope: float | None = None) ->
     >>> hypothesis_of("convex", max_slope=5)
     Convex(max_slope=5, min_slope=0.0)
     """
-    if isinstance(given, Hypothesis) and type(given) in classes():
-        _expect_unit(type(given))
+    if isinstance(hypothesis, Hypothesis) and type(hypothesis) in classes():
+        _expect_unit(type(hypothesis))
         if max_slope is not None:
             message = (
                 f"max_slope: expected none beside a hypothesis object, which has its own, found {max_slope!r} beside "
-                f"{given!r}; set it there, or give the hypothesis by name"
+                f"{hypothesis!r}; set it there, or give the hypothesis by name"
             )
             raise InputError(message)
-        return given
-    kind = named(classes(), given, "hypothesis")
+        return hypothesis
+    kind = named(classes(), hypothesis, "hypothesis")
     _expect_unit(kind)
     return kind.up_to(MAX_SLOPE if max_slope is None else max_slope)
 

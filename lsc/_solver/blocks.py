@@ -72,12 +72,13 @@ def lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray, 
     # Row by row: one entry for every item that shares a small reviewer with item i.
     where = np.full(n, -1, np.int64)  # the entry of this column, valid if it is in the present row
     entries = 0
-    left = 0
+    earlier = 0
     for i in range(n):
         first[i] = entries
-        column[entries], where[i] = i, entries
+        column[entries] = i
+        where[i] = entries
         entries += 1
-        for k in range(left, stop[i]):
+        for k in range(earlier, stop[i]):
             j = owner[k]
             r = review[k]
             start = starts[j]
@@ -86,12 +87,13 @@ def lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray, 
                 continue
             at = begin[j] + (r - start) * size
             for b in range(size):
-                other = item[start + b]
-                if where[other] < first[i]:
-                    column[entries], where[other] = other, entries
+                neighbour = item[start + b]
+                if where[neighbour] < first[i]:
+                    column[entries] = neighbour
+                    where[neighbour] = entries
                     entries += 1
-                slot[at + b] = where[other]
-        left = stop[i]
+                slot[at + b] = where[neighbour]
+        earlier = stop[i]
     first[n] = entries
     return entries
 
@@ -117,16 +119,16 @@ def _multiply_reviewer(
         out[r] = line_weight * (v[r] - mean - slope * unit[start + r])
     # Monotone: subtract the mean of each block.
     if kind == MONOTONE:
-        left = 0
-        while left < size:
-            right = end[start + left] - start
+        block_start = 0
+        while block_start < size:
+            block_end = end[start + block_start] - start
             mean = 0.0
-            for r in range(left, right):
+            for r in range(block_start, block_end):
                 mean += v[r]
-            mean /= right - left
-            for r in range(left, right):
+            mean /= block_end - block_start
+            for r in range(block_start, block_end):
                 out[r] += v[r] - mean
-            left = right
+            block_start = block_end
         return
     # Convex or concave: map v to the nodes, solve the factored normal equations, and map back.
     for k in range(nodes + 1):
@@ -164,17 +166,17 @@ def _write_line(start: int, size: int, weight: float, slope: float, unit: FloatA
 @kernel
 def _add_chain(start: int, size: int, end: IntArray, place: IntArray, block: FloatArray) -> None:
     """Add the blocks of a monotone reviewer: the normalised Laplacian of a clique each."""
-    left = start
-    while left < start + size:
-        right = end[left]
-        if right - left > 1:
-            share = 1.0 / (right - left)
-            for r in range(left, right):
+    block_start = start
+    while block_start < start + size:
+        block_end = end[block_start]
+        if block_end - block_start > 1:
+            share = 1.0 / (block_end - block_start)
+            for r in range(block_start, block_end):
                 a = (place[r] - start) * size - start
                 block[a + place[r]] += 1.0
-                for s in range(left, right):
+                for s in range(block_start, block_end):
                     block[a + place[s]] -= share
-        left = right
+        block_start = block_end
 
 
 @kernel
@@ -184,10 +186,10 @@ def _add_heavy_diagonal(j: int, table: Table, face: Face, line_weight: float, ex
     size = table.start[j + 1] - table.start[j]
     dimension = float(face.nodes[j])
     if table.kind[j] == MONOTONE:
-        left = start
+        block_start = start
         dimension = 0.0
-        while left < start + size:
-            left = face.end[left]
+        while block_start < start + size:
+            block_start = face.end[block_start]
             dimension = dimension + 1.0
     for r in range(start, start + size):
         if table.kind[j] == LINEAR:
@@ -422,10 +424,13 @@ def _number_clusters(system: System) -> int:
         stop[number[find(parent, i)]] += 1
     total = 0
     for c in range(clusters):
-        stop[c], total = total, total + stop[c]
+        items_of_cluster = stop[c]
+        stop[c] = total
+        total += items_of_cluster
     for i in range(n):
         c = number[find(parent, i)]
-        order[stop[c]], place[i] = i, stop[c]
+        order[stop[c]] = i
+        place[i] = stop[c]
         stop[c] += 1
     return clusters
 
@@ -441,30 +446,30 @@ def _invert_blocks(clusters: int, pattern: Pattern, system: System) -> None:
     block = np.empty((MAX_CLUSTER, MAX_CLUSTER))
     row_of_pivot = np.empty(MAX_CLUSTER)
     at = 0
-    left = 0
+    cluster_start = 0
     for c in range(clusters):
-        right = stop[c]
+        cluster_end = stop[c]
         # Most clusters have a single item.
-        size = right - left
+        size = cluster_end - cluster_start
         if size == 1:
-            inverse[at] = inverse_diagonal[order[left]]
+            inverse[at] = inverse_diagonal[order[cluster_start]]
             at = at + 1
-            left = right
+            cluster_start = cluster_end
             continue
         # Copy the block out of the sparse matrix.
         for row in range(size):
-            i = order[left + row]
+            i = order[cluster_start + row]
             for k in range(size):
                 block[row, k] = 0.0
             for k in range(first[i] + 1, first[i + 1]):
-                other = position[column[k]]
-                if left <= other < right:
-                    block[row, other - left] = value[k]
+                neighbour = position[column[k]]
+                if cluster_start <= neighbour < cluster_end:
+                    block[row, neighbour - cluster_start] = value[k]
             block[row, row] = diagonal[i]
         # Gauss and Jordan without exchanges: the matrix is positive semidefinite, and tiny pivots are replaced.
         for p in range(size):
             pivot = block[p, p]
-            entry = diagonal[order[left + p]]
+            entry = diagonal[order[cluster_start + p]]
             if pivot < ROUNDING * entry:
                 pivot = entry
             block[p, p] = 1.0
@@ -482,7 +487,7 @@ def _invert_blocks(clusters: int, pattern: Pattern, system: System) -> None:
             for k in range(size):
                 inverse[at + row * size + k] = block[row, k]
         at += size * size
-        left = right
+        cluster_start = cluster_end
 
 
 @kernel
@@ -492,27 +497,27 @@ def _precondition(clusters: int, system: System, residual: FloatArray, out: Floa
     order = system.order
     inverse = system.inverse
     at = 0
-    left = 0
+    cluster_start = 0
     rho = 0.0
     for c in range(clusters):
-        right = stop[c]
-        size = right - left
+        cluster_end = stop[c]
+        size = cluster_end - cluster_start
         if size == 1:
-            i = order[left]
+            i = order[cluster_start]
             out[i] = inverse[at] * residual[i]
             rho += residual[i] * out[i]
             at += 1
         else:
             for k in range(size):
-                work[k] = residual[order[left + k]]
+                work[k] = residual[order[cluster_start + k]]
             for row in range(size):
                 total = 0.0
                 for k in range(size):
                     total += inverse[at + k] * work[k]
-                out[order[left + row]] = total
+                out[order[cluster_start + row]] = total
                 rho += work[row] * total
                 at += size
-        left = right
+        cluster_start = cluster_end
     return rho
 
 

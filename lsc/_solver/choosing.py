@@ -251,7 +251,7 @@ def minimise(
     problem = stated.problem
     # To this tolerance or, where rounding prevents it, to 10 or 100 times it.
     for loosened in (1.0, 10.0, 100.0):
-        accuracy = {f"tol_{what}": loosened * tolerance for what in ("gap_abs", "gap_rel", "feas")}
+        accuracy = {f"tol_{criterion}": loosened * tolerance for criterion in ("gap_abs", "gap_rel", "feas")}
         with suppress(cp.SolverError), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "the solution may be inaccurate": the status says so
             problem.solve(solver=cp.CLARABEL, max_iter=max_iterations, **accuracy)

@@ -302,17 +302,17 @@ def _entering(base: int, n: int, start: int, capped: bool, work: FloatArray, iwo
 
 
 @kernel
-def sort_ranks(left: int, right: int, work: FloatArray, iwork: IntArray) -> None:
+def sort_ranks(first: int, last: int, work: FloatArray, iwork: IntArray) -> None:
     """Sort ``RANK[left:right]`` by the values ``LOWEST`` they refer to; shell sort, fast if almost sorted."""
     # Gaps 1, 4, 13, ... (Knuth); the last pass, with gap 1, is an insertion sort of what is nearly sorted.
     gap = 1
-    while 3 * gap + 1 < right - left:
+    while 3 * gap + 1 < last - first:
         gap = 3 * gap + 1
     while gap > 0:
-        for i in range(left + gap, right):
+        for i in range(first + gap, last):
             moving = iwork[RANK, i]
             j = i
-            while j >= left + gap and work[LOWEST, iwork[RANK, j - gap]] > work[LOWEST, moving]:
+            while j >= first + gap and work[LOWEST, iwork[RANK, j - gap]] > work[LOWEST, moving]:
                 iwork[RANK, j] = iwork[RANK, j - gap]
                 j -= gap
             iwork[RANK, j] = moving
@@ -336,13 +336,13 @@ def _sort_levels(
     for r in range(start, end):
         work[LOWEST, r - start] = x[item[r]]
         iwork[RANK, r - start] = place[r] - start
-    left = start
-    while left < end:
-        right = left + 1
-        while right < end and score[right] == score[left]:
-            right += 1
-        sort_ranks(left - start, right - start, work, iwork)
-        left = right
+    level_start = start
+    while level_start < end:
+        level_end = level_start + 1
+        while level_end < end and score[level_end] == score[level_start]:
+            level_end += 1
+        sort_ranks(level_start - start, level_end - start, work, iwork)
+        level_start = level_end
     for r in range(start, end):
         place[r] = start + iwork[RANK, r - start]
         order[r] = item[place[r]]
@@ -546,12 +546,12 @@ def _write_block(
         before = work[LINK, k - 1] if k > 0 else 0.0
         scale = 1.0 / work[PIVOT, k]
         for r in range(size):
-            mine = node[start + r]
+            node_of_review = node[start + r]
             s = share[start + r]
             part = -before * work[SPARE, r]
-            if mine == k:
+            if node_of_review == k:
                 part += 1.0 - s
-            elif mine == k - 1 and k > 0:
+            elif node_of_review == k - 1 and k > 0:
                 part += s
             work[SPARE, r] = part
         for r in range(size):
@@ -658,7 +658,8 @@ def project_bent(table: Table, face: Face, x: FloatArray, perceived: FloatArray)
         face.nodes[j] = n_nodes
         face.changed[j] = True
         for k in range(n_nodes):
-            face.pivot[start + k], face.link[start + k] = work[PIVOT, k], work[LINK, k]
+            face.pivot[start + k] = work[PIVOT, k]
+            face.link[start + k] = work[LINK, k]
         for level in range(n):
             bent[start + level] = iwork[BENT, level]
         for i in range(size):
@@ -669,7 +670,8 @@ def project_bent(table: Table, face: Face, x: FloatArray, perceived: FloatArray)
                 nodes[r] = -1
                 perceived[r] = x[item[r]]
             else:
-                nodes[r], shares[r] = iwork[NODE, level], work[SHARE, level]
+                nodes[r] = iwork[NODE, level]
+                shares[r] = work[SHARE, level]
                 perceived[r] = sign * (work[FIT, level] + height)
         if face.begin[j + 1] > face.begin[j]:
             _write_block(start, size, n_nodes, nodes, shares, work, face.begin[j], face.block)

@@ -120,15 +120,15 @@ class Outcome:
         ]
         self.aside = [label for label, where in zip(items, self.lists, strict=True) if where == "aside"]
 
-    def _draw(self, selection: Selection, given: int | None) -> None:
+    def _draw(self, selection: Selection, typed_seed: int | None) -> None:
         """Randomise among the papers that a selection cannot distinguish; the default seed is 0."""
         from lsc.words.posterior_page import lottery_lines
 
-        seed = given or 0
+        seed = typed_seed or 0
         drawn = selection.draw(seed)
         probability = selection.lottery.tolist()
         listed = {label: p for label, p in zip(selection.labels, probability, strict=True) if p > 0}
-        self.lines += ["", *lottery_lines(drawn, listed, seed, given=given is not None)]
+        self.lines += ["", *lottery_lines(drawn, listed, seed, given=typed_seed is not None)]
         chances = [{"item": label, "probability": p} for label, p in listed.items()]
         self.record["lottery"] = {"seed": seed, "drawn": drawn, "probabilities": chances}
 
@@ -161,8 +161,8 @@ class Outcome:
         from lsc.words.posterior_page import aside_lines
 
         codes = [self.result.reviews.item_code[label] for label in self.aside]
-        others = int((self.result.rank > 0).sum()) - len(codes)
-        return aside_lines(self.aside, self.result.group[codes], others)
+        n_others = int((self.result.rank > 0).sum()) - len(codes)
+        return aside_lines(self.aside, self.result.group[codes], n_others)
 
     def last_lines(self, closing: list[str], output: str | None) -> list[str]:
         """Return the last lines of the page: the selected papers, those ``closing`` it, and the file."""
@@ -255,8 +255,8 @@ def settle_method(options: Mapping[str, Any], of_probabilities: Iterable[str]) -
     needed = [(CHOOSING[name], _takers(name)) for name in choosing]
     needed += [(flag, _takers(name)) for name, flag in FOR_POSTERIOR.items() if options.get(name)]
     needed += [("--confidence", _takers("confidence"))] if options["confidence"] is not None else []
-    sure = [one for one in METHODS.values() if one.probabilities]
-    needed += [(f"--{name}", sure) for name in of_probabilities if options[name]]
+    with_probabilities = [candidate for candidate in METHODS.values() if candidate.probabilities]
+    needed += [(f"--{name}", with_probabilities) for name in of_probabilities if options[name]]
     for flag, takers in needed:
         if method not in takers:
             belongs = f"{flag} belongs to --method {_names(takers)}"
@@ -312,7 +312,7 @@ def _covariates(session: Session) -> dict[str, Any]:
         rows = session.read(reader, path)
         columns = list(dict.fromkeys(column for row in rows.values() for column in row))
         names = [_column(flag, name.strip(), columns, path) for name in chosen.split(",") if name.strip()]
-        covariates[name] = {label: {one: row.get(one) for one in names} for label, row in rows.items()}
+        covariates[name] = {label: {column: row.get(column) for column in names} for label, row in rows.items()}
     return covariates
 
 
@@ -358,7 +358,7 @@ def calibrate_by_passes(
     method = settle_method(options, ["lottery"])
     output = options["output"]
     if method.stream is None:
-        able = " or ".join(one.name for one in METHODS.values() if one.stream is not None)
+        able = " or ".join(candidate.name for candidate in METHODS.values() if candidate.stream is not None)
         message = f"stream: expected --method {able} with it, found {method.name!r}"
         raise InputError(message)
     if method.probabilities:
@@ -366,8 +366,8 @@ def calibrate_by_passes(
     else:
         expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
     expect_table(output, "a CSV file", "leave out --stream")
-    given = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
-    result = method.stream(stream, **given, progress=tell)
+    method_options = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
+    result = method.stream(stream, **method_options, progress=tell)
 
     saved = [f"All papers are in {output}."] if output else []
     if not isinstance(result, StreamedPosterior):

@@ -125,8 +125,8 @@ def _make_up_scores(
     from lsc.simulation import PRESETS as SETTINGS
     from reviewgraph._base import csv_text
 
-    found = _changed(preset, SETTINGS[preset], changes).draw(seed)
-    reviews = found.reviews
+    simulation = _changed(preset, SETTINGS[preset], changes).draw(seed)
+    reviews = simulation.reviews
     named = changes.get("assignment") is not None
     paper = list(reviews.items) if named else _numbered("P", reviews.n_items)
     reviewer = list(reviews.reviewers) if named else _numbered("R", reviews.n_reviewers)
@@ -135,7 +135,7 @@ def _make_up_scores(
         "item": [paper[i] for i in reviews.item.tolist()],
         "score": [int(score) if score.is_integer() else score for score in reviews.score.tolist()],
     }
-    truth = {"item": paper, "truth": found.truth.tolist()}
+    truth = {"item": paper, "truth": simulation.truth.tolist()}
     _write(output, {"reviews.csv": csv_text(table), "truth.csv": csv_text(truth)}, overwrite)
     where = os.path.join(output, "reviews.csv")
     busy = int((reviews.loads > 0).sum())
@@ -145,24 +145,26 @@ def _make_up_scores(
 
 
 def _make_up_conference(
-    output: str, overwrite: bool, seed: int, *, papers: int | None, reviewers: int | None, **others: Any
+    output: str, overwrite: bool, seed: int, *, papers: int | None, reviewers: int | None, **further_options: Any
 ) -> None:
     from lsc.simulation import BIDS, draw_conference
     from reviewgraph._base import csv_text
 
-    unknown = [name for name, value in others.items() if value is not None]
+    unknown = [name for name, value in further_options.items() if value is not None]
     if unknown:
         message = f"--{unknown[0]} cannot be combined with {CONFERENCE}"
         raise click.UsageError(message)
-    found = draw_conference(papers or N_PAPERS, reviewers or N_REVIEWERS, seed)
-    paper, reviewer = (_numbered(letter, number) for letter, number in zip("PR", found.bid.shape, strict=True))
+    conference = draw_conference(papers or N_PAPERS, reviewers or N_REVIEWERS, seed)
+    paper, reviewer = (_numbered(letter, number) for letter, number in zip("PR", conference.bid.shape, strict=True))
     pairs = [(i, j) for i in range(len(paper)) for j in range(len(reviewer))]
-    free, barred = ([pair for pair in pairs if bool(found.conflict[pair]) == said] for said in (False, True))
-    institution = [f"Institution {number + 1}" for number in found.institution.tolist()]
+    free, barred = (
+        [pair for pair in pairs if bool(conference.conflict[pair]) == is_barred] for is_barred in (False, True)
+    )
+    institution = [f"Institution {number + 1}" for number in conference.institution.tolist()]
     tables = {
         "papers.csv": {"item": paper},
         "reviewers.csv": {"reviewer": reviewer, "institution": institution},
-        "bids.csv": {**_columns(paper, reviewer, free), "bid": [BIDS[found.bid[pair]] for pair in free]},
+        "bids.csv": {**_columns(paper, reviewer, free), "bid": [BIDS[conference.bid[pair]] for pair in free]},
         "conflicts.csv": _columns(paper, reviewer, barred),
     }
     _write(output, {name: csv_text(table) for name, table in tables.items()}, overwrite)
@@ -194,12 +196,12 @@ def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
     from dataclasses import replace
 
     names = {"papers": "n_items", "reviewers": "n_reviewers"}
-    given = {names.get(name, name): value for name, value in changes.items() if value is not None}
-    unknown = [name for name in given if not hasattr(setting, name)]
+    changed = {names.get(name, name): value for name, value in changes.items() if value is not None}
+    unknown = [name for name in changed if not hasattr(setting, name)]
     if unknown:
         message = f"--{unknown[0]} cannot be combined with {preset}"
         raise click.UsageError(message)
-    return replace(setting, **given)
+    return replace(setting, **changed)
 
 
 def _write(folder: str, files: dict[str, str], overwrite: bool) -> None:

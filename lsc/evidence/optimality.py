@@ -132,12 +132,12 @@ def _reviewer_residuals(
         eps = perceived[first:last] - quality[item[first:last]]
         rise = score[first:last] - score[first]
         if not ties_equal and (rise[-1] == 0.0 or shape[j] == MONOTONE):
-            one = _loose(rise, perceived[first:last], eps, lower[j])
+            violations = _loose(rise, perceived[first:last], eps, lower[j])
         else:
-            one = _strict(shape[j], rise, perceived[first:last], eps, lower[j], upper[j], ties_equal)
-        primal = max(primal, one[0])
-        dual = max(dual, one[1])
-        gap = gap + one[2]
+            violations = _strict(shape[j], rise, perceived[first:last], eps, lower[j], upper[j], ties_equal)
+        primal = max(primal, violations[0])
+        dual = max(dual, violations[1])
+        gap = gap + violations[2]
     return primal, dual, gap
 
 
@@ -167,7 +167,8 @@ def _strict(
             side = -1.0
         if r == 0 or rise[r] > rise[r - 1]:
             level += 1
-            height[level], point[level] = rise[r], perceived[r]
+            height[level] = rise[r]
+            point[level] = perceived[r]
             if side != 0.0:
                 point[level] = side * np.max(side * perceived[rise == rise[r]])
         if side == 0.0:

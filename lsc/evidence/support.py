@@ -225,15 +225,15 @@ def reporting_scale(
     middle, width = _moments(quality[counts], places, groups)
     mean, deviation = _moments(average[counts], places, groups)
     kept = np.zeros(groups, np.bool_) if fixed is None else fixed
-    own = np.bincount(group - 1, is_reference, groups) >= np.where(kept, 1, 2)
-    return scale_given((middle, width), (mean, deviation), spread, own, kept, max_slope)
+    on_references = np.bincount(group - 1, is_reference, groups) >= np.where(kept, 1, 2)
+    return scale_given((middle, width), (mean, deviation), spread, on_references, kept, max_slope)
 
 
 def scale_given(
     quality: tuple[FloatArray, FloatArray],
     average: tuple[FloatArray, FloatArray],
     spread: FloatArray,
-    own: BoolArray,
+    on_references: BoolArray,
     kept: BoolArray,
     max_slope: float,
 ) -> ReportingScale:
@@ -246,11 +246,11 @@ def scale_given(
     deviation = np.where(deviation > FLAT * spread, deviation, spread)
     # Which groups have no width, which are on the scale of their references, and which are stretched.
     flat = (width <= FLAT * spread / max_slope) & ~kept
-    stretched = ~(own | kept)
+    stretched = ~(on_references | kept)
     slope = np.divide(deviation, width, out=np.full(width.size, max_slope), where=stretched & ~flat)
     slope[~stretched] = 1.0
-    offset = np.where(own, 0.0, mean - np.where(flat, 0.0, slope * middle))
-    return ReportingScale(slope, offset, flat & ~own, own)
+    offset = np.where(on_references, 0.0, mean - np.where(flat, 0.0, slope * middle))
+    return ReportingScale(slope, offset, flat & ~on_references, on_references)
 
 
 def _moments(value: FloatArray, place: IntArray, size: int) -> tuple[FloatArray, FloatArray]:
@@ -429,7 +429,9 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
     up = rows.data > 0
     down = rows.data < 0
     high, low = np.empty((2, rows.shape[0]), np.int64)
-    high[rows.coords[0][up]], low[rows.coords[0][down]] = rows.coords[1][up], rows.coords[1][down]
+    row, column = rows.coords
+    high[row[up]] = column[up]
+    low[row[down]] = column[down]
     # The d of references are 0: a cycle through all of them.
     references = np.flatnonzero(directions.fixed)
     ring = np.roll(references, 1)

@@ -415,16 +415,16 @@ def _curves(axis: Axes, experiment: Experiment, cells: Sequence[Record], measure
     places = list(dict.fromkeys(cell[experiment.axis] for cell in cells))
     for number, name in enumerate(names):
         # Curves are slightly apart so that error bars do not overlap.
-        own = [cell for cell in cells if cell[line] == name]
+        curve = [cell for cell in cells if cell[line] == name]
         shift = APART * len(places) * (number - (len(names) - 1) / 2)
-        at = [places.index(cell[experiment.axis]) + shift for cell in own]
+        at = [places.index(cell[experiment.axis]) + shift for cell in curve]
         colour, mark = STYLES[name]
-        means = [cell[measure] for cell in own]
-        errors = [_error(cell, measure) for cell in own]
+        means = [cell[measure] for cell in curve]
+        errors = [_error(cell, measure) for cell in curve]
         axis.errorbar(
             at, means, yerr=errors, fmt=f"{mark}-", color=colour, linewidth=1, capsize=2, label=TITLES.get(name, name)
         )
-        for place, cell in zip(at, own, strict=True):
+        for place, cell in zip(at, curve, strict=True):
             if cell[f"{measure}_paper"] is not None:
                 error = _paper_error(cell, measure)
                 beside = place + BESIDE * len(places)

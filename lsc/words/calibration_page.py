@@ -130,9 +130,9 @@ def warnings_of(calibration: Calibration) -> list[str]:
 def report(calibration: Calibration) -> list[str]:
     """Return the papers, and the largest changes of rank."""
     best = best_by_group(calibration)
-    known = calibration.solution.scale.known
-    groups = "" if known.all() else f" in group {listed(1 + np.flatnonzero(known))}"
-    scale = f", on the scale of the references{groups}" if known.any() else ""
+    on_references = calibration.solution.scale.known
+    groups = "" if on_references.all() else f" in group {listed(1 + np.flatnonzero(on_references))}"
+    scale = f", on the scale of the references{groups}" if on_references.any() else ""
     errors = calibration.standard_error
     quality, average = (calibration.reviews.printed(values) for values in (calibration.quality, calibration.average))
     columns: list[Column] = [

@@ -83,14 +83,6 @@ def test_a_dataset_has_labels_on_its_axes(found: PosteriorEstimate) -> None:
     assert np.array_equal(data["severity"].sel(reviewer="r3").to_numpy(), drawn["severity"]["r3"].to_numpy())
 
 
-def test_without_the_package_the_message_names_the_extra(
-    found: PosteriorEstimate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(InputError, match=r"to_arviz: expected the package arviz, found none; .*'reviewgraph\[arviz\]'"):
-        found.to_arviz()
-
-
 def test_groups_hold_draws_by_label(found: PosteriorEstimate) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

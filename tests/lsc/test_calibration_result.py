@@ -142,16 +142,6 @@ def test_refuses_what_it_cannot_calibrate() -> None:
         lsc.calibrate(reviews, solver="magic")  # type: ignore[arg-type]
 
 
-def test_becomes_a_data_frame_and_prints() -> None:
-    result = lsc.calibrate(Reviews.from_pairs(PANEL))
-    for backend in ("pandas", "polars", "pyarrow"):
-        frame = result.to_frame(backend)
-        names = frame.column_names if backend == "pyarrow" else list(frame.columns)
-        assert names == ["item", "quality", "average", "rank", "standard_error", "group"]
-    assert repr(result).startswith("<Calibration: linear, optimal, objective")
-    assert repr(result).endswith("; 5 items, 2 reviewers, 10 scores, 1 group>")
-
-
 def test_an_unfinished_solution_says_so() -> None:
     reviews = simulate(60, 60, 4, noise=0.5, seed=np.random.default_rng(0)).reviews
     result = lsc.calibrate(reviews, max_iterations=1)

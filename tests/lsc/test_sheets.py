@@ -52,12 +52,6 @@ def test_a_sheet_says_what_the_terminal_does_and_names_nobody(direction: tuple[s
     assert ("the lowest is the best" in page.text) == bool(direction)
 
 
-def test_several_papers_are_explained_in_the_order_asked_for() -> None:
-    done = run(*(word for place in (3, 1, 3) for word in ("--explain", f"Label-{place}-Xw")), "--sheet", "out")
-    assert re.findall(r"^Paper (\S+)", done.stdout, re.M) == ["Label-3-Xw", "Label-1-Xw"]
-    assert set(index("out")) == {"Label-3-Xw", "Label-1-Xw"}
-
-
 def test_every_paper_with_a_score_has_a_sheet_without_names_of_people_or_of_other_papers() -> None:
     write("r.csv", [*calibratable(), ["Reviewer-1-Zq", "Unread-Xw", "", "Not yet"]])
     done = run("--sheet", "out")
@@ -85,12 +79,6 @@ def test_the_order_of_reviewers_tells_nothing_but_scores() -> None:
     ]
     assert [part.moves for part in told.parts] == pytest.approx([part.moves for part in renamed.parts], abs=1e-6)
     assert told.total == pytest.approx(told.quality)
-
-
-@pytest.mark.slow
-def test_names_are_in_the_json_alone() -> None:
-    assert "Zq" not in run("--explain", "Label-3-Xw").stdout
-    assert "Zq" in run("--explain", "Label-3-Xw", "--json").stdout
 
 
 def test_labels_that_are_no_file_names() -> None:
@@ -145,12 +133,6 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(path: str, w
     assert done.exit_code == 2
     assert why in done.stderr
     assert not done.stdout
-
-
-def test_sheets_belong_to_the_posterior() -> None:
-    done = run("--method", "average", "--sheet", "out")
-    assert done.exit_code == 2
-    assert "--sheet belongs to --method posterior" in done.stderr
 
 
 def test_nothing_is_written_where_one_sheet_fails(monkeypatch: pytest.MonkeyPatch) -> None:

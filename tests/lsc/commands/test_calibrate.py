@@ -2,7 +2,6 @@
 
 import csv
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from click.testing import CliRunner, Result
 
 from lsc.commands.calibrate import calibrate
 from reviewgraph.cli.verify import verify
-from tests.pages import offered
 from tests.trials import sampled
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -81,22 +79,6 @@ def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> Non
     last = found["items"][-1]
     assert last == {"item": "p9", "quality": None, "average": None, "rank": None, "standard_error": None, "group": 2}
     assert "1 paper has no score" in done.stderr
-
-
-def test_people_get_a_table_with_both_ranks_and_the_next_command(tmp_path: Path) -> None:
-    path = table(tmp_path, PANEL)
-    done = run(path, "--method", "lsc")
-    assert done.exit_code == 0
-    lines = done.stdout.splitlines()
-    assert "plain average may be more accurate" in lines[0]
-    header = next(line for line in lines if line.startswith("rank"))
-    assert header.split() == ["rank", "paper", "calibrated", "+-", "average", "its", "rank"]
-    assert lines[lines.index(header) + 1].split()[:2] == ["1", "p4"]
-    again = ["calibrate", path, "--method", "lsc", "--select", "10%", "-o", "calibrated.csv"]
-    assert offered(done.stdout) == again
-    slower = run(path, "--hypothesis", "offset", "--max-slope", "3", "--lower-is-better")
-    options = ["--hypothesis", "offset", "--max-slope", "3", "--select", "10%", "-o", "calibrated.csv"]
-    assert offered(slower.stdout) == ["calibrate", path, "--lower-is-better", *options]
 
 
 @pytest.mark.parametrize("method", ["lsc", "average"])
@@ -173,14 +155,8 @@ def test_side_files(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["--max-slope", "0"], "--max-slope: expected a number from 1e-50 to 1e+50"),
-        (["--select", "many"], "expected a number of papers, or a percentage"),
         (["--select", "99"], "--select: expected at most 5 papers"),
-        (["--hypothesis", "wavy"], "Invalid value for '--hypothesis'"),
         (["--references", "{folder}/unknown.csv"], "unknown.csv: the paper is not in the reviews (paper 'zebra')"),
-        (
-            ["--method", "lsc", "--references", "{folder}/unknown.csv"],
-            "unknown.csv: the paper is not in the reviews (paper 'zebra')",
-        ),
         (
             ["--weights", "{folder}/strangers.csv"],
             "strangers.csv: the pair names a reviewer or paper that is not in the reviews",
@@ -189,7 +165,6 @@ def test_side_files(tmp_path: Path) -> None:
             ["--weights", "{folder}/negative.csv"],
             "negative.csv: expected positive finite numbers, found -1 for 'ann' and 'p0'",
         ),
-        (["--method", "magic"], "Invalid value for '--method'"),
         (["--method", "average", "--hypothesis", "linear"], "--hypothesis belongs to --method lsc, found 'average'"),
         (["--method", "posterior", "--ties", "free"], "--ties belongs to --method lsc, found 'posterior'"),
         (["--method", "lsc", "--lottery", "--select", "2"], "--lottery belongs to --method posterior, found 'lsc'"),
@@ -198,14 +173,11 @@ def test_side_files(tmp_path: Path) -> None:
         (["--method", "average", "--references", "{folder}/unknown.csv"], "average has no references"),
         (["--lottery"], "--lottery: expected --select N or P% with it"),
         (["--explain", "zebra"], "--explain: expected a paper with a score, found 'zebra'"),
-        (["--select", "2", "--error-rate", "0.5"], "Invalid value for '--error-rate'"),
         (
             ["--hypotheses", "{folder}/nobody.csv"],
             "nobody.csv: the reviewer is not in the reviews with a score",
         ),
         (["--hypotheses", "{folder}/wavy.csv"], "wavy.csv: reviewer 'ann': expected one of linear, monotone,"),
-        (["--hypotheses", "{folder}/none.csv"], "none.csv"),
-        (["-o", "{folder}/no/such/folder.csv"], "cannot be written"),
     ],
 )
 def test_bad_input_is_one_message_and_status_two(tmp_path: Path, words: list[str], message: str) -> None:
@@ -279,27 +251,6 @@ def test_a_selection_comes_in_lists_with_chances(tmp_path: Path) -> None:
     assert len(bold["discuss"]) < len(found["discuss"])
 
 
-def test_people_read_the_worth_the_lists_and_the_exchange_with_the_average(tmp_path: Path) -> None:
-    path = table(tmp_path, NOISY)
-    done = run(path, "--select", "3", "--lottery")
-    assert done.exit_code == 0
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("The severity of reviewers has a standard deviation of ")
-    assert any("predict the rankings of held-out reviewers" in f"{one} {two}" for one, two in pairwise(lines))
-    header = next(line for line in lines if line.startswith("rank"))
-    assert header.split("  ")[0] == "rank"
-    assert header.endswith("among best 3")
-    for opening in (
-        "Selecting 3 papers. ",
-        "In, with probability at least 90 % (",
-        "To discuss (",
-        "Out, with probability at least 90 %: ",
-    ):
-        assert any(line.startswith(opening) for line in lines), opening
-    assert any(line.startswith("Lottery (seed 0): ") for line in lines)
-    assert offered(run(path).stdout) == ["calibrate", path, "--select", "10%", "-o", "calibrated.csv"]
-
-
 def test_the_file_has_the_ends_of_intervals_and_the_chances(tmp_path: Path) -> None:
     target = tmp_path / "calibrated.csv"
     found = answer(table(tmp_path, NOISY), "--select", "3", "-o", str(target))
@@ -351,12 +302,6 @@ def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) ->
     for place, score in enumerate(sorted(given.values(), reverse=True), 1):
         assert f"Reviewer {place} gave {score}" in done.stdout
     assert not any(who in done.stdout for who in given)
-
-
-def test_a_paper_without_a_score_cannot_be_explained(tmp_path: Path) -> None:
-    done = run(table(tmp_path, [*NOISY, ("r0", "new", "")]), "--explain", "new")
-    assert done.exit_code == 2
-    assert "--explain: expected a paper with a score, found 'new'" in done.stderr
 
 
 def test_references_and_weights_are_read_and_move_qualities(tmp_path: Path) -> None:
@@ -449,48 +394,6 @@ def test_lsc_says_that_it_is_on_the_scale_of_references_and_that_they_fight(tmp_
     known.write_text("item,quality\np0,70\np2,10\np4,40\n", encoding="utf-8")
     page = " ".join(run(path, "--method", "lsc", "--references", str(known)).stdout.split())
     assert "the references contradict the scores" in page
-
-
-def test_methods_without_chances_say_who_is_in_and_who_is_out(tmp_path: Path) -> None:
-    target = tmp_path / "calibrated.csv"
-    found = answer(
-        table(tmp_path, [*PANEL, ("ann", "p9", "")]), "--method", "average", "--select", "2", "-o", str(target)
-    )
-    with target.open(encoding="utf-8", newline="") as file:
-        lists = {row["item"]: row["list"] for row in csv.DictReader(file)}
-    assert {item for item, where in lists.items() if where == "in"} == set(found["selected"])
-    assert lists["p9"] == ""
-
-
-def test_the_default_seed_of_lots_is_named(tmp_path: Path) -> None:
-    words = [table(tmp_path, NOISY), "--select", "4", "--error-rate", "0.01", "--lottery"]
-    assert "No --seed was given, so it is 0" in run(*words).stdout
-    assert "No --seed was given" not in run(*words, "--seed", "0").stdout
-    assert answer(*words)["lottery"] == answer(*words, "--seed", "0")["lottery"]
-
-
-@pytest.mark.parametrize("method", [[], ["--method", "lsc"], ["--method", "average"], ["--stream"]])
-@pytest.mark.parametrize("lower", [[], ["--lower-is-better"]])
-def test_every_page_with_ranks_says_which_scores_are_the_best(
-    method: list[str], lower: list[str], tmp_path: Path
-) -> None:
-    path = table(tmp_path, NOISY)
-    said = "The lowest score is read as the best (--lower-is-better)." if lower else "The highest score is read as "
-    assert run(path, *method, *lower).stdout.replace("\n", " ").count(said) == 1
-    if method != ["--stream"]:
-        report = tmp_path / "report.html"
-        run(path, *method, *lower, "--html", str(report))
-        assert said in report.read_text("utf-8")
-
-
-def test_papers_without_a_score_make_no_groups(tmp_path: Path) -> None:
-    # The new paper is planned only: it has no rank, so all ranks are of one group.
-    path = table(tmp_path, [*NOISY, ("r9", "new", "")])
-    shown = run(path, "--select", "20%", "--html", str(tmp_path / "report.html")).stdout
-    assert "group  rank" not in shown
-    assert shown.count("Next: ") == 1
-    assert "connect the groups" not in shown
-    assert ">group</" not in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_groups_that_planned_reviews_connect_wait_for_them(tmp_path: Path) -> None:

@@ -2,11 +2,6 @@
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,21 +9,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from lsc.commands.reproduce import SIMULATED, reproduce
+from lsc.commands.reproduce import reproduce
 from lsc.experiments import running
 from lsc.experiments.registry import (
     EXPERIMENTS,
     PAPER_METHODS,
-    PUBLISHED_MIXED,
     RANK,
     REASONS,
     TABLE_1,
-    VARIANTS,
     Cell,
     Experiment,
     Published,
 )
-from lsc.experiments.running import STYLES, Verdict, _verdict, cells_of, counts, run, run_trial, save, table
+from lsc.experiments.running import Verdict, _verdict, cells_of, counts, run, run_trial, save, table
 from lsc.simulation import Setting
 from reviewgraph import InputError
 from reviewgraph._base import Progress
@@ -36,30 +29,6 @@ from tests.trials import NIGHTLY, sampled
 
 SMALL = Setting(40, 40, 5, noise=0.5)
 TINY = Experiment("tiny", "Tiny", "", "noise", (Cell({"noise": 0.5}, SMALL, ("average", "bayesian", "lsc-linear")),))
-
-
-def test_the_registry_holds_the_experiments_of_the_paper() -> None:
-    assert tuple(EXPERIMENTS) == SIMULATED
-    settings = {name: [cell.setting for cell in experiment.cells] for name, experiment in EXPERIMENTS.items()}
-    assert settings["table1"] == settings["rank"] == [Setting(), Setting(noise=0.5)]
-    assert [setting.load for setting in settings["k"][:5]] == [3, 4, 5, 6, 7]
-    assert [setting.n_reviewers for setting in settings["ratio"][:3]] == [1000, 667, 500]
-    assert {setting.n_reviewers for setting in settings["doubly-connected"]} == {350}
-    assert [dict(setting.shares).get("monotone", 0.0) for setting in settings["mixture"][:5]] == [0, 0.25, 0.5, 0.75, 1]
-    for experiment in EXPERIMENTS.values():
-        for cell in experiment.cells:
-            assert set(cell.methods) <= VARIANTS.keys()
-            assert set(cell.published) <= set(cell.methods)
-            assert cell.methods == PAPER_METHODS or len(cell.methods) in (1, 6)
-    assert set(PAPER_METHODS) | {"lsc-mixed"} <= STYLES.keys()
-
-
-def test_a_few_figures_of_the_paper_as_printed() -> None:
-    assert TABLE_1[0.0]["qp"]["precision"][:2] == (97.1, 1.7)
-    assert TABLE_1[0.5]["lsc-linear"]["gap"][:2] == (0.08, 0.01)
-    assert PUBLISHED_MIXED[0.0]["lsc-mixed"]["precision"][:2] == (93.2, 2.5)
-    assert RANK[0.5]["qp"]["average_l1"][:2] == (79.7, 14.2)
-    assert "average_l1" not in RANK[0.0]["bayesian"]
 
 
 @pytest.mark.slow
@@ -104,31 +73,6 @@ def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest
     ran.clear()
     assert run([TINY], 4, jobs=1, folder=tmp_path) == complete
     assert ran == []
-
-
-@pytest.mark.nightly
-def test_the_command_gives_the_same_bytes_after_sigkill_and_with_another_hash_seed(tmp_path: Path) -> None:
-    words = ["doubly-connected", "--papers", "40", "--trials", "2", "--json"]
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    command = [sys.executable, "-m", "reviewgraph", "reproduce", *words, "-o", str(tmp_path / "killed")]
-    killed = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    while killed.poll() is None and len(list(tmp_path.rglob("*.json"))) < 2:
-        time.sleep(0.001)
-    killed.send_signal(signal.SIGKILL)
-    assert killed.communicate()[0] == b""
-    assert 2 <= len(list(tmp_path.rglob("*.json"))) < 20
-    resumed = CliRunner().invoke(reproduce, [*words, "-o", str(tmp_path / "killed")])
-    fresh = CliRunner().invoke(reproduce, [*words, "-o", str(tmp_path / "fresh")])
-    assert resumed.exit_code == fresh.exit_code == 0
-    assert resumed.stdout == fresh.stdout
-    for name in ("doubly-connected.csv", "doubly-connected.svg", "doubly-connected.png"):
-        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "fresh" / name).read_bytes()
-
-
-def test_a_stored_trial_is_completed_by_the_methods_it_lacks(tmp_path: Path) -> None:
-    few = Experiment("few", "Few", "", "", (Cell({}, SMALL, ("average",)),))
-    run([few], 1, jobs=1, folder=tmp_path)
-    assert run([TINY], 1, jobs=1, folder=tmp_path) == run([TINY], 1, jobs=1)
 
 
 @pytest.mark.parametrize(
@@ -210,19 +154,3 @@ def test_the_command_reports_the_cells_as_json(tmp_path: Path) -> None:
         assert {"precision", "precision_std", "gap", "gap_std", "precision_paper", "gap_paper"} <= cell.keys()
     assert "2 of 2 trials" in run_.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table1.csv", "table1.png", "table1.svg", "trials"]
-
-
-def test_a_quick_look_speaks_of_no_figures_of_the_paper_and_says_how_to_keep_it() -> None:
-    page = CliRunner().invoke(reproduce, ["table1", "--trials", "1", "--papers", "40"]).stdout
-    assert "paper" not in page.replace("--papers", "")
-    offer = "Next: reviewgraph reproduce table1 --trials 1 --papers 40 -o results\n  (to write tables and plots)"
-    assert page.rstrip().endswith(offer)
-
-
-def test_what_is_not_installed_is_said_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    told = CliRunner().invoke(reproduce, ["table1"])
-    assert (told.exit_code, told.stdout) == (2, "")
-    assert told.stderr == (
-        "Error: reproduce needs joblib and matplotlib; to install: python -m pip install 'reviewgraph[reproduce]'\n"
-    )

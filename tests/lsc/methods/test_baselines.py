@@ -159,15 +159,6 @@ def test_items_without_a_score_are_never_accepted() -> None:
     assert bayesian(reviews, 3, seed=0).ranking() == ["b", "a"]
 
 
-def test_no_scores_at_all_give_no_quality() -> None:
-    reviews = Reviews.from_pairs([("ann", "a")])
-    for estimate in (
-        bayesian(reviews, 0, seed=0),
-        z_score(reviews),
-    ):
-        assert estimate.ranking() == []
-
-
 def test_the_bayesian_model_refuses_impossible_numbers() -> None:
     with pytest.raises(InputError, match="n_selected: expected 0 to 12 items to select, found 13"):
         bayesian(small(), 13, seed=0)

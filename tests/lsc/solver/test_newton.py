@@ -11,11 +11,10 @@ import pytest
 from lsc._model.formulation import Programme
 from lsc._model.hypotheses import Shape
 from lsc._solver import faces, newton, projections
-from lsc._solver.blocks import MAX_CLUSTER, clustered_direction
+from lsc._solver.blocks import clustered_direction
 from lsc._solver.faces import SMALL, Weights, common_line, lines_direction, tabulate
 from lsc._solver.newton import _Bracket, line_search, minimise
 from lsc._solver.passes import Merit, Passes, in_memory, perceived_of_lines
-from reviewgraph._base import InputError
 from reviewgraph.graph import POLICY
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes
@@ -312,20 +311,6 @@ def test_clusters_keep_products_few(monkeypatch):
     assert merits[0].products <= 20 * found.iterations
 
 
-def test_clusters_join_the_strongest_ties_first_and_stay_small():
-    programme, _ = programmes.conference(200, 200, 5, 0.5, "monotone", "linear", 2)
-    table, common, _ = tabulate(programme)
-    merit = Merit(table, common, np.arange(200) < 3, Weights(0.1, 0.01))
-    _, gradient = merit(np.random.default_rng(2).normal(size=200))
-    merit.newton(gradient, 1e-13, 100)  # the diagonal alone would take too many steps
-    system = merit._system
-    clusters = np.split(system.order, system.stop[: (system.parent == np.arange(200)).sum()])
-    assert sorted(np.concatenate(clusters).tolist()) == list(range(200))
-    assert 1 < max(len(items) for items in clusters) <= MAX_CLUSTER
-    assert all(len(items) == 1 for items in clusters if np.min(items, initial=200) < 3)
-    assert (system.order[system.position] == np.arange(200)).all()
-
-
 def test_search_goes_past_the_bend_that_ends_a_descent():
     """A slope that is slight up to a step of 1e-5 and steep beyond: short of it nothing would change."""
     bracket = _Bracket(-1.0)
@@ -362,31 +347,6 @@ def test_scale_and_shift_of_the_scores_do_not_matter(shape, scale):
     assert scaled.quality == pytest.approx(plain.quality * scale, abs=1e-4 * scale * np.ptp(plain.quality))
     shifted = minimise(replace(programme, score=programme.score + 1e9))
     assert shifted.objective == pytest.approx(plain.objective, rel=1e-5)
-
-
-def test_noiseless_linear_scores_are_recovered():
-    for shape in ("linear", "monotone"):
-        programme, truth = programmes.conference(1000, 1000, 5, 0.0, shape, "linear", 11)
-        found = minimise(programme)
-        assert found.objective <= 1e-9 * programme.score @ programme.score
-        assert programmes.precision(truth, found.quality) >= 0.995
-        if shape == "linear":
-            slope, offset = np.polyfit(found.quality, truth, 1)
-            assert np.abs(slope * found.quality + offset - truth).max() <= 1e-7
-
-
-def test_wrong_curvature_does_not_fit():
-    """Half the reviewers linear, half convex: the right sign of curvature fits exactly, the wrong one does not."""
-    rng = np.random.default_rng(5)
-    item = programmes.assignment(80, 80, 5, rng)
-    truth = rng.uniform(1, 9, 80)
-    score = truth[item].copy()
-    score[1::2] = score[1::2] ** 2 / 5
-    right = np.where(np.arange(80) % 2 == 0, Shape.LINEAR, Shape.CONVEX)
-    fits = minimise(programmes.from_rows(item, score, 80, right))
-    wrong = minimise(programmes.from_rows(item, score, 80, np.where(right == Shape.CONVEX, Shape.CONCAVE, right)))
-    assert fits.objective <= 1e-9 * (score**2).sum()
-    assert wrong.objective >= 1e-4 * (score**2).sum() * 0.01
 
 
 def test_references_stay_what_they_are():
@@ -433,38 +393,6 @@ def test_components_do_not_disturb_each_other():
     )
     found = minimise(both)
     assert found.objective == pytest.approx(minimise(one).objective + minimise(two).objective, rel=1e-7)
-
-
-def test_progress_is_told_and_may_interrupt():
-    programme, _ = programmes.conference(40, 40, 5, 0.5, "monotone", "linear", 4)
-    told = []
-    found = minimise(programme, progress=told.append)
-    assert [now.words.split(",")[0] for now in told] == [f"step {k + 1}" for k in range(found.iterations)]
-
-    def stop(now):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        minimise(programme, progress=stop)
-
-
-def test_too_few_iterations_are_admitted():
-    programme, _ = programmes.conference(40, 40, 5, 0.5, "monotone", "linear", 4)
-    found = minimise(programme, max_iterations=2)
-    assert not found.converged
-    assert found.iterations == 2
-    assert found.message.startswith("not optimal to 1e-09: gradient")
-
-
-def test_free_ties_with_an_upper_bound_are_refused():
-    programme = lone([1, 1, 2], Shape.MONOTONE, ties_equal=False)
-    with pytest.raises(InputError, match="free ties are defined without an upper bound"):
-        minimise(replace(programme, upper=np.array([5.0])))
-
-
-def test_twice_the_same():
-    programme, _ = programmes.conference(100, 100, 5, 0.5, "convex", "convex", 4)
-    assert (minimise(programme).quality == minimise(programme).quality).all()
 
 
 def test_order_of_reviewers_and_items_does_not_matter():
