@@ -12,6 +12,7 @@ import lsc
 from lsc._model.hypotheses import HYPOTHESES, Hypothesis, Linear, Rows, Shape, Sloped, Steps
 from reviewgraph import InputError, Reviews, stream_reviews
 from reviewgraph.graph import level_named
+from tests.lsc import by_cvxpy
 from tests.toys import printed, register, run, table_of_scores
 
 
@@ -135,8 +136,8 @@ def test_the_functions_know_it_by_name_and_as_an_object(toy: type[Hypothesis], m
     assert np.isnan(fit.standard_error).all()
     assert sorted(fit.ranking()) == [0, 1, 2, 3, 4, 5]
     assert fit.scoring_function(0)(fit.quality[0] + fit.noise[0]) == pytest.approx(0.0, abs=1e-6)
-    by_cvxpy = lsc.calibrate(reviews, toy(), solver="cvxpy")
-    assert by_cvxpy.objective == pytest.approx(fit.objective, rel=1e-6, abs=1e-9)
+    reference = by_cvxpy.calibrate(reviews, toy())
+    assert reference.objective == pytest.approx(fit.objective, rel=1e-6, abs=1e-9)
     assert lsc.programs.state(fit.solution.programme).problem.is_dcp()
     each = lsc.calibrate(reviews, {0: toy(), 1: toy.name, 2: Linear(), 3: "offset"}, references={0: 1.0, 5: 4.0})
     assert each.hypothesis == "mixed"
