@@ -385,7 +385,7 @@ class BayesianEstimate(Estimate):
     variances: Variances
 
 
-@checked(renamed={"n": "n_selected"})
+@checked
 def bayesian(
     reviews: ReviewsLike,
     n_selected: int | None = None,

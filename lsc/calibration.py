@@ -406,7 +406,7 @@ class Calibration(Estimate):
         """
         return self.select(int(np.isfinite(self.quality).sum()), by_group_average=by_group_average)
 
-    @checked(renamed={"n": "n_selected"})
+    @checked
     def select(self, n_selected: int, *, by_group_average: bool = False) -> list[Label]:
         """Return the best items, best first, ties by index.
 

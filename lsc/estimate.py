@@ -187,7 +187,7 @@ class Estimate(Pictured):
         """
         return [self.items[i] for i in best_first(self.quality).tolist()]
 
-    @checked(renamed={"n": "n_selected"})
+    @checked
     def select(self, n_selected: int) -> list[Label]:
         """Return the best items, best first, ties by index.
 

@@ -25,7 +25,7 @@ import numpy as np
 from reviewgraph._base import FloatArray, InputError, checked, order_of, snapped
 
 
-@checked(renamed={"n": "n_selected"})
+@checked
 def precision(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """Return the share of the n selected items that are among the n best.
 
@@ -55,7 +55,7 @@ def precision(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     return float((selected * best).sum() / n_selected)
 
 
-@checked(renamed={"n": "n_selected"})
+@checked
 def average_gap(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """Return the mean true quality of the n best items minus that of the n selected.
 
@@ -114,7 +114,7 @@ def average_l1(quality: FloatArray, truth: FloatArray) -> float:
     return float(_mean_distance(low, high, true_low, true_high).mean())
 
 
-@checked(renamed={"n": "n_selected"})
+@checked
 def average_precision(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """Return the mean, over selected items that are among the best, of the precision down to that item.
 
@@ -151,7 +151,7 @@ def average_precision(quality: FloatArray, truth: FloatArray, n_selected: int) -
     return float((hit * (1.0 + before) / np.arange(1, n_selected + 1)).sum() / hit.sum())
 
 
-@checked(renamed={"n": "n_selected"})
+@checked
 def ndcg(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """Return the normalised discounted cumulative gain, with discounts 1 / log(rank + 1).
 

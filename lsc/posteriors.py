@@ -395,7 +395,7 @@ class PosteriorEstimate(Estimate, Uncertain):
             columns["probability"] = selection.probability
         return columns
 
-    @checked(renamed={"n": "n_selected"})
+    @checked
     def select(self, n_selected: int, *, across_groups: bool = False) -> list[Label]:
         """Return the best items, best first, ties by index; see :meth:`selection`.
 
@@ -428,7 +428,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         selection = self.selection(n_selected, across_groups=across_groups)
         return selection.named(selection.best)
 
-    @checked(renamed={"select": "n_selected"})
+    @checked
     def plot(
         self,
         name: str | None = None,

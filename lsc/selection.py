@@ -390,7 +390,7 @@ class Uncertain:
         """
         return central_interval(self.quality, self.standard_error, level)
 
-    @checked(renamed={"n": "n_selected"})
+    @checked
     def probability_in_top(self, n_selected: int) -> FloatArray:
         """Return each item's probability of being among the best ``n_selected``.
 
@@ -419,7 +419,7 @@ class Uncertain:
         """
         return chances(self.quality, self._order_error, n_selected)
 
-    @checked(renamed={"n": "n_selected"})
+    @checked
     def selection(self, n_selected: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
         """Sort items into in, to discuss and out by their probability of being among the best.
 

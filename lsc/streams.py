@@ -70,7 +70,7 @@ class StreamedEstimate(Result):
         """Shape (N,): standard error of each quality, NaN if the method has none."""
         return np.full(self.stream.n_items, np.nan)
 
-    @checked(renamed={"n": "n_selected"})
+    @checked
     def best_of_largest(self, n_selected: int) -> IntArray:
         """Return the codes of the best items of the largest group, best first.
 
@@ -90,7 +90,7 @@ class StreamedEstimate(Result):
         """
         return best_first(np.where(self.group == 1, self.quality, np.nan))[:n_selected]
 
-    @checked(renamed={"n": "n_selected"})
+    @checked
     def best(self, n_selected: int) -> list[tuple[str, float, float]]:
         """Return the best items of the largest group, best first.
 

@@ -183,7 +183,7 @@ CLOSING = 0.3
 FAIR = 0.3
 
 
-@checked(renamed={"select": "n_selected"}, also=HEEDED)
+@checked(also=HEEDED)
 def plan_extra_reviews(
     reviews: ReviewsLike,
     target: PlanTarget | None = None,

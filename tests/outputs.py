@@ -77,7 +77,7 @@ OPTIONS = [
     "plan reviews.csv --target survives-reviewer --spare 2 --json > answer.json"
     " && verify answer.json reviews.csv --target survives-reviewer --spare 2",
     "check reviews.csv --items items.csv --conflicts conflicts.csv --reviewers reviewers.csv --load 3 --demand 5",
-    "check reviews.csv --gone gone.csv --noise 2 --severity 1 --stretch 0.1 --json",
+    "check reviews.csv --gone gone.csv --json",
     "check ratings.parquet --stream --json",
     "check nothing.csv",
     "check reviews.csv affinity.csv",

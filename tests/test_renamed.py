@@ -1,9 +1,8 @@
-"""Arguments under their old names: taken through one release, with a warning that says the new one."""
+"""One name for one thing: sizes of selections, seeds, levels, methods."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,42 +11,17 @@ import pytest
 import lsc
 import planner
 import reviewgraph as rg
-from lsc import baselines, metrics
-from reviewgraph._base import checked, whole_seed
+from reviewgraph._base import whole_seed
 
 ROWS = [(r, p, float((3 * p + 5 * r * p) % 7 + p)) for r in range(6) for p in range(8)]
 TABLE = rg.Reviews.from_pairs(ROWS, accept="no-score-codes")
 
 
-def average() -> Any:
-    return lsc.Calibrator("average").fit(TABLE).estimate_
-
-
-@pytest.mark.parametrize(
-    ("call", "old", "new", "value"),
-    [
-        (lambda **o: average().select(**o), "n", "n_selected", 2),
-        (lambda **o: lsc.calibrate(TABLE).select(**o), "n", "n_selected", 2),
-        (lambda **o: baselines.bayesian(TABLE, **o).quality.tolist(), "n", "n_selected", 2),
-        (lambda **o: metrics.precision(np.arange(4.0), np.arange(4.0)[::-1], **o), "n", "n_selected", 2),
-        (lambda **o: rg.keeps(TABLE, 0.3, draws=5, **o).levels, "rng", "seed", np.random.default_rng),
-        (lambda **o: rg.random_assignment(6, 4, 3, **o).item.tolist(), "rng", "seed", np.random.default_rng),
-        (lambda **o: rg.expected_errors(TABLE, **o).tolist(), "rng", "seed", np.random.default_rng),
-    ],
-)
-def test_old_names_are_taken_with_a_warning(call: Callable[..., Any], old: str, new: str, value: Any) -> None:
-    given = (lambda: value(3)) if callable(value) else (lambda: value)
-    expected = call(**{new: given()})
-    with pytest.warns(DeprecationWarning, match=rf"{old} is now called {new}; .* removed in the next release"):
-        assert call(**{old: given()}) == expected
-    with pytest.raises(rg.InputError, match=f"{old}: expected {new} alone"):
-        call(**{old: given(), new: given()})
-
-
-def test_the_warning_points_to_the_call() -> None:
-    with pytest.warns(DeprecationWarning, match="n_selected") as caught:
-        average().select(n=1)
-    assert caught[0].filename == __file__
+@pytest.mark.parametrize(("old", "new"), [("n", "n_selected"), ("rng", "seed"), ("select", "n_selected")])
+def test_a_name_of_the_last_release_is_an_error_that_says_the_new_one(old: str, new: str) -> None:
+    call: Any = rg.keeps if new == "seed" else lsc.metrics.precision
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{old}'; did you mean {new}\?"):
+        call(**{old: 1})
 
 
 def test_one_name_for_the_size_of_a_selection_and_one_for_randomness() -> None:
@@ -102,22 +76,3 @@ def test_experiments_pass_the_size_of_the_selection() -> None:
     # Sampled probabilities of being among the best sum to the number selected, but for ties.
     for n in (1, 5):
         assert estimate_by("bayesian", TABLE, n, None, 0).quality.sum() == pytest.approx(n, abs=0.1)
-
-
-def test_functions_that_rename_look_like_themselves() -> None:
-    @checked(renamed={"old": "new"})
-    def function(new: int = 1) -> int:
-        """Return it."""
-        return new
-
-    assert function.__doc__ == "Return it."
-    assert list(inspect.signature(function).parameters) == ["new"]
-    with pytest.raises(rg.InputError, match="new: expected a whole number, found 'x'"):
-        function("x")
-
-
-def test_one_enumeration_is_named_status() -> None:
-    with pytest.warns(DeprecationWarning, match=r"lsc\.Status is now called lsc\.CalibrationStatus"):
-        old = lsc.Status  # type: ignore[attr-defined]
-    assert old is lsc.CalibrationStatus
-    assert isinstance(lsc.calibrate(TABLE).status, lsc.CalibrationStatus)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Integral, Real
 from types import FunctionType
@@ -263,6 +262,9 @@ MEANT: dict[str, tuple[str, ...]] = {
     "reviews_per_item": ("demand", "min_reviews"),
     "lottery": ("max_probability",),
     "random_state": ("seed",),
+    "rng": ("seed",),
+    "n": ("n_selected",),
+    "select": ("n_selected",),
     "level": ("target",),
 }
 #: Arguments of what reads a data frame.
@@ -296,37 +298,20 @@ def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
     return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{advice}")
 
 
-def _translate(words: str, renamed: Mapping[str, str], kwargs: dict[str, Any]) -> None:
-    """Put the new names of keywords in the place of old ones, with a warning."""
-    for old, new in renamed.items():
-        if old in kwargs:
-            if new in kwargs:
-                message = f"{old}: expected {new} alone, its new name, found both; leave {old} out"
-                raise InputError(message)
-            message = f"{words}: {old} is now called {new}; the old name will be removed in the next release"
-            warnings.warn(message, DeprecationWarning, stacklevel=3)
-            value = kwargs.pop(old)
-            if value is not None:
-                kwargs[new] = value
-
-
 @overload
 def checked(function: Callable[P, R]) -> Callable[P, R]: ...
 
 
 @overload
-def checked(
-    *, renamed: Mapping[str, str] = ..., also: Collection[str] = ...
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def checked(*, also: Collection[str] = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
-def checked(function: Any = None, *, renamed: Mapping[str, str] | None = None, also: Collection[str] = ()) -> Any:
+def checked(function: Any = None, *, also: Collection[str] = ()) -> Any:
     """Return a function that raises :class:`InputError` for arguments which its hints exclude.
 
     ``None`` is accepted where the hint has it; a seed must not be negative. Numbers become those of double precision,
-    whole ones stay. ``renamed`` maps old names of keywords,
-    which are taken with a DeprecationWarning through one release, to the present ones. ``also`` are the keywords that
-    ``**given`` takes. Other keywords are a TypeError, which names the one that may be meant.
+    whole ones stay. ``also`` are the keywords that ``**given`` takes. Other keywords are a TypeError, which names the
+    one that may be meant.
 
     >>> @checked
     ... def repeated(text: "str", times: "int" = 2) -> "str":
@@ -337,12 +322,10 @@ def checked(function: Any = None, *, renamed: Mapping[str, str] | None = None, a
     Traceback (most recent call last):
     reviewgraph._base.errors.InputError: times: expected a whole number, found 1.5
     """
-    return _checked(function) if function is not None else functools.partial(_checked, renamed=renamed, also=also)
+    return _checked(function) if function is not None else functools.partial(_checked, also=also)
 
 
-def _checked(
-    function: Callable[P, R], renamed: Mapping[str, str] | None = None, also: Collection[str] = ()
-) -> Callable[P, R]:
+def _checked(function: Callable[P, R], also: Collection[str] = ()) -> Callable[P, R]:
     hints = {name: str(hint) for name, hint in function.__annotations__.items() if name != "return"}
     taken = {name: kinds for name, hint in hints.items() if (kinds := kinds_of(hint))}
     if "seed" in taken:
@@ -353,7 +336,6 @@ def _checked(
     names = code.co_varnames[: code.co_argcount]
     many = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
     check = _refuse
-    translate = _translate
     double = in_double
     words = function.__qualname__
     refused = unexpected
@@ -361,8 +343,6 @@ def _checked(
     is_open = bool(code.co_flags & TAKES_ANY) and not also
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if renamed:
-            translate(words, renamed, kwargs)
         named = [(names[k] if k < len(names) else many[0], value) for k, value in enumerate(args)]
         for name, value in [*named, *kwargs.items()]:
             if name in taken and not (value is None and name in optional):

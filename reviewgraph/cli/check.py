@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -10,7 +9,7 @@ import click
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_parts, write_whole
 from reviewgraph._base.text import counted
-from reviewgraph.cli.command import Command, Number, option
+from reviewgraph.cli.command import Command, option
 from reviewgraph.cli.options import (
     Share,
     examples,
@@ -37,31 +36,12 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 #: Assumptions on future scores.
-assumption_options = with_options(
-    option(
-        "Assumptions",
-        "--like FILE",
-        help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
-    ),
-    option(
-        "Assumptions",
-        "--noise S",
-        type=Number(),
-        help="Standard deviation of the noise of a score, relative to that of qualities.  [default: 1, or from --like]",
-    ),
-    option(
-        "Assumptions",
-        "--severity S",
-        type=Number(),
-        help="Standard deviation of the severities of reviewers.  [default: 0.5, or from --like]",
-    ),
-    option(
-        "Assumptions",
-        "--stretch S",
-        type=Number(),
-        help="Standard deviation of the log slopes of reviewers.  [default: 0.2, or from --like]",
-    ),
+assumption_options = option(
+    "Assumptions",
+    "--like FILE",
+    help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
 )
+_INSTEAD = "use --like FILE, a table with scores, or in Python check(reviews, assumptions=Assumptions(...))"
 
 
 @refusing
@@ -124,13 +104,11 @@ duty_options = with_options(
 
 
 def read_assumptions(session: Session) -> Assumptions:
-    """Return the assumptions on future scores: those of ``--like``, or the usual ones, with the values given."""
+    """Return the assumptions on future scores: those of ``--like``, or the usual ones."""
     from reviewgraph.graph.precision import assumed
 
     like = session.params["like"]
-    changed = {name: session.params[name] for name in ("noise", "severity", "stretch")}
-    learned = assumed(session.read_reviews(like) if like else None, None)
-    return replace(learned, **{name: value for name, value in changed.items() if value is not None})
+    return assumed(session.read_reviews(like) if like else None, None)
 
 
 def read_duties(session: Session) -> dict[str, Any]:
@@ -167,6 +145,7 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
 
 @click.command(
     cls=Command,
+    gone=dict.fromkeys(("--noise", "--severity", "--stretch"), _INSTEAD),
     epilog=examples(
         ("Can all papers be compared?", "check reviews.csv"),
         ("With a plan; exit status 1 if the level is missed:", "check reviews.csv plan.csv --require double"),

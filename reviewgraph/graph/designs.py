@@ -19,7 +19,7 @@ from reviewgraph.table.reviews import Reviews
 SHARED = 2
 
 
-@checked(renamed={"rng": "seed"})
+@checked
 def random_assignment(
     n_items: int, n_reviewers: int, load: int | Sequence[int], seed: int | np.random.Generator = 0
 ) -> Reviews:
@@ -88,7 +88,7 @@ def random_assignment(
     return _planned(chosen, loads, n_items)
 
 
-@checked(renamed={"rng": "seed"})
+@checked
 def doubly_connected_assignment(
     n_items: int, n_reviewers: int, load: int | Sequence[int], seed: int | np.random.Generator = 0
 ) -> Reviews:

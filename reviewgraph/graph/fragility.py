@@ -232,7 +232,7 @@ class Keeps(Result):
         return ", ".join(f"{kept.level} {kept.probability:.2f}" for kept in self.levels)
 
 
-@checked(renamed={"rng": "seed"})
+@checked
 def keeps(
     reviews: ReviewsLike,
     missing: float | Valued,

@@ -126,7 +126,7 @@ PROBES = 4
 MOST_WORK = 400_000
 
 
-@checked(renamed={"rng": "seed"})
+@checked
 def expected_errors(
     reviews: ReviewsLike,
     like: ReviewsLike | None = None,
@@ -588,7 +588,7 @@ def errors(outlook: Outlook) -> list[str]:
         f"Expected error of a paper once all scores are in: {np.median(outlook.error):.2f} {unit} "
         f"(median; plain average: {np.median(outlook.average):.2f}), "
         f"assuming noise {of.noise:.2g}, severity {of.severity:.2g}, stretch {of.stretch:.2g}{of_spread}; "
-        "change with --noise, --severity, --stretch or --like LAST_YEAR",
+        "change with --like LAST_YEAR",
     ]
 
 

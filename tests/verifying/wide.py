@@ -27,8 +27,6 @@ def check_case(rng: np.random.Generator) -> Case | None:
     words += ["--use-scores"] if "--require" in words and "double" in words and _odd(rng, 0.5) else []
     words += [str(rng.choice(["--fragile", "--no-fragile"]))] if _odd(rng, 0.3) else []
     words += ["--like", write("like.csv", "reviewer,item,score", _scores(rng))] if _odd(rng, 0.1) else []
-    for option, low, high in (("--noise", 0.1, 2), ("--severity", 0, 1), ("--stretch", 0, 0.5)):
-        words += [option, f"{rng.uniform(low, high):.2f}"] if _odd(rng, 0.1) else []
     words += ["--select", str(rng.choice(["1", "2", "50%"]))] if _odd(rng, 0.3) else []
     words += ["--missing", str(rng.choice(["0.1", "0.5"]))] if _odd(rng, 0.2) else []
     words += ["--gone", write("gone.csv", "reviewer", [[reviewers[0]]])] if _odd(rng, 0.15) else []

@@ -49,7 +49,7 @@ def report(*options: str, command: str = "check", table: str = "r.csv") -> tuple
     return Path("out.html").read_text(encoding="utf-8"), result.stdout
 
 
-OPTIONS = [(), ("--require", "double"), ("--missing", "0.1", "--fragile"), ("--select", "3", "--noise", "0.5")]
+OPTIONS = [(), ("--require", "double"), ("--missing", "0.1", "--fragile"), ("--select", "3")]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
