@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from reviewgraph.cli import (
-    Command,
     Next,
+    PlainCommand,
     Refusal,
     Session,
     examples,
@@ -30,7 +30,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @click.command(
-    cls=Command,
+    cls=PlainCommand,
     gone=dict.fromkeys(
         ("--reviews", "--truth", "--hamburg", "--by"),
         "peer-grading is no longer an experiment; lsc.metrics measures an estimate against a truth",

@@ -2,6 +2,7 @@ from .check import assumption_options as assumption_options
 from .check import read_assumptions as read_assumptions
 from .command import Command as Command
 from .command import Number as Number
+from .command import PlainCommand as PlainCommand
 from .command import first_sentence as first_sentence
 from .command import load as load
 from .command import main as main

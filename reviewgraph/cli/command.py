@@ -280,8 +280,8 @@ class Option(click.Option):
 
     @property
     def key(self) -> str:
-        """Its key in a conference file; empty where it has no long name."""
-        return next((word for word in self.opts if word.startswith("--")), "").removeprefix("--")
+        """Its key in a conference file."""
+        return next(word for word in self.opts if word.startswith("--")).removeprefix("--")
 
     def get_help_extra(self, ctx: click.Context) -> Any:
         """Return default and range for help; the range only where both bounds exist."""
@@ -314,8 +314,8 @@ def option(
 HELP_NAMES: Final = {"help_option_names": ["-h", "--help"]}
 
 
-class Command(click.Command):
-    """A command with grouped help, ``--help-all``, and ``--conference``.
+class PlainCommand(click.Command):
+    """A command without a conference file.
 
     ``renamed`` maps old names of options to the new name and the meaning of the old one from the next release on;
     ``gone`` those that went to what to do instead.
@@ -332,6 +332,31 @@ class Command(click.Command):
         super().__init__(*args, **settings)
         self.renamed = renamed or {}
         self.gone = gone or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line; options that went are refused."""
+        return super().parse_args(ctx, args if ctx.resilient_parsing else self.spelled_anew(args))
+
+    def spelled_anew(self, args: list[str]) -> list[str]:
+        """Replace old names of options, with a note on each, and refuse those that went."""
+        words = []
+        for word in args:
+            name, sign, value = word.partition("=")
+            if name in self.gone:
+                message = f"{name} is no longer an option: {self.gone[name]}"
+                raise Refusal(message)
+            new, why = self.renamed.get(name, (name, ""))
+            if why:
+                say(f"{name} is now called {new}; {why}")
+            words.append(f"{new}{sign}{value}")
+        return words
+
+
+class Command(PlainCommand):
+    """A command with grouped help, ``--help-all``, and ``--conference``."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
         self.params.insert(
             0,
             Option(
@@ -351,7 +376,7 @@ class Command(click.Command):
             if isinstance(each, click.Argument):
                 place = "Input"
                 key = "reviews"
-            elif isinstance(each, Option) and not each.old and each.key not in ("", "conference", COLUMNS):
+            elif isinstance(each, Option) and not each.old and each.key not in ("conference", COLUMNS):
                 place = each.group
                 key = each.key
             else:
@@ -378,7 +403,7 @@ class Command(click.Command):
         """Parse the command line, and take missing options from the conference file."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
-        args = self._spelled_anew(args)
+        args = self.spelled_anew(args)
         words = self._typed(ctx, args)
         helping = self.get_help_option(ctx)
         if not {"help_all", helping.name if helping else None} & set(words):
@@ -421,20 +446,6 @@ class Command(click.Command):
         if not Session.of(ctx).whole_help:
             formatter.write_paragraph()
             formatter.write_text(f"More options: {ctx.command_path} --help-all")
-
-    def _spelled_anew(self, args: list[str]) -> list[str]:
-        """Replace old names of options, with a note on each."""
-        words = []
-        for word in args:
-            name, sign, value = word.partition("=")
-            if name in self.gone:
-                message = f"{name} is no longer an option: {self.gone[name]}"
-                raise Refusal(message)
-            new, why = self.renamed.get(name, (name, ""))
-            if why:
-                say(f"{name} is now called {new}; {why}")
-            words.append(f"{new}{sign}{value}")
-        return words
 
     def _typed(self, ctx: click.Context, args: list[str]) -> dict[str, Any]:
         """Return the typed values by the name of the parameter."""

@@ -267,7 +267,6 @@ BAD = {
     "[rules]\nconflicts = 'no.csv'": ("line 2: [rules] conflicts: expected a file, found none named no.csv;",),
     "[input]\nlower-is-better = 'yes'": ("expected true or false, found the text 'yes'",),
     "[input]\nreviews = ['reviews.csv', 'no.csv']": ("expected a file, found none named no.csv",),
-    "[selection]\nerror-rate = '1'": ("expected a number, found the text '1'",),
     "[level]\nrequire = 'doubl'": ("line 2: [level] require: 'doubl' is not one of", "as in [assign]"),
     "[selection]\nselect = 'all'": ("line 2: [selection] select: expected a number of papers",),
     "[columns]\nscoer = 'x'": ("line 1: expected one of reviewer", "did you mean score?"),
