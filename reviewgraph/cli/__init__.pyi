@@ -1,5 +1,3 @@
-from .check import assumption_options as assumption_options
-from .check import read_assumptions as read_assumptions
 from .command import Command as Command
 from .command import Number as Number
 from .command import PlainCommand as PlainCommand

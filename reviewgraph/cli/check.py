@@ -19,7 +19,6 @@ from reviewgraph.cli.options import (
     select_option,
     stream_option,
     table_options,
-    with_options,
 )
 from reviewgraph.cli.output import expect_table, refusing, write_table
 from reviewgraph.cli.session import Next, Session, pass_session
@@ -30,17 +29,10 @@ if TYPE_CHECKING:
 
     from reviewgraph._base.results import Progress
     from reviewgraph.graph.check import Report
-    from reviewgraph.graph.precision import Assumptions
     from reviewgraph.report.page import Codes, Document
     from reviewgraph.streams.table import Stream
     from reviewgraph.table.reviews import Reviews
 
-#: Assumptions on future scores.
-assumption_options = option(
-    "Assumptions",
-    "--like FILE",
-    help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
-)
 _INSTEAD = "use --like FILE, a table with scores, or in Python check(reviews, assumptions=Assumptions(...))"
 
 
@@ -57,58 +49,6 @@ def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> f
         message = f"expected a probability from 0 to 1, or a file of reviewer,probability; found {value!r}"
         raise click.BadParameter(message, ctx, param)
     return chance
-
-
-#: Losses of reviewers and reviews.
-losing_options = with_options(
-    option(
-        "Level",
-        "--fragile/--no-fragile",
-        default=None,
-        help="Search for critical reviewers and reviews, whose loss would lower the level.  [default: in small tables]",
-    ),
-    option(
-        "Level",
-        "--missing P|FILE",
-        callback=_missing,
-        help="Estimate the probability that each level holds if each review fails to arrive with probability P, or "
-        "that of its reviewer in FILE (reviewer,probability).",
-    ),
-)
-
-
-#: What an assignment should satisfy.
-duty_options = with_options(
-    option(
-        "Rules",
-        "--conflicts FILE",
-        everyday=True,
-        help="Report which of these forbidden pairs (item,reviewer) are reviewed.",
-    ),
-    reviewers_option(),
-    option(
-        "Rules",
-        "--load N",
-        everyday=True,
-        minimum=0,
-        help="Maximum reviews per reviewer without a load in --reviewers FILE; report who has more.",
-    ),
-    option(
-        "Rules",
-        "--demand N",
-        everyday=True,
-        minimum=0,
-        help="Minimum reviews per paper without a demand in --items FILE; report which papers have fewer.",
-    ),
-)
-
-
-def read_assumptions(session: Session) -> Assumptions:
-    """Return the assumptions on future scores: those of ``--like``, or the usual ones."""
-    from reviewgraph.graph.precision import assumed
-
-    like = session.params["like"]
-    return assumed(session.read_reviews(like) if like else None, None)
 
 
 def read_duties(session: Session) -> dict[str, Any]:
@@ -174,11 +114,47 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
     is_flag=True,
     help="Take scores into account for the required level, not only who reviews what.",
 )
-@assumption_options
+@option(
+    "Assumptions",
+    "--like FILE",
+    help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
+)
 @select_option("Number of papers to be selected, for the expected share of right selections.", default="10%")
-@losing_options
+@option(
+    "Level",
+    "--fragile/--no-fragile",
+    default=None,
+    help="Search for critical reviewers and reviews, whose loss would lower the level.  [default: in small tables]",
+)
+@option(
+    "Level",
+    "--missing P|FILE",
+    callback=_missing,
+    help="Estimate the probability that each level holds if each review fails to arrive with probability P, or "
+    "that of its reviewer in FILE (reviewer,probability).",
+)
 @gone_options
-@duty_options
+@option(
+    "Rules",
+    "--conflicts FILE",
+    everyday=True,
+    help="Report which of these forbidden pairs (item,reviewer) are reviewed.",
+)
+@reviewers_option()
+@option(
+    "Rules",
+    "--load N",
+    everyday=True,
+    minimum=0,
+    help="Maximum reviews per reviewer without a load in --reviewers FILE; report who has more.",
+)
+@option(
+    "Rules",
+    "--demand N",
+    everyday=True,
+    minimum=0,
+    help="Minimum reviews per paper without a demand in --items FILE; report which papers have fewer.",
+)
 @result_options("Write the groups of reviewers and papers as CSV (role,label,group).")
 @pass_session
 def check(
@@ -187,6 +163,7 @@ def check(
     reviews: Reviews,
     require: str | None,
     use_scores: bool,
+    like: str | None,
     select: Share,
     fragile: bool | None,
     missing: Any,
@@ -201,7 +178,7 @@ def check(
     from reviewgraph.io.matching import are_asked_about
 
     expect_table(output)
-    assumptions = read_assumptions(session)
+    last_year = session.read_reviews(like) if like else None
     if not select.number:
         message = f"select: expected one paper or more; found {select}"
         raise InputError(message)
@@ -209,7 +186,7 @@ def check(
     duties = read_duties(session)
     gone = session.read_gone(reviews)
     session.expect_columns_used()
-    report = examine(*(reviews, None, assumptions, n_selected, fragile, missing), **duties, gone=gone)
+    report = examine(reviews, last_year, None, n_selected, fragile, missing, **duties, gone=gone)
 
     # Without --require no level is missed.
     reached = report.reaches(cast("Any", require or Connected.name), use_scores=use_scores)
