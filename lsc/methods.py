@@ -116,7 +116,7 @@ METHODS: dict[str, Method] = {
             probabilities=True,
             stream=_from("lsc.streams:posterior_stream"),
             takes=("weights", "references", "seed", "progress", "only_target", "confidence", *COVARIATES),
-            verifier="reviewgraph.verify.posteriors:POSTERIOR",
+            verifier="reviewgraph.verify.calibrations:POSTERIOR",
         ),
         Method(
             "average",

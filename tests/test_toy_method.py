@@ -45,10 +45,9 @@ def test_calibrate_and_verify_know_it(table: str, tmp_path: Path) -> None:
     assert len(answer["selected"]) == 3
     assert (tmp_path / "answer.csv").read_text("utf-8").count("\n") == 13
     (tmp_path / "answer.json").write_text(json.dumps(answer))
-    for file in ("answer.json", "answer.csv"):
-        done = run("verify", tmp_path / file, *words[1:], "--select", 3)
-        assert done.exit_code == 4, done.output
-        assert "what median estimated for the ranking is not recomputed" in done.output
+    done = run("verify", tmp_path / "answer.json", *words[1:], "--select", 3)
+    assert done.exit_code == 4, done.output
+    assert "what median estimated for the ranking is not recomputed" in done.output
     # A wrong average is found all the same.
     answer["items"][0]["average"] += 1
     (tmp_path / "answer.json").write_text(json.dumps(answer))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from planner._plans.certificates import flow_proves, wrong_parts, wrong_prices, wrong_shortage
 from planner._plans.constraints import HEEDED, constrain, with_extra
 from planner._plans.outcome import PlanStatus
 from planner.errors import InvalidPlan
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from planner._plans.constraints import Constraints
     from planner._plans.plan import Plan
+    from planner._plans.target import Bound
     from reviewgraph._base import IntArray
     from reviewgraph.io import Rules
 
@@ -283,9 +285,21 @@ def _check_bounds(plan: Plan, case: Case) -> None:
             _fail(f"unknown kind {bound.kind!r} of bound for the target {case.target}")
         if bound.kind in MADE_OF_PARTS and bound.value < largest:
             continue
-        wrong, _ = case.check_bound(bound.value, bound.kind, bound.weights, bound.parts)
+        wrong = _wrong_bound(case, bound)
         if wrong is not None:
             _fail(f"a bound {wrong}")
+
+
+def _wrong_bound(case: Case, bound: Bound) -> str | None:
+    """Return what is wrong with a bound, by the certificate that it carries if it is of such a kind."""
+    if bound.kind in MADE_OF_PARTS or bound.parts:
+        return wrong_parts(case.covers(), len(case.base.items), bound.value, bound.parts, len(case.rules.fixed))
+    claimed = bound.value - len(case.rules.fixed)
+    if bound.kind == "flow" and claimed > 0:
+        proved = flow_proves(case.covers(), len(case.base.items), claimed, bound.weights)
+        return None if proved else f"claims {bound.value} (flow), and that many are not needed by it"
+    wrong, _ = case.check_bound(bound.value, bound.kind)
+    return wrong
 
 
 def _check_certificates(plan: Plan, case: Case) -> None:
@@ -294,13 +308,14 @@ def _check_certificates(plan: Plan, case: Case) -> None:
         _fail(f"prices and shortages prove nothing for the target {plan.target}")
     wrong = None
     if plan.prices is not None:
-        wrong = case.wrong_prices(
+        wrong = wrong_prices(
+            case,
             _new(plan),
             {str(code): price for code, price in enumerate(plan.prices.tolist())},
             lambda pair: _whole(plan, [pair]),
         )
     if wrong is None and plan.short is not None:
-        wrong = case.wrong_shortage(map(str, plan.short.tolist()))
+        wrong = wrong_shortage(case, map(str, plan.short.tolist()))
         if plan.status != PlanStatus.INFEASIBLE:
             wrong = f"status {plan.status}, with a proof that there is no plan"
     if wrong is not None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,23 +15,22 @@ from reviewgraph._base.errors import InputError
 from reviewgraph.cli.check import read_duties
 from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import Refusal, refusing, writable
-from reviewgraph.cli.session import TABLE, Session
+from reviewgraph.cli.session import Session
 from reviewgraph.io.sides import without_gone
 from reviewgraph.verify.answers import REFUTED, compare_again, from_json, read_answer, verify_files
 from reviewgraph.verify.assignments import verify_assignment
-from reviewgraph.verify.calibrations import verify_calibration
+from reviewgraph.verify.calibrations import Wanted, verify_calibration
+from reviewgraph.verify.checks import Duties, verify_check
 from reviewgraph.verify.graphs import table_of
-from reviewgraph.verify.levels import Duties, verify_check
 from reviewgraph.verify.plans import verify_plan
-from reviewgraph.verify.rounds import Past, Process, past_of
-from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, Wanted, panel_rule
+from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, panel_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from reviewgraph.formats.columns import Columns
     from reviewgraph.verify.answers import Answer, Findings
-    from reviewgraph.verify.graphs import Pair, Table
+    from reviewgraph.verify.graphs import Pair
 
 
 #: Maximum number of reasons listed.
@@ -51,7 +49,6 @@ WORDS = {"holds": "holds", "refuted": "refuted", "not_refuted": "not refuted"}
             "Is the plan valid, and are its bounds true?",
             "verify plan.json reviews.csv --conflicts conflicts.csv --spare 1",
         ),
-        ("The file written with -o:", "verify groups.csv reviews.csv"),
         ("As one JSON object:", "verify check.json reviews.csv --json"),
     ),
 )
@@ -59,7 +56,7 @@ WORDS = {"holds": "holds", "refuted": "refuted", "not_refuted": "not refuted"}
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="REVIEWS... [OPTIONS]")
 @click.pass_context
 def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
-    """Verify ANSWER: the output of check, plan, assign or calibrate with --json, or the CSV it wrote with -o.
+    """Verify ANSWER: the output of check, plan, assign or calibrate with --json.
 
     REVIEWS and OPTIONS are those of the command that made it, word for word; its files are not written again. Simple,
     independent code checks the answer, and lists what it checked and what it assumed; then the command is run again
@@ -95,42 +92,25 @@ def _made_by(path: str) -> tuple[Answer, click.Command]:
 
 @refusing
 def _findings(session: Session, made: click.Context, answer: Answer) -> Findings:
-    verifier = VERIFIERS[answer.command]
-    findings = verifier.run(session, answer)
-    if findings.outcome == REFUTED and (repeat := _not_repeated(session, answer, findings)):
-        findings.wrong.insert(0, repeat)
+    findings = VERIFIERS[answer.command](session, answer)
+    unselected = session.params.get("select", "") is None and answer.content.get("selected")
+    if findings.outcome == REFUTED and unselected:
+        reason = "the answer has a selection, but no number to select was given; repeat it as it was given to"
+        findings.wrong.insert(0, f"--select: {reason} {answer.command}")
 
     # Sentences, and figures that no independent code computes, are those of a second run.
-    asks = not findings.wrong and not findings.undecided and not answer.is_table
-    compared = asks and compare_again(findings, answer, asked_again(made))
+    compared = False
+    if not findings.wrong and not findings.undecided:
+        compared = compare_again(findings, answer, asked_again(made))
     values = (value if isinstance(value, tuple) else (value,) for value in made.params.values())
     words = [str(word) for listed in values for word in listed]
-    verify_files(findings, answer, [file.to_dict() for file in session.files], words)
-    if compared:
-        return findings
-
-    # Without it, what else the answer contains and depends on is not checked.
-    findings.leave_unconfirmed()
-    if answer.unseen:
-        findings.not_checked(f"not checked: {', '.join(answer.unseen)}")
-    for option in made.command.params:
-        if session.is_given(option.name or "") and option.name not in verifier.heeded | TELLING:
-            findings.not_checked(f"{option.opts[0]}: its effect is not checked")
+    verify_files(findings, [file.to_dict() for file in session.files], words)
+    if not compared:
+        # Without it, what else the answer contains and depends on is not checked.
+        findings.leave_unconfirmed()
+        if answer.unseen:
+            findings.not_checked(f"not checked: {', '.join(answer.unseen)}")
     return findings
-
-
-def _not_repeated(session: Session, answer: Answer, findings: Findings) -> str | None:
-    """Return the option to repeat, if the answer may have been refuted only because it was left out."""
-    params = session.params
-    repeat = f"repeat it as it was given to {answer.command}"
-    if "select" in params and params["select"] is None:
-        rows = answer.content["rows"] if answer.is_table else []
-        if answer.content.get("selected") or any(row.get("probability") or row.get("list") for row in rows):
-            return f"--select: the answer has a selection, but no number to select was given; {repeat}"
-    unnamed = answer.is_table and "target" in params and not _named(session, "target")
-    if unnamed and any(reason.startswith("the level") for reason in findings.wrong):
-        return f"--target: none was given, so that {params['target']} is assumed; if it was another level, {repeat}"
-    return None
 
 
 def _page(path: str, findings: Findings) -> str:
@@ -178,19 +158,6 @@ def asked_again(made: click.Context) -> Answer | None:
 
 # Options and files of each command as plain Python, for :mod:`reviewgraph.verify`.
 
-#: Parameters that change the search or the output, but not whether an answer holds.
-TELLING = {
-    *("output", "to", "label", "invitation", "reporting", "html", "anonymous", "as_json", "seed", "time_limit"),
-    *("best_effort", "conference"),
-}
-
-
-class Verifier(NamedTuple):
-    """The verifier of the answers of a command, and the parameters that it takes into account."""
-
-    run: Callable[[Session, Answer], Findings]
-    heeded: frozenset[str]
-
 
 def _named(session: Session, option: str) -> bool:
     return session.is_given(option, unless="goals")
@@ -215,7 +182,7 @@ def _check(session: Session, answer: Answer) -> Findings:
     table = table_of(reviews if gone is None else without_gone(reviews, gone))
     conflicts = set(pairs_in(duties["conflicts"])) if "conflicts" in duties else None
     limits = [_limits(duties.get(key), names) for key, names in (("load", table.reviewers), ("demand", table.items))]
-    return verify_check(answer, table, Duties(conflicts, *limits), streamed=bool(session.params["stream"]))
+    return verify_check(answer, table, Duties(conflicts, *limits))
 
 
 def _limits(given: Any, names: tuple[str, ...]) -> dict[str, int] | None:
@@ -230,18 +197,16 @@ def _plan(session: Session, answer: Answer) -> Findings:
     command = click.get_current_context().command
     kind = next(option.type for option in command.params if option.name == "target")
     levels = [name for name in params["goals"] if isinstance(kind, click.Choice) and name in kind.choices]
-    target = levels[0] if levels and not _named(session, "target") else params["target"]
-    rules, process = _rules(session)
-    named = bool(levels) or _named(session, "target")
-    return verify_plan(answer, rules, target, named=named, process=process)
+    named = _named(session, "target")
+    target = levels[0] if levels and not named else params["target"]
+    # A later round depends on what became of the earlier ones, which only the command works out.
+    rules = None if session.read("after") else _rules(session)
+    return verify_plan(answer, rules, target, named=named or bool(levels))
 
 
-def _rules(session: Session) -> tuple[PlainRules, Process]:
-    """Read the rules of a plan, and the process that it is a round of."""
+def _rules(session: Session) -> PlainRules:
+    """Read the rules of a plan."""
     params = session.params
-    after = session.read("after")
-    inherited = after["rounds"]["rules"] if after else {}
-    stated = {name: inherited.get(name) if params[name] is None else params[name] for name in ("spare", "max_per_item")}
     reviews = session.read_reviews(*params["paths"], items=params["items"])
     gone = session.read_gone(reviews)
     remaining = reviews if gone is None else without_gone(reviews, gone)
@@ -253,34 +218,20 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
     new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in lost]
     away = [label for label in reviews.reviewers if label not in remaining.reviewer_code]
     table = table_of(remaining.with_labels([*away, *new]))
-    past = Past()
-    if after:
-        conflicts = {
-            *_pairs_of(session, "conflicts"),
-            *(pairs_in(gone.pairs) if gone and gone.pairs is not None else ()),
-        }
-        past = past_of(after, table, lost, conflicts)
-        table = _with_outstanding(table, past)
-    least = stated["spare"] if stated["spare"] is not None or capacity is None else 0
-    spare = {} if least is None else dict.fromkeys(table.reviewers, least)
-    unasked = [label for label in (*away, *(remaining.origin.outsiders or ())) if label not in (willing or ())]
-    spare |= dict.fromkeys(map(str, unasked), 0)
+    usual = params["spare"] if params["spare"] is not None or capacity is None else 0
+    spare = {} if usual is None else dict.fromkeys(table.reviewers, usual)
+    uninvited = [label for label in (*away, *(remaining.origin.outsiders or ())) if label not in (willing or ())]
+    spare |= dict.fromkeys(map(str, uninvited), 0)
     spare |= {str(label): load for label, load in (capacity or {}).items()} | dict.fromkeys(lost, 0)
-
-    # Reviews of earlier rounds count toward the loads of all rounds.
-    for _, reviewer, _ in past.earlier:
-        if reviewer in spare:
-            spare[reviewer] = max(spare[reviewer] - 1, 0)
     barred = _pairs_of(session, "conflicts")
-    barred += [
-        pair for path, _ in map(_weighed, params["bids"]) for pair in pairs_in(session.read("bids", path).conflicts)
-    ]
-    barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
+    for path, _ in map(_weighed, params["bids"]):
+        barred += pairs_in(session.read("bids", path).conflicts)
+    if gone and gone.pairs is not None:
+        barred += pairs_in(gone.pairs)
     # Nobody is asked for a review of a paper that they meta-review.
     barred += [(str(who), str(what)) for who, what in reviews.origin.meta]
     fixed = _pairs_of(session, "fixed")
-    process = Process(after, past, **{name: params[name] for name in ("rounds", "max_reviews", "max_per_item")})
-    rules = PlainRules(
+    return PlainRules(
         table,
         spare,
         frozenset(barred),
@@ -288,19 +239,8 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
         willing=None if willing is None else frozenset(map(str, willing)),
         panels=_people(session, table.reviewers),
         **_prices(session, table.reviewers, table.items),
-        **{key: params[key] for key in ("min_reviews", "max_reviews", "use_scores")},
-        max_per_item=stated["max_per_item"],
+        **{key: params[key] for key in ("min_reviews", "max_reviews", "use_scores", "max_per_item")},
     )
-    return rules, process
-
-
-def _with_outstanding(table: Table, past: Past) -> Table:
-    """Return the table with the outstanding reviews of earlier rounds, and without the lost ones."""
-    lost = {(reviewer, item) for _, reviewer, item in past.lost}
-    score = {pair: value for pair, value in table.score.items() if pair not in lost}
-    new = [(reviewer, item) for _, reviewer, item in past.outstanding if (reviewer, item) not in score]
-    reviewers = tuple(dict.fromkeys([*table.reviewers, *(reviewer for reviewer, _ in new)]))
-    return replace(table, score=score | dict.fromkeys(new), reviewers=reviewers)
 
 
 def _people(session: Session, reviewers: tuple[str, ...]) -> tuple[PanelRule, ...]:
@@ -366,7 +306,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         params["min_affinity"],
         params["floor"],
         params["floor_best"],
-        plain=not any(params[name] for name in BEYOND),
+        plain=not any(params[name] for name in ("authors", "max_probability", "perturbation", "design")),
         named=_named(session, "target"),
     )
     return verify_assignment(answer, market)
@@ -446,7 +386,7 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     table = table_of(session.read_reviews(*params["paths"], items=params["items"]))
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
 
-    # Weights and covariates are read, so that the list of files is compared; their effects are not recomputed.
+    # Weights and covariates are read, so that the list of files is compared; a second run has their effects.
     session.read_given("weights", "rankings")
     if params["reviewer_covariates"] and params["reviewers"]:
         session.read("attributes", params["reviewers"])
@@ -469,7 +409,6 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
         params["ties"] != "free",
         {str(item): value for item, value in (session.read("references") or {}).items()},
         (params["seed"] or 0) if params["lottery"] else None,
-        tuple(dict.fromkeys(params["explain"])),
         {name: method.verifier for name, method in methods.items()},
         # A class that is derived from another has other equations.
         {name: vars(kind).get("verifier") for name, kind in classes.items()},
@@ -477,24 +416,10 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     return verify_calibration(answer, table, wanted)
 
 
-GONE = {"gone", "gone_after"}
-PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "affinity", "bids"} | GONE
-PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
-RULES = {"reviewers", "attributes", "at_most", "at_least"}
-
-ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
-MARKET = {"conflicts", "fixed", "reward", "demand", "load", "min_load", "phase_one"} | (RULES - {"reviewers"})
-AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
-CHECK = {"stream", "require", "use_scores", "fragile", "conflicts", "reviewers", "load", "demand"}
-CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references"}
-CHOOSE = {"select", "error_rate", "by_group_average", "lottery", "seed", "explain"}
-#: Further options on which the maximum affinity without a level depends.
-BEYOND = ("authors", "max_probability", "perturbation", "design")
-
-#: By command.
-VERIFIERS = {
-    "check": Verifier(_check, frozenset(GONE | CHECK).union(TABLE)),
-    "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
-    "calibrate": Verifier(_calibrate, frozenset(CALIBRATE | CHOOSE).union(TABLE)),
-    "plan": Verifier(_plan, frozenset(PLAN | PEOPLE | RULES | {"after"}).union(TABLE)),
+#: The verifier of the answers of each command.
+VERIFIERS: dict[str, Callable[[Session, Answer], Findings]] = {
+    "check": _check,
+    "plan": _plan,
+    "assign": _assign,
+    "calibrate": _calibrate,
 }

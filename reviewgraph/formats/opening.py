@@ -25,7 +25,7 @@ from reviewgraph.formats.files import (
 )
 from reviewgraph.formats.headers import refuse_lower_table, refuse_pairs
 from reviewgraph.formats.systems.known import SYSTEMS, sources
-from reviewgraph.formats.systems.system import PLAIN, Wanted, extract, recognise
+from reviewgraph.formats.systems.system import Wanted, extract, recognise
 from reviewgraph.formats.tables import (
     WithMaxima,
     from_records,
@@ -35,7 +35,6 @@ from reviewgraph.formats.tables import (
     plain_tag,
     read_json,
     read_xml,
-    to_grid,
 )
 from reviewgraph.formats.workbooks import (
     choose_sheet,
@@ -222,19 +221,6 @@ def format_to_write(path: Path) -> Format:
     """
     ends = (one for one in FORMATS.values() if one.suffix and os.fspath(path).casefold().endswith(one.suffix))
     return next(ends, FORMATS[Text.name])
-
-
-def written_rows(name: str, data: bytes) -> list[list[str]] | None:
-    r"""Return header and rows of a file in a format in which tables are written; None for other files and CSV.
-
-    >>> written_rows("plan.csv", b"item,reviewer\n1,ann\n") is None
-    True
-    """
-    kind = _format_of(data)
-    if not kind.suffix or kind.name == Text.name:
-        return None
-    grid = to_grid(kind.open(name, data, "", Wanted((), (), {}, None, PLAIN, lambda message: None)))
-    return [grid.header, *(line.cells for line in grid.lines)]
 
 
 def parts_of(path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Answers (what a command printed with ``--json``, or the CSV it wrote with ``-o``), and the findings on them.
+"""Answers (what a command printed with ``--json``), and the findings on them.
 
 Answers are read strictly: unknown keys, values of another kind and repeated keys are errors. A second run of the
 command, and the hashes of the files, serve where nothing here recomputes a value.
@@ -6,22 +6,19 @@ command, and the hashes of the files, serve where nothing here recomputes a valu
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import unguarded
-from reviewgraph.formats.files import cut, quote
-from reviewgraph.formats.opening import written_rows
-from reviewgraph.verify.schemas import COLUMNS, KEYS, NUMBER, SCHEMAS, TEXT, UNSEEN, WHOLE, misfits, unseen
+from reviewgraph.formats.files import cut
+from reviewgraph.verify.schemas import KEYS, SCHEMAS, TEXT, misfits, unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
 #: Relative difference up to which numbers are equal: they are printed in full, but summed here in another order.
@@ -38,8 +35,7 @@ def is_same(claimed: Any, actual: Any, rounding: float = ROUNDING) -> bool:
     >>> is_same(0.1 + 0.2, 0.3), is_same(None, 0.0), is_same(True, 1)
     (True, False, False)
     """
-    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (claimed, actual)]
-    if all(numbers):
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in (claimed, actual)):
         return math.isclose(claimed, actual, rel_tol=rounding, abs_tol=rounding * 1e-3)
     return type(claimed) is type(actual) and bool(claimed == actual)
 
@@ -59,83 +55,43 @@ def shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a command: what was printed with ``--json``, or a CSV, its rows under ``rows`` of ``content``.
-
-    Its keys, columns and kinds of values are those of its schema.
-    """
+    """The answer of a command; its keys and kinds of values are those of its schema."""
 
     path: str
     command: str
     content: Mapping[str, Any]
-    is_table: bool = False
 
-    def get(self, key: str, *, within: Any = None, null: bool = False) -> Any:
-        """Return the value of a key.
-
-        Dots in the key mean nesting; ``within`` is the object to look in, by default the answer itself; ``null`` allows
-        null. Raises InputError if the key is missing.
-        """
-        value = self.content if within is None else within
+    def get(self, key: str) -> Any:
+        """Return the value of a key, dots meaning nesting; None if it is missing or null."""
+        value: Any = self.content
         for part in key.split("."):
-            if not isinstance(value, dict) or part not in value:
-                self.refuse(f"expected a key {key}, found none")
-            value = value[part]
-        if value is None and not null:
-            self.refuse(f"expected a value at {key}, found null")
+            value = value.get(part) if isinstance(value, dict) else None
         return value
 
-    def rows(self, key: str, columns: str, *, within: Any = None) -> list[Any]:
-        """Return some keys of a list of objects, as tuples if there are several.
-
-        A key that ends with ``?`` may be null; reviewers and items are text.
-        """
-        names = [(name.rstrip("?"), name.endswith("?")) for name in columns.split()]
-        rows = [
-            [
-                str(value) if name in ("reviewer", "item") else value
-                for name, null in names
-                for value in (self.get(name, within=row, null=null),)
-            ]
-            for row in self.get(key, within=within)
-        ]
-        return [tuple(row) if len(names) > 1 else row[0] for row in rows]
-
-    def numbers(self, key: str, size: int, *, within: Any) -> list[float]:
-        """Return a list of ``size`` numbers."""
-        numbers: list[float] = self.get(key, within=within)
-        if len(numbers) != size:
-            self.refuse(f"expected {size} numbers at {key}, found {cut(repr(numbers))}")
-        return numbers
-
-    def names(self, key: str) -> list[str]:
-        """Return a list of reviewers or items as text."""
-        return list(map(str, self.get(key)))
+    def rows(self, key: str, columns: str) -> list[Any]:
+        """Return some keys of a list of objects, as tuples if there are several; reviewers and items are text."""
+        names = columns.split()
+        rows = []
+        for entry in self.get(key) or ():
+            row = tuple(str(entry[name]) if name in ("reviewer", "item") else entry.get(name) for name in names)
+            rows.append(row if len(names) > 1 else row[0])
+        return rows
 
     @property
     def unseen(self) -> list[str]:
-        """Keys or columns that hold something and that nothing here checks."""
-        if self.is_table:
-            rows = self.content["rows"]
-            return [name for name in UNSEEN if any(row.get(name) not in (None, "") for row in rows)]
+        """Keys that hold something and that nothing here checks."""
         return list(dict.fromkeys(place for place, _ in unseen(self.content, SCHEMAS[self.command])))
 
     @property
     def figures(self) -> list[str]:
         """Those of them that the answer rests on: no sentences, nor whether a time limit ended the search."""
         places = unseen(self.content, SCHEMAS[self.command])
-        return [place for place, part in places if part not in (TEXT, [TEXT]) and place != "timed_out"]
+        return [place for place, part in places if part not in (TEXT, [TEXT]) and place not in ("timed_out", "mail")]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The reviews of a plan or an assignment; empty for other answers."""
-        if self.command not in ("plan", "assign"):
-            return []
-        return self.rows("rows" if self.is_table else "reviews", "reviewer item")
-
-    def refuse(self, why: str) -> NoReturn:
-        """Raise: no command wrote this."""
-        message = f"{self.path}: {why}; verify takes what {self.command} printed with --json, or wrote with -o"
-        raise InputError(message)
+        return self.rows("reviews", "reviewer item") if self.command in ("plan", "assign") else []
 
 
 @dataclass
@@ -163,7 +119,9 @@ class Findings:
         >>> Findings(answer).outcome, Findings(answer, undecided=["the ranking"]).outcome
         ('holds', 'not_refuted')
         """
-        return REFUTED if self.wrong else NOT_REFUTED if self.undecided or self.by_command else HOLDS
+        if self.wrong:
+            return REFUTED
+        return NOT_REFUTED if self.undecided or self.by_command else HOLDS
 
     def expect(self, holds: bool, wrong: str) -> bool:
         """Note what is wrong unless a condition holds; return the condition."""
@@ -171,27 +129,17 @@ class Findings:
             self.wrong.append(wrong)
         return holds
 
-    def same(self, key: str, claimed: Any, actual: Any) -> bool:
-        """Compare a claim with what was recomputed."""
-        return self._agree(is_same(claimed, actual), key, claimed, actual)
+    def same(self, key: str, claimed: Any, actual: Any, slack: float | None = None) -> bool:
+        """Compare a claim with what was recomputed: numbers up to rounding, or up to an absolute ``slack``."""
+        if slack is not None and None not in (claimed, actual):
+            agree = bool(abs(claimed - actual) <= slack)
+        else:
+            agree = is_same(claimed, actual)
+        return self.expect(agree, f"{key}: claims {shown(claimed)}; recomputed {shown(actual)}")
 
-    def near(self, key: str, claimed: Any, actual: float | None, slack: float) -> bool:
-        """Compare a number, up to a difference, with the recomputed one; null equals only null."""
-        both = claimed is not None and actual is not None
-        agree = abs(claimed - actual) <= slack if both else claimed is actual
-        return self._agree(agree, key, claimed, actual)
-
-    def _agree(self, agree: bool, key: str, claimed: Any, actual: Any) -> bool:
-        return self.expect(bool(agree), f"{key}: claims {shown(claimed)}; recomputed {shown(actual)}")
-
-    def value(self, key: str, actual: Any) -> bool:
+    def value(self, key: str, actual: Any, slack: float | None = None) -> bool:
         """Compare the value of a key of the answer, dots meaning nesting, with the recomputed one."""
-        return self.same(key, self.answer.get(key, null=True), actual)
-
-    def present(self, key: str, expected: bool) -> bool:
-        """Whether a key is there, and not null, though it may be, as it should be; return whether it is and should."""
-        there = self.answer.get(key, null=True) is not None
-        return self.same(key, there, expected) and there
+        return self.same(key, self.answer.get(key), actual, slack)
 
     def rows(self, key: str, columns: str, actual: Iterable[Any]) -> bool:
         """Compare some keys of the rows of a list, in any order, with the recomputed ones."""
@@ -199,13 +147,13 @@ class Findings:
 
     def same_rows(self, key: str, claimed: Iterable[Any], actual: Iterable[Any]) -> bool:
         """Compare rows in any order; name the first that only one side has."""
-        rows = Counter(iter(claimed))
-        others = Counter(iter(actual))
-        for row in list(rows - others)[:1]:
+        claimed_rows = Counter(iter(claimed))
+        actual_rows = Counter(iter(actual))
+        for row in list(claimed_rows - actual_rows)[:1]:
             self.wrong.append(f"{key}: claims {shown(row)}, which is not recomputed")
-        for row in list(others - rows)[:1]:
+        for row in list(actual_rows - claimed_rows)[:1]:
             self.wrong.append(f"{key}: lacks {shown(row)}")
-        return rows == others
+        return claimed_rows == actual_rows
 
     def check(self, words: str) -> None:
         """Note what was checked."""
@@ -214,7 +162,8 @@ class Findings:
     def not_checked(self, words: str, *, decisive: bool = False) -> None:
         """Note what was not checked, and whether the answer rests on it."""
         self.trusted.append(words)
-        self.undecided += [words] if decisive else []
+        if decisive:
+            self.undecided.append(words)
 
     def leave_unconfirmed(self) -> None:
         """Note that no second run checks what only the command can compute."""
@@ -230,24 +179,17 @@ class Findings:
 
 
 def read_answer(path: str) -> Answer:
-    """Return the answer in a file; raise InputError where no command wrote it."""
+    """Return the answer in a file; raise InputError where no command printed it."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-        rows = written_rows(path, data)
-        text = "" if rows else data.decode("utf-8-sig")
+        text = Path(path).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         message = f"{path}: expected an answer in UTF-8; it cannot be read ({why})"
         raise InputError(message) from error
-    if text.lstrip()[:1] in ("{", "["):
-        return from_json(path, text)
-    try:
-        lines = csv.reader(io.StringIO(text), strict=True)
-        return _from_rows(path, rows or [list(map(unguarded, line)) for line in lines] or [[]])
-    except csv.Error as error:
-        message = f"{path}: expected CSV, found something else ({error})"
-        raise InputError(message) from error
+    if text.lstrip()[:1] not in ("{", "["):
+        message = f"{path}: expected what a command printed with --json; check a table with `reviewgraph check {path}`"
+        raise InputError(message)
+    return from_json(path, text)
 
 
 def from_json(path: str, text: str) -> Answer:
@@ -258,11 +200,10 @@ def from_json(path: str, text: str) -> Answer:
         raise ValueError(why)
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        content = dict(pairs)
-        if len(content) < len(pairs):
-            twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
-            refuse(f"the key {cut(repr(twice))} stands twice in one object")
-        return content
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                refuse(f"the key {cut(repr(key))} stands twice in one object")
+        return dict(pairs)
 
     def finite(text: str) -> float:
         value = float(text)
@@ -277,64 +218,22 @@ def from_json(path: str, text: str) -> Answer:
             object_pairs_hook=once,
         )
     except (ValueError, RecursionError) as error:
-        message = f"{path}: expected one JSON object, found something else ({error})"
+        message = f"{path}: expected what a command printed with --json, found something else ({error})"
         raise InputError(message) from error
     keys = set(content) if isinstance(content, dict) else set()
-    command = next((name for name, own in KEYS.items() if own <= keys), None)
+    command = next((name for name, required in KEYS.items() if required <= keys), None)
     if command is None:
         message = f"{path}: expected what check, plan, assign or calibrate prints with --json, found other keys"
         raise InputError(message)
-    answer = Answer(path, command, content)
     for wrong in misfits(content, SCHEMAS[command]):
-        answer.refuse(wrong)
-    return answer
-
-
-def _from_rows(path: str, table: list[list[str]]) -> Answer:
-    # The columns tell the command; others are refused, and so are rows of another length.
-    header, *rows = table
-    command = next((name for name, (own, _) in COLUMNS.items() if own <= set(header)), None)
-    if command is None:
-        message = (
-            f"{path}: expected the CSV that check, plan, assign or calibrate writes with -o, found the columns "
-            f"{','.join(header)[:80]!r}; uploads for other systems cannot be verified"
-        )
+        message = f"{path}: {wrong}; verify takes what {command} printed with --json"
         raise InputError(message)
-    own, kinds = COLUMNS[command]
-    for place, name in enumerate(header):
-        if name not in own | kinds.keys() or name in header[:place]:
-            what = "a second column" if name in header[:place] else "a column"
-            message = f"{path}: expected the columns that {command} writes with -o, found {what} {quote(name)}"
-            raise InputError(message)
-    cells = []
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            message = f"{path}, row {number}: expected {len(header)} cells, found {len(row)}"
-            raise InputError(message)
-        named = zip(header, row, strict=True)
-        cells.append({name: _cell(f"{path}, row {number}", cell, kinds.get(name, TEXT)) for name, cell in named})
-    return Answer(path, command, {"rows": cells}, is_table=True)
-
-
-def _cell(place: str, cell: str, kind: str) -> Any:
-    """Return the text or the finite number of a cell; None where a number is empty."""
-    if kind not in (NUMBER, WHOLE):
-        return cell
-    try:
-        value = float(cell) if cell else None
-    except ValueError:
-        value = math.nan
-    if value is not None and not (math.isfinite(value) and (kind == NUMBER or value.is_integer())):
-        message = f"{place}: expected {kind}, found {quote(cell)}"
-        raise InputError(message)
-    return value if value is None or kind == NUMBER else int(value)
+    return Answer(path, command, content)
 
 
 #: Relative difference allowed between two runs of a command, and differences that are named, not only counted.
 AGAIN = 1e-6
 NAMED = 5
-#: What stands for the value of a key that is missing.
-LACKS = "nothing"
 
 
 def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> bool:
@@ -365,73 +264,53 @@ def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> b
 
 
 def _differences(claimed: Any, printed: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the place and both values wherever two values differ."""
+    """Yield the place and both values wherever two values differ; "nothing" is the value of a missing key."""
     if isinstance(claimed, dict) and isinstance(printed, dict):
         for key in dict.fromkeys([*claimed, *printed]):
             if place or key != "files":
-                values = claimed.get(key, LACKS), printed.get(key, LACKS)
-                yield from _differences(*values, f"{place}.{key}" if place else key)
+                inside = f"{place}.{key}" if place else key
+                yield from _differences(claimed.get(key, "nothing"), printed.get(key, "nothing"), inside)
     elif isinstance(claimed, list) and isinstance(printed, list) and len(claimed) == len(printed):
-        for number, (one, other) in enumerate(zip(claimed, printed, strict=True)):
-            yield from _differences(one, other, f"{place}[{number}]")
+        for number, (claimed_part, printed_part) in enumerate(zip(claimed, printed, strict=True)):
+            yield from _differences(claimed_part, printed_part, f"{place}[{number}]")
     elif not is_same(claimed, printed, AGAIN):
         yield place, claimed, printed
 
 
-#: Digits of a SHA-256 that messages show.
-DIGITS = 12
-
-
-def verify_files(
-    findings: Findings, answer: Answer, files: Sequence[Mapping[str, Any]], arguments: Collection[str]
-) -> None:
+def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], arguments: Collection[str]) -> None:
     """Compare the files that an answer names with those read to verify it: each entry with one file.
 
     An answer may be true of another file than it was made from, so a file of other bytes refutes nothing: it leaves
     the answer undecided. ``files`` are those that were read, as answers list them; ``arguments`` those of verify, file
     names among them. CSV names no files.
     """
-    entries = list(answer.content.get("files", ()))
-    if not entries:
+    remaining = list(findings.answer.content.get("files", ()))
+    if not remaining:
         findings.not_checked("that it was made from these files: it names none")
         return
-    for file, entry in _paired(files, entries):
-        _compare(findings, file, entry)
-        if entry is not None:
-            entries = [other for other in entries if other is not entry]
+    # Each file is compared with the entry of its path, else of its name and bytes, its name, or its bytes.
+    entry_of: dict[int, Mapping[str, Any]] = {}
+    for alike in (_path, _name_and_bytes, _name, _bytes):
+        for number, file in enumerate(files):
+            entry = next((entry for entry in remaining if alike(entry) == alike(file)), None)
+            if number not in entry_of and entry is not None:
+                entry_of[number] = entry
+                remaining = [other for other in remaining if other is not entry]
+    for number, file in enumerate(files):
+        _compare(findings, file, entry_of.get(number))
     # Files that only the answer names.
-    read = {(_base(file["file"]), file["sha256"]) for file in files}
-    elsewhere = {_base(word) for word in arguments} - {name for name, _ in read}
-    for entry in entries:
-        name = _base(entry["file"])
-        if (name, entry["sha256"]) in read:
+    names = {_name(file) for file in files}
+    read = {_name_and_bytes(file) for file in files}
+    passed = {_base(word) for word in arguments} - names
+    for entry in remaining:
+        name = _name(entry)
+        if _name_and_bytes(entry) in read:
             findings.expect(False, f"files: {name}: listed more often than it was read")
-        elif name in elsewhere:
+        elif name in passed:
             findings.not_checked(f"{name}: read for the answer, not checked here")
         else:
             findings.not_checked(f"{name}: read for the answer, but not passed to verify", decisive=True)
     findings.check("files: the bytes of those that were read here, and which of their rows count")
-
-
-def _paired(
-    files: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[str, Any]]
-) -> list[tuple[Mapping[str, Any], Mapping[str, Any] | None]]:
-    """Return each file with the entry of its path, else of its name and bytes, its name, or its bytes; or None."""
-    likenesses: tuple[Callable[[Mapping[str, Any]], Any], ...] = (
-        lambda file: file["file"],
-        lambda file: (_base(file["file"]), file["sha256"]),
-        lambda file: _base(file["file"]),
-        lambda file: file["sha256"],
-    )
-    entry_of: dict[int, Mapping[str, Any]] = {}
-    remaining = list(entries)
-    for likeness in likenesses:
-        for number, file in enumerate(files):
-            alike = [entry for entry in remaining if likeness(entry) == likeness(file)]
-            if number not in entry_of and alike:
-                entry_of[number] = alike[0]
-                remaining = [entry for entry in remaining if entry is not alike[0]]
-    return [(file, entry_of.get(number)) for number, file in enumerate(files)]
 
 
 def _compare(findings: Findings, file: Mapping[str, Any], entry: Mapping[str, Any] | None) -> None:
@@ -439,21 +318,34 @@ def _compare(findings: Findings, file: Mapping[str, Any], entry: Mapping[str, An
     name = file["file"]
     if entry is None:
         findings.not_checked(f"{name}: not among the files that the answer was made from", decisive=True)
-        return
-    if entry["sha256"] != file["sha256"]:
-        here = file["sha256"][:DIGITS]
-        there = entry["sha256"][:DIGITS]
-        why = f"SHA-256 {there}..., here {here}..."
+    elif entry["sha256"] != file["sha256"]:
+        why = f"SHA-256 {entry['sha256'][:12]}..., here {file['sha256'][:12]}..."
         findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})", decisive=True)
-        return
-    # The same bytes read in the same way have the same rows, whatever the file is called.
-    for key in ("sheets", "rows", "scored", "left_out"):
-        words = f"files: {name}: {key}: claims {entry[key]}; recomputed {file[key]}"
-        findings.expect(entry[key] == file[key], words)
-    if entry.get("options") != file.get("options"):
-        findings.not_checked(f"{name}: other options of it were used where the answer was made", decisive=True)
-    if _base(entry["file"]) != _base(name):
-        findings.not_checked(f"{name}: called {entry['file']} where the answer was made")
+    else:
+        # The same bytes read in the same way have the same rows, whatever the file is called.
+        for key in ("sheets", "rows", "scored", "left_out"):
+            words = f"files: {name}: {key}: claims {entry[key]}; recomputed {file[key]}"
+            findings.expect(entry[key] == file[key], words)
+        if entry.get("options") != file.get("options"):
+            findings.not_checked(f"{name}: other options of it were used where the answer was made", decisive=True)
+        if _name(entry) != _name(file):
+            findings.not_checked(f"{name}: called {entry['file']} where the answer was made")
+
+
+def _path(file: Mapping[str, Any]) -> str:
+    return str(file["file"])
+
+
+def _bytes(file: Mapping[str, Any]) -> str:
+    return str(file["sha256"])
+
+
+def _name(file: Mapping[str, Any]) -> str:
+    return _base(file["file"])
+
+
+def _name_and_bytes(file: Mapping[str, Any]) -> tuple[str, str]:
+    return _name(file), _bytes(file)
 
 
 def _base(name: str) -> str:

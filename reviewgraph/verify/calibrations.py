@@ -1,9 +1,8 @@
-"""Answers of ``calibrate``: averages, groups, ranks, intervals and selections, recomputed.
+"""Answers of ``calibrate``: averages, groups, ranks, selections, lists and lotteries, recomputed.
 
 Qualities are checked by the :class:`Equations` of their method, which the method itself names: averages, centring,
 z-score and ridge here, least squares in :mod:`reviewgraph.verify.fits`. Those of the posterior are left to a second run
-of the command, see :mod:`reviewgraph.verify.posteriors`. Not checked: qualities of other methods, beyond the direction
-of their ranking.
+of the command. Not checked: qualities of other methods, beyond the direction of their ranking.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,11 +21,8 @@ from reviewgraph._base.arrays import order_of, reaches
 from reviewgraph.graph.levels import LARGEST_SHARE
 from reviewgraph.verify.answers import Answer, Findings
 from reviewgraph.verify.graphs import Table, pieces
-from reviewgraph.verify.rules import Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from reviewgraph._base.arrays import FloatArray
     from reviewgraph.verify.graphs import Pair
 
@@ -34,8 +30,35 @@ if TYPE_CHECKING:
 REACH = 1.6448536269514722
 #: Relative difference allowed where probabilities and corrected scores are recomputed from printed figures.
 CHANCES = 1e-6
-#: Steps of a bisection.
+#: Steps of a bisection for the power of a lottery, and for a common threshold.
 HALVINGS = 60
+FINE_HALVINGS = 200
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Options of a calibration.
+
+    ``named`` tells whether the method was passed. ``select`` maps the number of scored papers to the number selected,
+    None without a selection, for which ``error_rate`` and ``across_groups`` are. ``hypotheses`` are class names by
+    reviewer, ``max_slope`` and ``ties_equal`` the steepest slope and whether tied scores are perceived alike, all three
+    for ``lsc``. ``references`` have known qualities. ``lottery`` is the seed, None without one. ``methods`` and
+    ``classes`` are the verifiers that methods and hypothesis classes name as ``"module:name"``, None where they name
+    none.
+    """
+
+    method: str
+    named: bool = False
+    select: Callable[[int], int] | None = None
+    error_rate: float = 0.1
+    across_groups: bool = False
+    hypotheses: Mapping[str, str] = field(default_factory=dict)
+    max_slope: float = 10.0
+    ties_equal: bool = True
+    references: Mapping[str, float] = field(default_factory=dict)
+    lottery: int | None = None
+    methods: Mapping[str, Any] = field(default_factory=dict)
+    classes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Row(NamedTuple):
@@ -49,7 +72,6 @@ class Row(NamedTuple):
     group: int
     interval: list[float] | None
     probability: float | None
-    where: str | None
 
 
 class Equations(NamedTuple):
@@ -66,52 +88,33 @@ class Equations(NamedTuple):
 
 
 def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings:
-    """Compare what ``calibrate`` printed or wrote with what follows from the scores."""
+    """Compare what ``calibrate`` printed with what follows from the scores."""
     findings = Findings(answer)
-    method = wanted.method if answer.is_table else answer.get("method")
+    method = answer.get("method")
     if wanted.named:
         findings.same("method", method, wanted.method)
-    rows = _rows(answer)
-    name = wanted.methods.get(method)
-    equations: Equations = (
-        resolve_name(name) if isinstance(name, str) else name or Equations(Calibration.not_recomputed)
-    )
-    own = Calibration(findings, answer, table, wanted, method, equations, {row.item: row for row in rows})
-    if not answer.is_table:
-        own.classes()
+    named = wanted.methods.get(method)
+    equations: Equations = resolve_name(named) if isinstance(named, str) else named or Equations(_not_recomputed)
+    keys = ("quality", "average", "rank", "standard_error", "group", "interval", "probability")
+    rows = [Row(str(entry["item"]), *(entry.get(key) for key in keys)) for entry in answer.get("items")]
     findings.same_rows("items", [row.item for row in rows], table.items)
     if findings.wrong:
         return findings
-    own.rows = {item: own.rows[item] for item in table.items}
-    own.averages()
-    own.groups()
-    own.ranks()
-    if not findings.wrong:
-        equations.check(own)
-        own.intervals()
-        own.select()
+    place = {item: number for number, item in enumerate(table.items)}
+    by_item = {row.item: row for row in sorted(rows, key=lambda row: place[row.item])}
+    calibration = Calibration(findings, answer, table, wanted, method, equations, by_item)
+    calibration.classes()
+    for check in (
+        calibration.averages,
+        calibration.groups,
+        calibration.ranks,
+        lambda: equations.check(calibration),
+        calibration.intervals,
+        calibration.select,
+    ):
+        if not findings.wrong:
+            check()
     return findings
-
-
-def _rows(answer: Answer) -> list[Row]:
-    rows = []
-    for entry in answer.get("rows" if answer.is_table else "items"):
-        interval = entry.get("interval")
-        if answer.is_table:
-            # Columns that the method leaves out, and two columns for the interval.
-            ends = [entry.get("interval_low"), entry.get("interval_high")]
-            interval = None if None in ends else ends
-            entry = {"standard_error": None, **entry, "group": entry.get("group") or 0}
-        elif interval is not None:
-            answer.numbers("interval", 2, within=entry)
-        item, quality, average, rank, error, group = (
-            answer.get(key, within=entry, null=key not in ("item", "group"))
-            for key in ("item", "quality", "average", "rank", "standard_error", "group")
-        )
-        probability = entry.get("probability")
-        where = entry.get("list") or None
-        rows.append(Row(str(item), quality, average, rank, error, group, interval, probability, where))
-    return rows
 
 
 @dataclass
@@ -146,24 +149,24 @@ class Calibration:
         """-1 if lower scores are better."""
         return -1.0 if self.table.lower_is_better else 1.0
 
+    @cached_property
+    def best_first(self) -> list[Row]:
+        """The papers that have a quality, best first, ties in the order of the table."""
+        return [self.rows[item] for item in _largest_first(self.quality, self.sign)]
+
     def classes(self) -> None:
         """Compare the class of scoring functions; the keys of least squares are null elsewhere."""
         if not self.equations.classes:
             for key in ("hypothesis", "objective", "unique", "units"):
-                self.findings.same(key, self.answer.content.get(key), None)
+                self.findings.value(key, None)
             return
-        kinds = {self.wanted.hypotheses[who] for who, _ in self.scored.score}
+        kinds = {self.wanted.hypotheses[reviewer] for reviewer, _ in self.scored.score}
         if kinds:
             self.findings.value("hypothesis", kinds.pop() if len(kinds) == 1 else "mixed")
 
-    @cached_property
-    def averages_by_item(self) -> dict[str, float]:
-        """The averages of the papers with a score."""
-        return _averaged(self.scores)
-
     def averages(self) -> None:
         """Compare averages, and which papers have a quality."""
-        averages = self.averages_by_item
+        averages = averaged(self.scores)
         for row in self.rows.values():
             average = averages.get(row.item)
             self.findings.same(f"{row.item}, average", row.average, average)
@@ -193,37 +196,23 @@ class Calibration:
         """Rank papers by quality within their groups, ties in the order of the table."""
         count = Counter[int]()
         ranks = dict[str, int]()
-        for row in self.best_first():
+        for row in self.best_first:
             count[row.group] += 1
             ranks[row.item] = count[row.group]
         for row in self.rows.values():
             self.findings.same(f"{row.item}, rank", row.rank, ranks.get(row.item))
         self.findings.check("ranks by quality")
 
-    def best_first(self) -> list[Row]:
-        """Return the papers that have a quality, best first, ties in the order of the table."""
-        return [self.rows[item] for item in _largest_first(self.quality, self.sign)]
-
-    def not_recomputed(self) -> None:
-        """Note that no equations of the method are known; refute a ranking that runs against the scores."""
-        words = f"quality, rank: what {self.method} estimated for the ranking is not recomputed"
-        self.findings.not_checked(words, decisive=True)
-        if any(row.standard_error is not None for row in self.rows.values()):
-            self.findings.not_checked("standard errors: those of the model are not recomputed")
-        self.agrees_with_scores()
-
     def agrees_with_scores(self) -> None:
         """Refute a ranking that runs against the scores, overall; references may turn it round."""
         if self.wanted.references:
             return
         within = 0.0
-        by_item = dict[str, list[float]]()
         for reviewer, items in self.scored.rows().items():
-            own = {item: self.scores[reviewer, item] for item in items if item in self.quality}
-            within += _together((value, self.quality[item]) for item, value in own.items())
-            for item, value in own.items():
-                by_item.setdefault(item, []).append(value)
-        across = _together((_mean(values), self.quality[item]) for item, values in by_item.items())
+            pairs = [(self.scores[reviewer, item], self.quality[item]) for item in items if item in self.quality]
+            within += _together(pairs)
+        averages = averaged(self.scores)
+        across = _together([(averages[item], value) for item, value in self.quality.items() if item in averages])
         words = "quality: the ranking runs against the scores within reviewers and against the averages, overall"
         self.findings.expect(not (within < 0 and across < 0), words)
         self.findings.check("that the ranking agrees with the scores overall")
@@ -231,160 +220,140 @@ class Calibration:
     def intervals(self) -> None:
         """Check standard errors, and that intervals are those about each quality."""
         expect = self.findings.expect
-        wrong = [row.item for row in self.rows.values() if (row.standard_error or 0) < 0]
-        expect(not wrong, f"{wrong[0] if wrong else ''}, standard_error: below 0")
-        if not self.equations.intervals:
-            return
         for row in self.rows.values():
-            complete = row.quality is not None and row.standard_error is not None
+            error = row.standard_error
+            expect((error or 0) >= 0, f"{row.item}, standard_error: below 0")
+            if not self.equations.intervals:
+                continue
+            complete = row.quality is not None and error is not None
             expect((row.interval is not None) == complete, f"{row.item}, interval: without an error, or lacking")
-            if row.interval is not None and row.quality is not None and row.standard_error is not None:
-                half = REACH * row.standard_error
-                size = max(abs(row.quality), half)
-                ends = (row.quality - half, row.quality + half)
-                near = all(abs(one - end) <= CHANCES * size for one, end in zip(row.interval, ends, strict=True))
+            if row.interval is not None and row.quality is not None and error is not None:
+                half = REACH * error
+                ends = np.array([row.quality - half, row.quality + half])
+                slack = CHANCES * max(abs(row.quality), half)
+                near = len(row.interval) == 2 and bool((np.abs(np.array(row.interval) - ends) <= slack).all())
                 expect(near, f"{row.item}, interval: is not the 90 % interval about the quality")
-        self.findings.check("intervals: 90 % about each quality, by its standard error")
+        if self.equations.intervals:
+            self.findings.check("intervals: 90 % about each quality, by its standard error")
 
     def select(self) -> None:
         """Select by the qualities and probabilities of the answer."""
         findings = self.findings
-        answer = self.answer
         wanted = self.wanted
-        everyone = self.best_first()
+        everyone = self.best_first
         count = 0 if wanted.select is None else wanted.select(len(everyone))
         # Who can be selected: the best of those that can be compared, which are all or the largest group.
         main = min((row.group for row in everyone), default=1)
         ranked = [row for row in everyone if row.group == main]
         if wanted.across_groups:
             ranked = everyone
-        elif len(ranked) < len(everyone) and not (len(ranked) >= max(LARGEST_SHARE * len(everyone), count)):
+        elif len(ranked) < len(everyone) and len(ranked) < max(LARGEST_SHARE * len(everyone), count):
             ranked = []
         # A selection of 0 papers is refused, too, where papers cannot be compared.
         selects = wanted.select is not None and len(ranked) >= count and bool(ranked or not everyone)
         best = [row.item for row in ranked[:count]] if selects else []
         among = {row.item for row in ranked}
         aside = [item for item in self.quality if item not in among] if selects else []
-        if not answer.is_table:
-            findings.same("selected", [str(item) for item in answer.get("selected")], best)
-            # Earlier versions set nothing aside and lack the key.
-            if "set_aside" in answer.content or aside:
-                findings.same("set_aside", [str(item) for item in answer.get("set_aside")], aside)
-        if not selects:
-            extra = next((row.item for row in self.rows.values() if row.probability is not None), None)
-            findings.expect(extra is None, f"{extra}, probability: nothing was selected")
-            return
-        if self.equations.intervals:
-            lists = self.sort(ranked, best)
-        else:
-            lists = {row.item: "in" if row.item in best else "out" for row in ranked}
-        if answer.is_table and lists is not None:
-            lists |= dict.fromkeys(aside, "aside")
-            for row in self.rows.values():
-                findings.same(f"{row.item}, list", row.where, lists.get(row.item))
-        findings.check(f"the selection of {count}, best first")
+        findings.same("selected", self._names("selected"), best)
+        findings.same("set_aside", self._names("set_aside"), aside)
+        # Probabilities are those of the papers that can be selected.
+        for row in self.rows.values():
+            free = row.probability is None or (selects and self.equations.intervals and row.item in among)
+            findings.expect(free, f"{row.item}, probability: it could not be selected")
+        if selects:
+            findings.check(f"the selection of {count}, best first")
+            if self.equations.intervals:
+                self.lists(ranked, best)
 
-    def sort(self, ranked: list[Row], best: list[str]) -> dict[str, str] | None:
-        """Return which papers are in, to discuss and out, by their probabilities; check what follows from these."""
+    def _names(self, key: str) -> list[str]:
+        return list(map(str, self.answer.get(key) or ()))
+
+    def lists(self, ranked: list[Row], best: list[str]) -> None:
+        """Check probabilities, and which papers are in for certain, to discuss, and out."""
         findings = self.findings
-        answer = self.answer
         limit = self.wanted.error_rate
         for row in ranked:
-            claimed = row.probability
-            if not findings.expect(
-                claimed is not None and 0 <= claimed <= 1, f"{row.item}, probability: not from 0 to 1"
-            ):
-                return None
+            valid = row.probability is not None and 0 <= row.probability <= 1
+            if not findings.expect(valid, f"{row.item}, probability: not from 0 to 1"):
+                return
         chance = {row.item: row.probability or 0.0 for row in ranked}
         total = sum(chance.values())
         words = f"probability: sum to {total:.6g}, not {len(best)}"
         findings.expect(abs(total - len(best)) <= 1e-4 * max(len(best), 1), words)
-        self.probabilities(ranked, chance, len(best))
-        for row in self.rows.values():
-            allowed = row.item in chance or row.probability is None
-            findings.expect(allowed, f"{row.item}, probability: the paper is set aside")
+        self.cut(ranked, chance, len(best))
         # In and out for certain, and the papers to discuss.
         main = min((row.group for row in ranked), default=1)
-        sure = {item for item in best if reaches(chance[item], 1 - limit, 1.0) and self.rows[item].group == main}
+        certain = [item for item in best if reaches(chance[item], 1 - limit, 1.0) and self.rows[item].group == main]
         out = {item for item, value in chance.items() if reaches(limit, value, 1.0) and item not in best}
-        lists = {item: "out" if item in out else "in" if item in sure else "discuss" for item in chance}
-        if answer.is_table:
-            return lists
-        findings.same("certain", [str(item) for item in answer.get("certain")], [item for item in best if item in sure])
-        discussed = answer.rows("discuss", "item probability")
-        unsure = _largest_first({item: value for item, value in chance.items() if lists[item] == "discuss"})
-        findings.same("discuss", [item for item, _ in discussed], unsure)
+        unsure = {item: value for item, value in chance.items() if item not in out and item not in certain}
+        findings.same("certain", self._names("certain"), certain)
+        discussed = self.answer.rows("discuss", "item probability")
+        findings.same("discuss", [item for item, _ in discussed], _largest_first(unsure))
         for item, value in discussed:
             findings.same(f"discuss, {item}", value, chance.get(item))
         findings.value("error_rate", limit)
         # How many of a selection are expected not to belong there, by qualities and by averages.
         average = {item: row.average for item, row in self.rows.items() if item in chance and row.average is not None}
-        by_average = _largest_first(average, self.sign)
-        for key, papers in (("expected_wrong", best), ("expected_wrong_by_average", by_average[: len(best)])):
+        by_average = _largest_first(average, self.sign)[: len(best)]
+        for key, papers in (("expected_wrong", best), ("expected_wrong_by_average", by_average)):
             wrong = sum(1 - chance[item] for item in papers)
-            findings.near(key, answer.get(key), wrong, CHANCES * max(len(best), 1))
-        everyone = {item: chance.get(item, 0.0) for item in self.rows}
-        self.lottery([*chance], everyone, len(best))
-        return lists
+            findings.value(key, wrong, CHANCES * max(len(best), 1))
+        findings.check("certain, discuss: the lists by the probabilities, and the expected number of wrong selections")
+        self.lottery(list(chance), {item: chance.get(item, 0.0) for item in self.rows}, len(best))
 
-    def probabilities(self, ranked: list[Row], chance: Mapping[str, float], count: int) -> None:
-        """Check selection probabilities: each is that of exceeding one common threshold.
+    def cut(self, ranked: list[Row], chance: Mapping[str, float], count: int) -> None:
+        """Check selection probabilities: each is that of exceeding one common threshold, the cut line.
 
         Groups that are assumed equal, and references, add errors that papers share and that are not printed.
         """
         from scipy.special import ndtr
 
         if not 0 < count < len(ranked):
-            certain = float(count > 0)
-            wrong = next((row.item for row in ranked if chance[row.item] != certain), None)
-            self.findings.expect(
-                wrong is None, f"{wrong}, probability: not {certain:g}, where all or none are selected"
-            )
+            for row in ranked:
+                words = f"{row.item}, probability: all or none are selected"
+                self.findings.expect(chance[row.item] == float(count > 0), words)
             return
-        # A CSV does not tell whether references were used.
-        referenced = self.wanted.references if self.answer.is_table else self.answer.content.get("validity")
-        if referenced or len({row.group for row in ranked}) > 1:
+        if self.answer.get("validity") or len({row.group for row in ranked}) > 1:
             self.findings.by_command.append("probabilities of being selected, beyond their sum")
             return
         mean = np.array([self.sign * (row.quality or 0.0) for row in ranked])
         error = np.array([row.standard_error or 0.0 for row in ranked])
+        sure = error <= 0
 
         def exceeds(threshold: float) -> FloatArray:
-            sure = error <= 0
+            # P(quality > t) = Phi((mean - t) / error).
             return np.asarray(np.where(sure, mean >= threshold, ndtr((mean - threshold) / np.where(sure, 1.0, error))))
 
+        # The threshold at which the probabilities sum to the number selected.
         low = float(mean.min() - 10 * error.max())
         high = float(mean.max() + 10 * error.max())
-        for _ in range(200):
+        for _ in range(FINE_HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if float(exceeds(middle).sum()) > count else (low, middle)
-        threshold = (low + high) / 2
-        for row, actual in zip(ranked, exceeds(threshold).tolist(), strict=True):
+            if float(exceeds(middle).sum()) > count:
+                low = middle
+            else:
+                high = middle
+        for row, actual in zip(ranked, exceeds((low + high) / 2).tolist(), strict=True):
             if row.standard_error:
-                self.findings.near(f"{row.item}, probability", chance[row.item], actual, CHANCES)
+                self.findings.same(f"{row.item}, probability", chance[row.item], actual, CHANCES)
         self.findings.check("probabilities: those of exceeding one common threshold, by qualities and errors")
 
     def lottery(self, ranked: list[str], chance: Mapping[str, float], count: int) -> None:
         """Repeat the lottery: its papers and probabilities; ``chance`` is in the order of the table."""
         findings = self.findings
-        answer = self.answer
-        wanted = self.wanted
-        lottery = answer.content.get("lottery")
+        seed = self.wanted.lottery
         words = "lottery: printed without a request, or missing"
-        if not findings.expect((lottery is None) == (wanted.lottery is None), words):
+        if not findings.expect((self.answer.get("lottery") is None) == (seed is None), words) or seed is None:
             return
-        if lottery is None or wanted.lottery is None:
-            return
-        findings.value("lottery.seed", wanted.lottery)
-        share = lots([*chance.values()], count, wanted.error_rate)
+        findings.value("lottery.seed", seed)
+        share = lots(list(chance.values()), count, self.wanted.error_rate)
         actual = {item: value for item, value in zip(chance, share, strict=True) if value > 0}
-        claimed = dict(answer.rows("lottery.probabilities", "item probability"))
+        claimed = dict(self.answer.rows("lottery.probabilities", "item probability"))
         if findings.same_rows("lottery.probabilities", claimed, actual):
             for item, value in actual.items():
-                findings.near(f"lottery.probabilities, {item}", claimed[item], value, CHANCES)
-        drawn = {item for item, taken in zip(chance, draw(share, wanted.lottery), strict=True) if taken}
-        listed = [str(item) for item in answer.get("lottery.drawn")]
-        findings.same("lottery.drawn", listed, [item for item in ranked if item in drawn])
+                findings.same(f"lottery.probabilities, {item}", claimed[item], value, CHANCES)
+        drawn = {item for item, taken in zip(chance, draw(share, seed), strict=True) if taken}
+        findings.same("lottery.drawn", self._names("lottery.drawn"), [item for item in ranked if item in drawn])
         findings.check("lottery: its probabilities, and its papers, drawn again")
 
 
@@ -397,11 +366,15 @@ def lots(chance: list[float], count: int, error_rate: float) -> list[float]:
     base = [min(max((value - error_rate) / (1 - 2 * error_rate), 0.0), 1.0) for value in chance]
     if sum(value > 0 for value in base) < count or sum(value == 1 for value in base) > count:
         base = [min(max(value, 0.0), 1 - 1e-9) for value in chance]
+    # The power at which the shares sum to the number selected.
     low = -10 * math.log(2)
     high = 10 * math.log(2)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if sum(value ** math.exp(middle) for value in base) > count else (low, middle)
+        if sum(value ** math.exp(middle) for value in base) > count:
+            low = middle
+        else:
+            high = middle
     share = [value ** math.exp(low) for value in base]
     free = [place for place, value in enumerate(share) if 0 < value < 1]
     remaining = count - sum(value for value in share if not 0 < value < 1)
@@ -422,21 +395,26 @@ def draw(share: list[float], seed: int) -> list[bool]:
     luck = rng.random(len(share)).tolist()
     share = list(share)
     holder = None
-    for turn, other in enumerate(order):
-        if not 0 < share[other] < 1:
+    for turn, place in enumerate(order):
+        if not 0 < share[place] < 1:
             continue
         if holder is None:
-            holder = other
+            holder = place
             continue
         a = share[holder]
-        b = share[other]
+        b = share[place]
         full = a + b >= 1
-        first = luck[turn] < ((1 - b) / (2 - a - b) if full else a / (a + b))
+        wins = luck[turn] < ((1 - b) / (2 - a - b) if full else a / (a + b))
         # One of the two gets a whole place, or none; the other keeps the rest.
-        winner, loser = (holder, other) if first else (other, holder)
+        winner, loser = (holder, place) if wins else (place, holder)
         share[winner], share[loser] = (1.0, a + b - 1) if full else (a + b, 0.0)
         holder = loser if full else winner
     return [value > 0.5 for value in share]
+
+
+def averaged(scores: Mapping[Pair, float]) -> dict[str, float]:
+    """Return the average of each item."""
+    return {item: _mean(values) for item, values in _by(1, scores).items()}
 
 
 def _largest_first(values: Mapping[str, float], sign: float = 1.0) -> list[str]:
@@ -445,28 +423,12 @@ def _largest_first(values: Mapping[str, float], sign: float = 1.0) -> list[str]:
     return [papers[place] for place in order_of(-sign * np.array(list(values.values()))).tolist()]
 
 
-def _together(pairs: Iterable[tuple[float, float]]) -> float:
+def _together(pairs: list[tuple[float, float]]) -> float:
     """Return the sum of products of deviations from the means."""
-    listed = list(pairs)
-    means = [_mean([*side]) for side in zip(*listed, strict=True)]
-    return math.fsum((one - means[0]) * (other - means[1]) for one, other in listed)
-
-
-# Methods that average corrected scores: each returns these, or for ridge what the qualities imply for them.
-
-
-def _corrected(scores_of: Callable[[Calibration], Mapping[Pair, float]]) -> Equations:
-    """Return the equations of a method whose qualities are averages of corrected scores."""
-
-    def check(own: Calibration) -> None:
-        for item, actual in _averaged(scores_of(own)).items():
-            slack = max(CHANCES * max(abs(own.quality[item]), abs(actual)), CHANCES * 1e-3)
-            own.findings.near(f"{item}, quality", own.quality[item], actual, slack)
-        own.findings.check(f"qualities, by what {own.method} is defined as")
-        extra = next((row.item for row in own.rows.values() if row.standard_error is not None), None)
-        own.findings.expect(extra is None, f"{extra}, standard_error: {own.method} gives none")
-
-    return Equations(check)
+    if not pairs:
+        return 0.0
+    x, y = np.array(pairs).T
+    return float((x - x.mean()) @ (y - y.mean()))
 
 
 def _mean(values: list[float]) -> float:
@@ -481,37 +443,73 @@ def _by(end: int, scores: Mapping[Pair, float]) -> dict[str, list[float]]:
     return by_name
 
 
-def _averaged(scores: Mapping[Pair, float]) -> dict[str, float]:
-    return {item: _mean(values) for item, values in _by(1, scores).items()}
+def _not_recomputed(calibration: Calibration) -> None:
+    """Note that no equations of the method are known; refute a ranking that runs against the scores."""
+    words = f"quality, rank: what {calibration.method} estimated for the ranking is not recomputed"
+    calibration.findings.not_checked(words, decisive=True)
+    calibration.agrees_with_scores()
 
 
-def _centred(own: Calibration) -> dict[Pair, float]:
+def _left_to_the_command(calibration: Calibration) -> None:
+    """Leave the posterior to a second run of the command; refute a ranking that runs against the scores."""
+    findings = calibration.findings
+    calibration.agrees_with_scores()
+    findings.by_command.append("qualities, standard errors, reviewers and the model of the posterior")
+    if calibration.answer.get("status") not in ("converged", "no_signal"):
+        findings.not_checked("quality, rank: inference ended before it converged", decisive=True)
+
+
+POSTERIOR = Equations(_left_to_the_command, by_piece=True, intervals=True)
+
+
+# Methods that average corrected scores: each returns these, or for ridge what the qualities imply for them.
+
+
+def _corrected(scores_of: Callable[[Calibration], Mapping[Pair, float]]) -> Equations:
+    """Return the equations of a method whose qualities are averages of corrected scores."""
+
+    def check(calibration: Calibration) -> None:
+        findings = calibration.findings
+        for item, actual in averaged(scores_of(calibration)).items():
+            claimed = calibration.quality[item]
+            findings.same(f"{item}, quality", claimed, actual, CHANCES * max(abs(claimed), abs(actual), 1e-3))
+        for row in calibration.rows.values():
+            words = f"{row.item}, standard_error: {calibration.method} gives none"
+            findings.expect(row.standard_error is None, words)
+        findings.check(f"qualities, by what {calibration.method} is defined as")
+
+    return Equations(check)
+
+
+def _centred(calibration: Calibration) -> dict[Pair, float]:
     """Subtract the mean of each reviewer."""
-    mean = {who: _mean(values) for who, values in _by(0, own.scores).items()}
-    overall = _mean([*own.scores.values()])
-    return {pair: value - mean[pair[0]] + overall for pair, value in own.scores.items()}
+    mean = {reviewer: _mean(values) for reviewer, values in _by(0, calibration.scores).items()}
+    overall = _mean(list(calibration.scores.values()))
+    return {pair: value - mean[pair[0]] + overall for pair, value in calibration.scores.items()}
 
 
-def _standardised(own: Calibration) -> dict[Pair, float]:
+def _standardised(calibration: Calibration) -> dict[Pair, float]:
     """Give the scores of each reviewer the mean and the spread of all; equal scores have no spread."""
-    overall = _mean([*own.scores.values()])
-    size = math.sqrt(_mean([(value - overall) ** 2 for value in own.scores.values()]))
+    scores = calibration.scores
+    overall = _mean(list(scores.values()))
+    size = math.sqrt(_mean([(value - overall) ** 2 for value in scores.values()]))
     line = {}
-    for reviewer, values in _by(0, own.scores).items():
+    for reviewer, values in _by(0, scores).items():
         mean = _mean(values)
         spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / max(len(values) - 1, 1))
         line[reviewer] = mean, size / spread if spread > 1e-12 * abs(mean) else 0.0
-    return {pair: overall + line[pair[0]][1] * (value - line[pair[0]][0]) for pair, value in own.scores.items()}
+    return {pair: overall + line[pair[0]][1] * (value - line[pair[0]][0]) for pair, value in scores.items()}
 
 
-def _without_offsets(own: Calibration) -> dict[Pair, float]:
+def _without_offsets(calibration: Calibration) -> dict[Pair, float]:
     """Subtract the offsets that the qualities imply, shrunk as by one more review."""
-    residuals = _by(0, {pair: value - own.quality[pair[1]] for pair, value in own.scores.items()})
-    offset = {who: math.fsum(values) / (len(values) + 1) for who, values in residuals.items()}
-    return {pair: value - offset[pair[0]] for pair, value in own.scores.items()}
+    scores = calibration.scores
+    residuals = _by(0, {pair: value - calibration.quality[pair[1]] for pair, value in scores.items()})
+    offset = {reviewer: math.fsum(values) / (len(values) + 1) for reviewer, values in residuals.items()}
+    return {pair: value - offset[pair[0]] for pair, value in scores.items()}
 
 
-AVERAGE = _corrected(lambda own: own.scores)
+AVERAGE = _corrected(lambda calibration: calibration.scores)
 CENTRING = _corrected(_centred)
 Z_SCORE = _corrected(_standardised)
 RIDGE = _corrected(_without_offsets)

@@ -1,7 +1,7 @@
-"""Constraints of plans, assignments and calibrations as plain values, and checks that reviews respect them.
+"""Constraints of plans and assignments as plain values, and checks that reviews respect them.
 
-:class:`PlainRules` are those of a plan, :class:`Market` those of an assignment, :class:`Wanted` the options of a
-calibration; a :class:`PanelRule` restricts who reviews a paper together.
+:class:`PlainRules` are those of a plan, :class:`Market` those of an assignment; a :class:`PanelRule` restricts who
+reviews a paper together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from reviewgraph.verify.graphs import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from reviewgraph.verify.answers import Findings
     from reviewgraph.verify.graphs import Pair
@@ -44,28 +44,22 @@ class PanelRule:
     at_most: ClassVar[str] = AT_MOST
     at_least: ClassVar[str] = AT_LEAST
 
-    def held(self, who: Iterable[str]) -> dict[Any, int]:
+    def held(self, panel: Iterable[str]) -> dict[Any, int]:
         """Return the number of reviewers with each value."""
-        return Counter(value for reviewer in who for value in self.values.get(reviewer, ()))
+        return Counter(value for reviewer in panel for value in self.values.get(reviewer, ()))
 
-    def broken(self, who: Iterable[str]) -> bool:
-        """Whether reviewers of a paper lack somebody, or exceed a maximum."""
-        panel = list(who)
-        return bool(self.lacks(panel)) or (
-            self.option == AT_MOST and max(self.held(panel).values(), default=0) > self.number
-        )
-
-    def full(self, reviewer: str, others: Iterable[str]) -> bool:
-        """Whether others leave no place for a reviewer under a maximum."""
-        counts = self.held(others) if self.option == AT_MOST else {}
+    def full(self, reviewer: str, panel: Iterable[str]) -> bool:
+        """Whether a panel leaves no place for a reviewer under a maximum."""
+        counts = self.held(panel) if self.option == AT_MOST else {}
         return any(counts.get(value, 0) >= self.number for value in self.values.get(reviewer, ()))
 
-    def lacks(self, who: Iterable[str]) -> int:
+    def lacks(self, panel: Iterable[str]) -> int:
         """Return the number of reviewers with the value, or of different values, still lacking."""
         if self.option != AT_LEAST:
             return 0
-        counts = self.held(who)
-        return max(int(self.number) - (len(counts) if self.wanted is None else counts.get(self.wanted, 0)), 0)
+        counts = self.held(panel)
+        present = len(counts) if self.wanted is None else counts.get(self.wanted, 0)
+        return max(int(self.number) - present, 0)
 
 
 def panel_rule(option: str, text: str, attributes: Mapping[str, Mapping[str, Any]]) -> PanelRule:
@@ -76,23 +70,30 @@ def panel_rule(option: str, text: str, attributes: Mapping[str, Mapping[str, Any
     (True, (True,), ())
     """
     # ATTRIBUTE=NUMBER, or ATTRIBUTE:VALUE=NUMBER.
+    wanted: Any = None
+    value: Any
     name, _, number = text.rpartition("=")
-    name, _, wanted = name.partition(":") if option == AT_LEAST else (name, "", "")
-    raw = {reviewer: own.get(name.strip()) for reviewer, own in attributes.items()}
+    if option == AT_LEAST:
+        name, _, value = name.partition(":")
+        wanted = value.strip() or None
+    raw = {reviewer: row.get(name.strip()) for reviewer, row in attributes.items()}
     # Of boolean attributes True is counted.
-    flag = all(value is None or isinstance(value, bool) for value in raw.values())
-    values = {reviewer: _values(value) for reviewer, value in raw.items()}
-    asked: Any = wanted.strip() or (True if flag and option == AT_LEAST else None)
-    return PanelRule(option, f"{option} {text}", name.strip(), values, float(number), asked)
+    if (
+        option == AT_LEAST
+        and wanted is None
+        and all(value is None or isinstance(value, bool) for value in raw.values())
+    ):
+        wanted = True
+    values = dict[str, tuple[Any, ...]]()
+    for reviewer, value in raw.items():
+        if isinstance(value, list | tuple):
+            values[reviewer] = tuple(dict.fromkeys(value))
+        else:
+            values[reviewer] = () if value is None or value is False else (value,)
+    return PanelRule(option, f"{option} {text}", name.strip(), values, float(number), wanted)
 
 
-def _values(value: Any) -> tuple[Any, ...]:
-    if value is None or value is False:
-        return ()
-    return tuple(dict.fromkeys(value)) if isinstance(value, list | tuple) else (value,)
-
-
-def missing(rules: Iterable[PanelRule], who: Iterable[str]) -> int:
+def missing(rules: Iterable[PanelRule], panel: Collection[str]) -> int:
     """Return a lower bound on the further reviewers that a paper takes for all rules.
 
     A reviewer may serve rules on several attributes, and on one attribute as many as anybody has values of it. Where
@@ -103,22 +104,22 @@ def missing(rules: Iterable[PanelRule], who: Iterable[str]) -> int:
     >>> missing(rules, ["ann"])
     2
     """
-    panel = list(who)
     by_attribute = dict[str, list[PanelRule]]()
     for rule in rules:
         by_attribute.setdefault(rule.attribute, []).append(rule)
     least = 0
-    for group in by_attribute.values():
-        # What is lacking of each value, and of different values, by the strictest of its rules.
-        members: dict[Any, int] = {}
-        for rule in group:
-            members[rule.wanted] = max(members.get(rule.wanted, 0), rule.lacks(panel))
-        different = members.pop(None, None)
+    for alike in by_attribute.values():
+        # What is lacking of each value, and of different values (None), by the strictest of its rules.
+        lacking: dict[Any, int] = {}
+        for rule in alike:
+            lacking[rule.wanted] = max(lacking.get(rule.wanted, 0), rule.lacks(panel))
+        different = lacking.pop(None, None)
         # A reviewer counts for at most as many of these as anybody has values.
-        counted = [sum(value in members or different is not None for value in own) for own in group[0].values.values()]
-        each = max(1, *counted, 1)
-        together = sum(members.values()) if each == 1 else max(members.values(), default=0)
-        least = max(least, together, -(-(different or 0) // each))
+        most = 1
+        for values in alike[0].values.values():
+            most = max(most, sum(value in lacking or different is not None for value in values))
+        together = sum(lacking.values()) if most == 1 else max(lacking.values(), default=0)
+        least = max(least, together, -(-(different or 0) // most))
     return least
 
 
@@ -128,38 +129,6 @@ def panels_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
     for reviewer, item in pairs:
         panels.setdefault(item, []).append(reviewer)
     return panels
-
-
-def check_panels(
-    findings: Findings,
-    rules: Iterable[PanelRule],
-    pairs: list[Pair],
-    demand: Mapping[str, int],
-    before: Collection[Pair] = (),
-) -> None:
-    """Check the reviewers of each paper that gets any against rules.
-
-    Those of a phase ``before`` count; what they break themselves is no error.
-    """
-    panels = panels_of([*before, *pairs])
-    new = panels_of(pairs)
-    for rule in rules:
-        for item in [item for item, need in demand.items() if need]:
-            panel = panels.get(item, ())
-            # A maximum is broken by new reviewers alone.
-            beyond = [value for value, count in rule.held(panel).items() if count > rule.number]
-            crowded = rule.option == AT_MOST and any(rule.held(new.get(item, ())).get(value, 0) for value in beyond)
-            words = f"{rule.text}: paper {item} has {', '.join(sorted(panel)) or 'nobody'}"
-            findings.expect(not crowded and not rule.lacks(panel), words)
-
-
-def earned(rules: Iterable[PanelRule], pairs: list[Pair], before: Collection[Pair] = ()) -> float:
-    """Return the reward for different values on papers that get reviews, those of a phase before included."""
-    panels = panels_of([*before, *pairs])
-    new = panels_of(pairs)
-    return sum(
-        rule.number * sum(len(rule.held(panels[item])) for item in new) for rule in rules if rule.option == REWARD
-    )
 
 
 @dataclass(frozen=True)
@@ -204,28 +173,29 @@ class PlainRules:
         """Return the affinity of a pair; None where there are none."""
         return None if self.best is None else self.value.get(pair, self.default)
 
-    def needs(self, table: Table) -> dict[str, int]:
-        """Return a lower bound on the further reviews of each item, for their number and for rules on panels."""
-        panels = panels_of(table.score)
-        return {
-            item: max(self.min_reviews - len(panels.get(item, ())), missing(self.panels, panels.get(item, ())), 0)
-            for item in table.items
-        }
-
     def lacks(self, pairs: Iterable[Pair] = ()) -> dict[str, int]:
-        """Return what items need after the fixed reviews and more, of those that need any."""
-        needs = self.needs(self.table.with_pairs((*self.fixed, *pairs)))
-        return {item: number for item, number in needs.items() if number}
+        """Return a lower bound on what items need after the fixed reviews and more, of those that need any.
+
+        They need reviews for their number and for rules on panels.
+        """
+        panels = panels_of(self.table.with_pairs((*self.fixed, *pairs)).score)
+        needs = {}
+        for item in self.table.items:
+            panel = panels.get(item, [])
+            need = max(self.min_reviews - len(panel), missing(self.panels, panel))
+            if need > 0:
+                needs[item] = need
+        return needs
 
     def open_pairs(self) -> Iterator[Pair]:
         """Yield the new pairs that are possible, each alone in addition to the fixed ones."""
-        free = self.table.with_pairs(self.fixed)
+        taken = self.table.with_pairs(self.fixed).score
         for reviewer in self.table.reviewers:
-            if self._fixed_loads[reviewer] >= self.spare.get(reviewer, math.inf):
-                continue
-            for item in self._open_items:
-                if (reviewer, item) not in free.score and self.why_barred((reviewer, item), self.fixed) is None:
-                    yield reviewer, item
+            if self._fixed_loads[reviewer] < self.spare.get(reviewer, math.inf):
+                for item in self._open_items:
+                    pair = reviewer, item
+                    if pair not in taken and self.why_barred(pair, self.fixed) is None:
+                        yield pair
 
     def takes(self, reviewer: str) -> int:
         """Return the maximum number of new reviews of a reviewer in addition to the fixed ones."""
@@ -233,8 +203,8 @@ class PlainRules:
         spare = self.spare.get(reviewer, len(self.table.items) + fixed) - fixed
         if spare <= 0:
             return 0
-        own = self._barred_items.get(reviewer, set())
-        free = [item for item in self._open_items if item not in own]
+        closed = self._closed_items.get(reviewer, set())
+        free = [item for item in self._open_items if item not in closed]
         if self.allowed is not None or self.willing is not None or self.panels:
             free = [item for item in free if self.why_barred((reviewer, item), self.fixed) is None]
         return min(spare, len(free))
@@ -251,12 +221,16 @@ class PlainRules:
         return [item for item in self.table.items if most is None or count[item] < most]
 
     @cached_property
-    def _barred_items(self) -> dict[str, set[str]]:
+    def _closed_items(self) -> dict[str, set[str]]:
         """Items of each reviewer in conflict, reviewed or fixed."""
         items: dict[str, set[str]] = {}
         for reviewer, item in (*self.barred, *self.table.score, *self.fixed):
             items.setdefault(reviewer, set()).add(item)
         return items
+
+    @cached_property
+    def _panels(self) -> dict[str, list[str]]:
+        return panels_of(self.table.score)
 
     def why_barred(self, pair: Pair, beside: Iterable[Pair]) -> str | None:
         """Return why a pair that is not fixed is impossible together with others, or None."""
@@ -270,15 +244,11 @@ class PlainRules:
         if self.willing is not None and reviewer not in self.willing:
             return "is of a reviewer who is not willing"
         if self.panels:
-            others = {*self._readers.get(item, ()), *(who for who, what in beside if what == item)} - {reviewer}
+            panel = {*self._panels.get(item, ()), *(who for who, what in beside if what == item)} - {reviewer}
             for rule in self.panels:
-                if rule.full(reviewer, others):
+                if rule.full(reviewer, panel):
                     return f"is of one more than {rule.text} allows with the other reviewers of the paper"
         return None
-
-    @cached_property
-    def _readers(self) -> dict[str, list[str]]:
-        return panels_of(self.table.score)
 
     def exceeded(self, pairs: Iterable[Pair]) -> str | None:
         """Return which spare load, or limit of a paper, pairs exceed, or None."""
@@ -294,16 +264,19 @@ class PlainRules:
 
 def check_rules(findings: Findings, rules: PlainRules, pairs: list[Pair]) -> None:
     """Check the reviews of a plan against its rules."""
-    table = rules.table
-    fixed = set(rules.fixed)
+    reviewers = set(rules.table.reviewers)
+    items = set(rules.table.items)
+    panels = panels_of(pairs)
     # Each review by itself: new, of a reviewer and a paper that are there, and allowed beside the others.
-    for place, pair in enumerate(pairs):
-        name = f"reviews[{place}]: {pair[0]} on {pair[1]}"
-        findings.expect(pair[0] in table.reviewers, f"{name}: there is no such reviewer")
-        findings.expect(pair[1] in table.items, f"{name}: there is no such paper")
-        findings.expect(pair not in table.score, f"{name} is a review already")
-        findings.expect(pairs.index(pair) == place, f"{name} is listed twice")
-        wrong = None if pair in fixed else rules.why_barred(pair, [other for other in pairs if other != pair])
+    for place, (pair, times) in enumerate(Counter(pairs).items()):
+        reviewer, item = pair
+        name = f"reviews[{place}]: {reviewer} on {item}"
+        findings.expect(reviewer in reviewers, f"{name}: there is no such reviewer")
+        findings.expect(item in items, f"{name}: there is no such paper")
+        findings.expect(pair not in rules.table.score, f"{name} is a review already")
+        findings.expect(times == 1, f"{name} is listed twice")
+        beside = [(other, item) for other in panels[item] if other != reviewer]
+        wrong = None if pair in rules.fixed else rules.why_barred(pair, beside)
         findings.expect(wrong is None, f"{name} {wrong}")
     # All of them together: loads, limits, the budget, and the fixed ones.
     exceeded = rules.exceeded(pairs)
@@ -357,42 +330,62 @@ class Market:
         """Whether a pair may be assigned."""
         if pair in self.fixed:
             return True
-        return pair not in self.barred | self.phase_one and (self.any_pair or pair in self.affinity)
+        barred = pair in self.barred or pair in self.phase_one
+        return not barred and (self.any_pair or pair in self.affinity)
 
     def pairs(self) -> dict[Pair, float]:
         """Return all pairs that may be assigned, with their affinities."""
         every = ((reviewer, item) for item in self.demand for reviewer in self.loads)
         return {pair: self.affinity.get(pair, 0.0) for pair in every if self.may(pair)}
 
-    def table(self, pairs: list[Pair]) -> Table:
+    def table(self, pairs: Iterable[Pair]) -> Table:
         """Return the reviews that link."""
         linked = [pair for pair in (*self.phase_one, *pairs) if pair[1] in self.demand]
         reviewers = dict.fromkeys([*self.loads, *(reviewer for reviewer, _ in linked)])
         return Table(tuple(reviewers), tuple(self.demand), dict.fromkeys(linked))
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Options of a calibration.
+def check_market(findings: Findings, market: Market, pairs: list[Pair], short: Mapping[str, int]) -> None:
+    """Check demands (less what papers are said to lack), loads, conflicts, fixed pairs and rules on panels."""
+    expect = findings.expect
+    # Each pair by itself, then all of them by paper and by reviewer.
+    seen = Counter(pairs)
+    for (reviewer, item), times in seen.items():
+        name = f"reviews: {reviewer} on {item}"
+        expect(times == 1, f"{name} is listed twice")
+        listed = expect(reviewer in market.loads, f"{name}: there is no such reviewer")
+        if listed and expect(item in market.demand, f"{name}: there is no such paper"):
+            allowed = market.may((reviewer, item))
+            expect(allowed, f"{name} may not be: a conflict, of the first phase or without affinity")
+    for pair in market.fixed:
+        expect(pair in seen, f"reviews: lacks {pair[0]} on {pair[1]}, which is fixed")
+    load = Counter(reviewer for reviewer, _ in pairs)
+    count = Counter(item for _, item in pairs)
+    for item, demand in market.demand.items():
+        need = demand - short.get(item, 0)
+        expect(count[item] == need, f"paper {item} has {count[item]} reviews, its demand is {need}")
+    for reviewer, (least, most) in market.loads.items():
+        words = f"reviewer {reviewer} has {load[reviewer]} reviews, the load is {least} to {most}"
+        expect(least <= load[reviewer] <= most, words)
+    # Reviewers of the first phase count; what they break themselves is no error.
+    panels = panels_of([*market.phase_one, *pairs])
+    new = panels_of(pairs)
+    for rule in market.panels:
+        for item in [item for item, demand in market.demand.items() if demand]:
+            panel = panels.get(item, [])
+            held_by_new = rule.held(new.get(item, ()))
+            beyond = any(count > rule.number and held_by_new.get(value) for value, count in rule.held(panel).items())
+            words = f"{rule.text}: paper {item} has {', '.join(sorted(panel)) or 'nobody'}"
+            expect(not (rule.option == AT_MOST and beyond) and not rule.lacks(panel), words)
+    findings.check(f"{len(pairs)} reviews: demands, loads, conflicts, fixed pairs and rules on panels")
 
-    ``named`` tells whether the method was passed. ``select`` maps the number of scored papers to the number selected,
-    None without a selection, for which ``error_rate`` and ``across_groups`` are. ``hypotheses`` are class names by
-    reviewer, ``max_slope`` and ``ties_equal`` the steepest slope and whether tied scores are perceived alike, all three
-    for ``lsc``. ``references`` have known qualities.
-    ``lottery`` is the seed, None without one; ``explained`` are papers to explain. ``methods`` and ``classes`` are the
-    verifiers that methods and hypothesis classes name as ``"module:name"``, None where they name none.
-    """
 
-    method: str
-    named: bool = False
-    select: Callable[[int], int] | None = None
-    error_rate: float = 0.1
-    across_groups: bool = False
-    hypotheses: Mapping[str, str] = field(default_factory=dict)
-    max_slope: float = 10.0
-    ties_equal: bool = True
-    references: Mapping[str, float] = field(default_factory=dict)
-    lottery: int | None = None
-    explained: tuple[str, ...] = ()
-    methods: Mapping[str, Any] = field(default_factory=dict)
-    classes: Mapping[str, Any] = field(default_factory=dict)
+def earned(market: Market, pairs: list[Pair]) -> float:
+    """Return the reward for different values on papers that get reviews, those of the first phase included."""
+    panels = panels_of([*market.phase_one, *pairs])
+    new = panels_of(pairs)
+    total = 0.0
+    for rule in market.panels:
+        if rule.option == REWARD:
+            total += rule.number * sum(len(rule.held(panels[item])) for item in new)
+    return total

@@ -335,7 +335,6 @@ def test_true_answers_with_covariates_are_not_refuted(folder: Path, tmp_path: Pa
     file.write_text(run(*words, "--json").stdout, encoding="utf-8")
     done = CliRunner().invoke(verify, [str(file), *words])
     assert done.exit_code == 0, done.output
-    assert "accounts[0]: its parts sum to the quality of p3" in done.output
 
 
 @pytest.mark.parametrize(

@@ -261,55 +261,6 @@ def _rescaled(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
     return True
 
 
-def _refitted(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
-    """Move a quality of the posterior, and let its interval, ranks, the selection and the lottery follow."""
-    rows = _scored(answer)
-    if answer["method"] != "posterior" or "scale" in answer or any(row["standard_error"] is None for row in rows):
-        return False
-    row = rows[_pick(rng, rows)]
-    if row["item"] in [account["item"] for account in answer.get("accounts", [])]:
-        return False
-    shift = float(rng.choice([-1, 1])) * row["standard_error"] * 10.0 ** float(rng.uniform(-3, 0.5))
-    row["quality"] += shift
-    row["interval"] = [end + shift for end in row["interval"]]
-    sign = -1.0 if "--lower-is-better" in case.words else 1.0
-    for group in {row["group"] for row in rows}:
-        mine = [row for row in rows if row["group"] == group]
-        for rank, row in enumerate(sorted(mine, key=lambda row: -sign * row["quality"]), 1):
-            row["rank"] = rank
-    if answer["selected"]:
-        _select_again(case, answer, sign)
-    return True
-
-
-def _select_again(case: Case, answer: Answer, sign: float) -> None:
-    """Select by the qualities and standard errors of an answer, as the command does."""
-    from lsc.selection import select
-
-    rows = answer["items"]
-    numbers = [
-        np.array([np.nan if row[key] is None else row[key] for row in rows], float)
-        for key in ("quality", "standard_error", "average")
-    ]
-    selection = select(
-        [row["item"] for row in rows],
-        sign * numbers[0],
-        numbers[1],
-        sign * numbers[2],
-        np.array([row["group"] for row in rows]),
-        int(case.option("--select") or 0),
-        error_rate=answer["error_rate"],
-        across_groups="--by-group-average" in case.words,
-    )
-    answer |= selection.to_dict()
-    for row, probability in zip(rows, selection.probability, strict=True):
-        row["probability"] = probability
-    if "lottery" in answer:
-        shares = zip(selection.labels, selection.lottery.tolist(), strict=True)
-        answer["lottery"]["drawn"] = selection.draw(answer["lottery"]["seed"])
-        answer["lottery"]["probabilities"] = [{"item": item, "probability": share} for item, share in shares if share]
-
-
 def _average(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
     return _move_one(rng, answer, "average")
 
@@ -405,7 +356,6 @@ CHANGES: dict[str, dict[str, Change]] = {
     "calibrate": {
         "a quality": _quality,
         "a quality, and all to fit": _rescaled,
-        "a quality of the posterior, and all to fit": _refitted,
         "an average": _average,
         "a rank": _rank,
         "a group": _group,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
-from planner._plans import lower_bounds
+from planner._plans import certificates, lower_bounds
 from planner._plans import lower_bounds as claims
 from planner._plans.check import rules_of
 from planner._plans.outcome import PlanStatus
@@ -37,7 +37,9 @@ CHAIN = Reviews.from_pairs([(j, i) for j in range(4) for i in (j, j + 1)])
 def test_the_verifier_loads_nothing_that_searches_or_proves() -> None:
     script = "import sys, planner._plans.check\nprint(*(name for name in sys.modules if name.startswith('planner._')))"
     run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert set(run.stdout.split()) == {f"planner._plans{name}" for name in ("", ".check", ".constraints", ".outcome")}
+    assert set(run.stdout.split()) == {
+        f"planner._plans{name}" for name in ("", ".certificates", ".check", ".constraints", ".outcome")
+    }
     text = (ROOT / "planner/_plans/check.py").read_text("utf-8")
     for module in ("cascade", "covering", "greedy", "lower_bounds", "listing", "targets", "words"):
         assert f"planner._plans.{module}" not in text, module
@@ -194,16 +196,16 @@ def test_a_flow_is_sent_again_and_proves_no_more_than_its_claim(N: int, M: int, 
         return
     assert claim.value >= spectral.value
     every = [cover.tolist() for cover in live.covers]
-    assert bounds.flow_proves(every, N, claim.value, claim.weights)
-    assert not bounds.flow_proves(every, N, claim.value + 2, claim.weights)
+    assert certificates.flow_proves(every, N, claim.value, claim.weights)
+    assert not certificates.flow_proves(every, N, claim.value + 2, claim.weights)
     # The flow is that of the search, by other code; weights of other slots, none or not positive are refused.
     graph = lower_bounds.slots(live.cover_start, live.cover_item, N)
     covers = [cover for cover in every if len(cover) > 2]
-    sent = bounds._flow_sent(covers, claim.weights, N)
+    sent = certificates._flow_sent(covers, claim.weights, N)
     assert sent is not None
     assert np.allclose(sent, lower_bounds.send(graph, np.array(claim.weights)), rtol=1e-10)
     for weights in ((), claim.weights[1:], (0.0, *claim.weights[1:]), (float("nan"), *claim.weights[1:])):
-        assert not bounds.flow_proves(every, N, 1, weights)
+        assert not certificates.flow_proves(every, N, 1, weights)
 
 
 @given(st.integers(0, 1_000))

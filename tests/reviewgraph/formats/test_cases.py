@@ -329,7 +329,6 @@ def test_scores_of_two_scales_get_qualities(name, code):
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        ("adv-10/noshare.json adv-10/r.csv", "--for decision --select 4 --max-reviews 6 --rounds 2"),
         ("adv-11/stripped.json adv-11/two.csv", "--spare 1"),
         ("adv-11/extra-file.json adv-11/r.csv", ""),
         ("adv-11/names-exchanged.json adv-11/r.csv", ""),

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from planner import plan_extra_reviews
 from planner._plans.choosing import choose
@@ -21,7 +22,6 @@ from planner._plans.words import page as page_of
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
-from reviewgraph.verify.rounds import losses
 from tests.trials import NIGHTLY, trials
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -54,13 +54,17 @@ def test_cuts_are_those_of_one_at_a_time() -> None:
     assert cuts(mean, sd, 7) == pytest.approx(expected, abs=1e-8)
 
 
-def test_the_loss_of_a_paper_is_the_integral_that_verify_uses() -> None:
+def test_the_loss_of_a_paper_is_an_integral_over_its_future_mean() -> None:
     rng = np.random.default_rng(1)
-    distance, sd, precision = rng.standard_normal(200), rng.uniform(0.05, 2, 200), rng.uniform(0, 20, 200)
+    distance, sd, precision = rng.standard_normal(50), rng.uniform(0.05, 2, 50), rng.uniform(0, 20, 50)
+    left = 1 / (sd**-2 + precision)
+    z = np.linspace(-9, 9, 40_001)
+    mean = distance[:, None] + np.sqrt(sd**2 - left)[:, None] * z
+    above = ndtr(mean / np.sqrt(left)[:, None])
+    weight = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
     for price in (0.02, 0.35, 0.6):
-        assert losses(distance, sd, precision, price) == pytest.approx(
-            misplaced(distance, sd, precision, price), abs=1e-7
-        )
+        expected = np.minimum((1 - price) * above, price * (1 - above)) @ weight
+        assert misplaced(distance, sd, precision, price) == pytest.approx(expected, abs=1e-6)
 
 
 def naive_spend(loss: np.ndarray, budget: int) -> float:

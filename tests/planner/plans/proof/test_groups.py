@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
 from planner._plans import listing
+from planner._plans.certificates import wrong_parts
 from planner._plans.constraints import constrain, with_extra
 from planner._plans.listing import GROUPS, Part, peel, reduce
 from planner._plans.task import Task, new_task
@@ -14,7 +15,6 @@ from reviewgraph import Reviews, doubly_connected_components
 from reviewgraph._base import Clock
 from reviewgraph.graph import random_assignment
 from reviewgraph.graph.components import recoverability
-from reviewgraph.verify.bounds import wrong_parts
 from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
 from tests.planner.plans.plan_cases import Case, cases
 from tests.trials import examples
