@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import record_of
 from reviewgraph._base.text import LISTED, counted, listed, noun
-from reviewgraph.formats.files import cut, quote, quote_all
+from reviewgraph.formats.files import cut, quote, quote_all, terms
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
@@ -212,92 +212,51 @@ class Role:
 
 REVIEWER = Role(
     "reviewer",
-    (
-        *("reviewer_id", "reviewerid", "reviewer_email", "reviewer_e_mail", "reviewer_email_address"),
-        *("email", "e_mail", "email_address", "grader", "grader_id", "grader_email", "rater", "rater_id"),
-        *("judge", "judge_id", "assessor", "assessor_id", "referee", "referee_id", "marker", "examiner"),
-        *("evaluator", "evaluator_id", "panelist", "panellist", "panel_member", "juror", "juror_id", "jury_member"),
-        *(
-            "pc_member",
-            "tutor",
-            "critic",
-            "critic_id",
-            "taster",
-            "scorer",
-            "adjudicator",
-            "annotator",
-            "annotator_id",
-            "annotator_email",
-        ),
-        *("labeler", "labeller", "labeler_id", "coder", "coder_id", "worker", "worker_id", "workerid"),
-        *("pc_member", "tutor", "judge_model", "judge_llm", "grader_model", "evaluator_model"),
-        *("gutachter", "gutachterin", "gutachter_in", "bewerter", "prüfer", "juror_in", "jurymitglied"),
-        *("évaluateur", "évaluatrice", "evaluateur", "relecteur", "relectrice", "rapporteur", "correcteur", "juge"),
-        *("evaluador", "evaluadora", "revisor", "revisora", "juez", "jurado", "revisore", "valutatore", "giudice"),
-        *("avaliador", "avaliadora", "parecerista", "beoordelaar", "jurylid", "bedömare", "рецензент", "эксперт"),
-        *("審査員", "評価者", "査読者", "评审", "评审人", "评委", "审稿人", "評審", "심사위원", "평가자"),
-        *("member", "member_id", "tail", "user", "user_id", "username"),
-        *("reviewer_name", "reviewername", "grader_name", "judge_name", "evaluator_name", "rater_name", "juror_name"),
-        *("referee_name", "assessor_name", "annotator_name", "worker_name", "member_name"),
+    terms(
+        """reviewer_id, reviewerid, reviewer_email, reviewer_e_mail, reviewer_email_address, email, e_mail,
+        email_address, grader, grader_id, grader_email, rater, rater_id, judge, judge_id, assessor, assessor_id,
+        referee, referee_id, marker, examiner, evaluator, evaluator_id, panelist, panellist, panel_member, juror,
+        juror_id, jury_member, pc_member, tutor, critic, critic_id, taster, scorer, adjudicator, annotator,
+        annotator_id, annotator_email, labeler, labeller, labeler_id, coder, coder_id, worker, worker_id, workerid,
+        judge_model, judge_llm, grader_model, evaluator_model, gutachter, gutachterin, gutachter_in, bewerter, prüfer,
+        juror_in, jurymitglied, évaluateur, évaluatrice, evaluateur, relecteur, relectrice, rapporteur, correcteur,
+        juge, evaluador, evaluadora, revisor, revisora, juez, jurado, revisore, valutatore, giudice, avaliador,
+        avaliadora, parecerista, beoordelaar, jurylid, bedömare, рецензент, эксперт, 審査員, 評価者, 査読者, 评审,
+        评审人, 评委, 审稿人, 評審, 심사위원, 평가자, member, member_id, tail, user, user_id, username, reviewer_name,
+        reviewername, grader_name, judge_name, evaluator_name, rater_name, juror_name, referee_name, assessor_name,
+        annotator_name, worker_name, member_name"""
     ),
     label=True,
 )
 ITEM = Role(
     "item",
-    (
-        *("item_id", "paper", "paper_id", "paperid", "paper_number", "paper_no", "pid"),
-        *("submission", "submission_id", "submissionid", "submission_number", "submission_no"),
-        *("proposal", "proposal_id", "proposal_number", "proposal_no", "application", "application_id"),
-        *("application_number", "applicant", "applicant_id", "manuscript", "manuscript_id", "manuscript_number"),
-        *("abstract_id", "abstract_number", "essay", "essay_id", "candidate", "candidate_id", "nominee", "contestant"),
-        *("entry", "entry_id", "entry_number", "entry_no", "performance", "talk_id", "talk_number", "project_id"),
-        *("project_number", "project_no", "poster_id", "poster_number", "poster_no", "pitch_id", "artwork_id"),
-        *("work_id", "movie_id", "film_id", "wine_id", "video_id", "image_id", "photo_id", "document_id", "doc_id"),
-        *("prompt_id", "response_id", "task_id", "hit_id", "hitid", "head", "forum", "assessee"),
-        *("team_id", "team_number", "team_no", "student", "id", "#"),
+    terms(
+        """item_id, paper, paper_id, paperid, paper_number, paper_no, pid, submission, submission_id, submissionid,
+        submission_number, submission_no, proposal, proposal_id, proposal_number, proposal_no, application,
+        application_id, application_number, applicant, applicant_id, manuscript, manuscript_id, manuscript_number,
+        abstract_id, abstract_number, essay, essay_id, candidate, candidate_id, nominee, contestant, entry, entry_id,
+        entry_number, entry_no, performance, talk_id, talk_number, project_id, project_number, project_no, poster_id,
+        poster_number, poster_no, pitch_id, artwork_id, work_id, movie_id, film_id, wine_id, video_id, image_id,
+        photo_id, document_id, doc_id, prompt_id, response_id, task_id, hit_id, hitid, head, forum, assessee, team_id,
+        team_number, team_no, student, id, #"""
     ),
-    weak=(
-        *("team", "project", "talk", "poster", "pitch", "artwork", "work", "movie", "film", "wine", "beer", "coffee"),
-        *("song", "prompt", "task", "document", "applicant_name", "team_name", "project_name", "entry_name"),
-        *("beitrag", "einreichung", "antrag", "bewerbung", "projekt", "soumission", "projet", "candidature"),
-        *("grant", "thesis", "sample", "sample_id", "text_id", "kandidat", "prüfling", "copie", "dossier", "candidato"),
-        *("ponencia", "comunicación", "trabalho", "доклад", "voorstel", "论文", "작품"),
-        *(
-            "ponencia",
-            "trabalho",
-            "propuesta",
-            "proyecto",
-            "trabajo",
-            "proposta",
-            "progetto",
-            "projeto",
-            "inzending",
-            "bidrag",
-            "заявка",
-        ),
-        *("作品", "論文", "応募作品", "项目", "論文番号", "项目编号", "출품작", "논문"),
+    weak=terms(
+        """team, project, talk, poster, pitch, artwork, work, movie, film, wine, beer, coffee, song, prompt, task,
+        document, applicant_name, team_name, project_name, entry_name, beitrag, einreichung, antrag, bewerbung, projekt,
+        soumission, projet, candidature, grant, thesis, sample, sample_id, text_id, kandidat, prüfling, copie, dossier,
+        candidato, ponencia, comunicación, trabalho, доклад, voorstel, 论文, 작품, propuesta, proyecto, trabajo,
+        proposta, progetto, projeto, inzending, bidrag, заявка, 作品, 論文, 応募作品, 项目, 論文番号, 项目编号, 출품작,
+        논문"""
     ),
     label=True,
 )
 SCORE = Role(
     "score",
-    (
-        *("rating", "overall", "overall_merit", "overall_score", "overall_rating", "overall_assessment"),
-        *("overall_evaluation", "overall_recommendation", "recommendation", "review_rating", "grade", "mark"),
-        *("total_score", "points", "ovemer", "bewertung", "punkte", "punktzahl", "gesamtpunkte", "puntuación"),
-        *(
-            "calificación",
-            "puntaje",
-            "punteggio",
-            "pontuação",
-            "оценка",
-            "点数",
-            "得点",
-            "評点",
-            "评分",
-            "分数",
-            *("점수", "stars", "vote", "nota", "voto", "évaluation", "балл", "баллы", "punten", "poäng"),
-        ),
+    terms(
+        """rating, overall, overall_merit, overall_score, overall_rating, overall_assessment, overall_evaluation,
+        overall_recommendation, recommendation, review_rating, grade, mark, total_score, points, ovemer, bewertung,
+        punkte, punktzahl, gesamtpunkte, puntuación, calificación, puntaje, punteggio, pontuação, оценка, 点数, 得点,
+        評点, 评分, 分数, 점수, stars, vote, nota, voto, évaluation, балл, баллы, punten, poäng"""
     ),
     required=False,
     ranked=False,
@@ -305,10 +264,10 @@ SCORE = Role(
 TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
 CONFIDENCE = Role(
     "confidence",
-    (
-        *("reviewer_confidence", "reviewer_s_confidence", "confidence_score", "confidence_level", "your_confidence"),
-        *("review_confidence", "confidence_rating", "expertise", "reviewer_expertise", "reviewer_s_expertise"),
-        *("revexp", "expertise_level", "expertise_rating"),
+    terms(
+        """reviewer_confidence, reviewer_s_confidence, confidence_score, confidence_level, your_confidence,
+        review_confidence, confidence_rating, expertise, reviewer_expertise, reviewer_s_expertise, revexp,
+        expertise_level, expertise_rating"""
     ),
     required=False,
 )
@@ -318,17 +277,16 @@ CRITERION = Role("criterion", ("criteria", "criterion_name", "score_name"), requ
 
 #: Words of the usual names of criteria; a column without any of them may be a criterion, or some other number.
 _USUAL = frozenset(
-    [
-        *("appropriateness", "argument", "argumentation", "clarity", "clear", "completeness", "contribution"),
-        *("correctness", "creativity", "credibility", "depth", "design", "difficulty", "ethics", "evaluation"),
-        *("evidence", "excellence", "excitement", "exposition", "feasibility", "fit", "grammar", "impact"),
-        *("implementation", "importance", "influence", "innovation", "innovativeness", "interest", "language"),
-        *("merit", "methodology", "methods", "motivation", "novel", "novelty", "organisation", "organization"),
-        *("original", "originality", "performance", "pitch", "potential", "presentation", "quality", "readability"),
-        *("relevance", "replicability", "reproducibility", "reputation", "rigor", "rigour", "significance"),
-        *("soundness", "structure", "style", "substance", "suitability", "technical", "technique", "theory"),
-        *("thoroughness", "timeliness", "usefulness", "utility", "validity", "writing"),
-    ]
+    terms(
+        """appropriateness, argument, argumentation, clarity, clear, completeness, contribution, correctness,
+        creativity, credibility, depth, design, difficulty, ethics, evaluation, evidence, excellence, excitement,
+        exposition, feasibility, fit, grammar, impact, implementation, importance, influence, innovation,
+        innovativeness, interest, language, merit, methodology, methods, motivation, novel, novelty, organisation,
+        organization, original, originality, performance, pitch, potential, presentation, quality, readability,
+        relevance, replicability, reproducibility, reputation, rigor, rigour, significance, soundness, structure, style,
+        substance, suitability, technical, technique, theory, thoroughness, timeliness, usefulness, utility, validity,
+        writing"""
+    )
 )
 #: A header of HotCRP, the first letters of one word or of two, and how usual words start.
 _SHORT = re.compile("(?:[A-Z][a-z]{2}){1,2}")

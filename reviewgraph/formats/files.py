@@ -93,6 +93,15 @@ def quote_all(texts: Iterable[str], most: int = 20) -> str:
     return ", ".join(quoted[:most]) + more
 
 
+def terms(text: str) -> tuple[str, ...]:
+    """Return the terms of a list, separated by commas and line ends.
+
+    >>> terms("max score, out of")
+    ('max score', 'out of')
+    """
+    return tuple(term for part in text.split(",") if (term := " ".join(part.split())))
+
+
 class Problems:
     """Malformed rows of one reading, over all its files.
 

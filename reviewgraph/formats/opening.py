@@ -22,6 +22,7 @@ from reviewgraph.formats.files import (
     quote,
     quote_all,
     read_bytes,
+    terms,
 )
 from reviewgraph.formats.headers import refuse_lower_table, refuse_pairs
 from reviewgraph.formats.systems.known import SYSTEMS, sources
@@ -270,9 +271,9 @@ def open_table(
 
 
 #: Normalised names of columns with the maximum of each score.
-_MAXIMA = (
-    *("out_of", "max_points", "maximum_points", "max_score", "maximum_score", "max_marks", "points_possible"),
-    *("possible_points", "score_max", "score_possible", "total_possible", "max_punkte"),
+_MAXIMA = terms(
+    """out_of, max_points, maximum_points, max_score, maximum_score, max_marks, points_possible, possible_points,
+    score_max, score_possible, total_possible, max_punkte"""
 )
 
 

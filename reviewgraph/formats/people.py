@@ -6,43 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from reviewgraph.formats.files import terms
+
 #: Words in the place of a person who is not known, or not there, compared without case, blanks and marks around them.
 NOBODY = frozenset(
-    (
-        *("tbd", "tba", "tbc", "tbn", "nn", "n/a", "#n/a", "none", "nobody", "no one", "unknown", "anonymous", "anon"),
-        *("anonym", "unassigned", "not assigned", "not yet assigned", "vacant", "empty", "missing", "placeholder"),
-        *("reviewer needed", "needs reviewer", "deleted user", "undefined", "blank", "pending", "open", "no reviewer"),
-        *("not known", "not available", "declined", "withdrawn", "cancelled", "canceled", "recused", "no response"),
-        *("abgelehnt", "abgesagt"),
-        *(
-            "unbekannt",
-            "nicht zugewiesen",
-            "niemand",
-            "inconnu",
-            "anonyme",
-            "personne",
-            "non attribu\xe9",
-            "desconocido",
-        ),
-        *("an\xf3nimo", "sin asignar", "nadie", "sconosciuto", "anonimo", "nessuno", "n\xe3o atribu\xeddo", "onbekend"),
-        *(
-            "okand",
-            "ok\xe4nd",
-            "nieznany",
-            "\u043d\u0435\u0438\u0437\u0432\u0435\u0441\u0442\u043d\u043e",
-            "\u0430\u043d\u043e\u043d\u0438\u043c",
-            "\u043d\u0435 \u043d\u0430\u0437\u043d\u0430\u0447\u0435\u043d",
-        ),
-        *(
-            "\u672a\u5b9a",
-            "\u5f85\u5b9a",
-            "\u672a\u5206\u914d",
-            "\u533f\u540d",
-            "\u672a\u5272\u5f53",
-            "\u672a\u6307\u5b9a",
-            "\u4e0d\u660e",
-            "\u672a\u77e5",
-        ),
+    terms(
+        """tbd, tba, tbc, tbn, nn, n/a, #n/a, none, nobody, no one, unknown, anonymous, anon, anonym, unassigned,
+        not assigned, not yet assigned, vacant, empty, missing, placeholder, reviewer needed, needs reviewer,
+        deleted user, undefined, blank, pending, open, no reviewer, not known, not available, declined, withdrawn,
+        cancelled, canceled, recused, no response, abgelehnt, abgesagt, unbekannt, nicht zugewiesen, niemand, inconnu,
+        anonyme, personne, non attribué, desconocido, anónimo, sin asignar, nadie, sconosciuto, anonimo, nessuno,
+        não atribuído, onbekend, okand, okänd, nieznany, неизвестно, аноним, не назначен, 未定, 待定, 未分配, 匿名,
+        未割当, 未指定, 不明, 未知"""
     )
 )
 #: Phrases that say that somebody is still to come, in some languages.

@@ -38,7 +38,7 @@ from reviewgraph.formats.columns import (
     recognised,
     refuse_row_numbers,
 )
-from reviewgraph.formats.files import Problems, quote, quote_all
+from reviewgraph.formats.files import Problems, quote, quote_all, terms
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.spellings import Merge, Note, Respelled, Spellings
 from reviewgraph.formats.tables import Aside
@@ -107,11 +107,10 @@ PAPER = Field(ITEM, str, "a label")
 CONFLICT = Field(
     Role(
         "conflict",
-        (
-            *("coi", "conflicted", "conflict_of_interest", "has_conflict", "is_conflict", "in_conflict", "conflicts"),
-            *("interest", "has_coi", "is_coi", "declared", "declared_conflict", "recused", "recusal", "befangen"),
-            *("befangenheit", "interessenkonflikt", "conflit", "conflicto"),
-            *("\u5229\u76ca\u51b2\u7a81", "\u5229\u76ca\u76f8\u53cd"),
+        terms(
+            """coi, conflicted, conflict_of_interest, has_conflict, is_conflict, in_conflict, conflicts, interest,
+            has_coi, is_coi, declared, declared_conflict, recused, recusal, befangen, befangenheit, interessenkonflikt,
+            conflit, conflicto, 利益冲突, 利益相反"""
         ),
         required=False,
     ),

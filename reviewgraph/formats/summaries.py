@@ -4,84 +4,34 @@ from __future__ import annotations
 
 import unicodedata
 
+from reviewgraph.formats.files import terms
+
 #: Words of the labels of rows and columns that sum others up; a label of them alone is no person and no paper.
 SUMMARY_WORDS = frozenset(
-    (
-        *("ranking", "classement", "soma", "endnote", "gesamtnote", "durchschnittlich", "\u9806\u4f4d", "\u6392\u540d"),
-        *(
-            "average",
-            "avg",
-            "mean",
-            "median",
-            "std",
-            "sd",
-            "stdev",
-            "stddev",
-            "dev",
-            "deviation",
-            "standard",
-            "variance",
-        ),
-        *("subtotal", "possible", "consensus", "durchschnitt", "mittelwert", "mittel", "schnitt", "gesamt", "summe"),
-        *("insgesamt", "standardabweichung", "hoechstpunktzahl", "hochstpunktzahl", "maximalpunktzahl", "moyenne"),
-        *("mediane", "ecart", "somme", "promedio", "mediana", "suma", "desviacion", "somma", "gemiddelde", "totaal"),
-        *(
-            "notenschnitt",
-            "sredni",
-            "srednia",
-            "\u5e73\u5747",
-            "\u5e73\u5747\u5206",
-            "\u5e73\u5747\u503c",
-            "\u603b\u5206",
-            "\u5408\u8ba1",
-        ),
-        *(
-            "\u5408\u8a08",
-            "\u5e73\u5747\u70b9",
-            "\u7dcf\u8a08",
-            "\u603b\u8ba1",
-            "\u6ee1\u5206",
-            "\u6e80\u70b9",
-            "\u6700\u9ad8\u5206",
-            "\u6807\u51c6\u5dee",
-        ),
-        *(
-            "\u0441\u0440\u0435\u0434\u043d\u0435\u0435",
-            "\u0438\u0442\u043e\u0433\u043e",
-            "\u0441\u0443\u043c\u043c\u0430",
-            "\u0432\u0441\u0435\u0433\u043e",
-        ),
+    terms(
+        """ranking, classement, soma, endnote, gesamtnote, durchschnittlich, 順位, 排名, average, avg, mean, median,
+        std, sd, stdev, stddev, dev, deviation, standard, variance, subtotal, possible, consensus, durchschnitt,
+        mittelwert, mittel, schnitt, gesamt, summe, insgesamt, standardabweichung, hoechstpunktzahl, hochstpunktzahl,
+        maximalpunktzahl, moyenne, mediane, ecart, somme, promedio, mediana, suma, desviacion, somma, gemiddelde,
+        totaal, notenschnitt, sredni, srednia, 平均, 平均分, 平均值, 总分, 合计, 合計, 平均点, 総計, 总计, 满分, 満点,
+        最高分, 标准差, среднее, итого, сумма, всего"""
     )
 )
 #: Words that may be beside these, or beside each other; alone some of them are names, which need evidence.
 _BESIDE_SUMMARY = frozenset(
-    (
-        *("max", "maximum", "maximal", "maximale", "massimo", "maximo", "min", "minimum", "minimo", "total", "totals"),
-        *(
-            "totale",
-            "overall",
-            "grand",
-            "class",
-            "weighted",
-            "final",
-            "all",
-            "points",
-            "point",
-            "marks",
-            "mark",
-            "score",
-        ),
-        *("scores", "grade", "grades", "punktzahl", "punkte", "points", "note", "notes", "general", "generale", "of"),
-        *("out", "full", "sum", "count", "number", "column", "row", "pts", "puntos", "punti", "media", "totalpoints"),
-        *("puntuacion", "maxima", "punteggio", "type", "pontos", "rank", "range", "the", "per", "by", "rater", "judge"),
+    terms(
+        """max, maximum, maximal, maximale, massimo, maximo, min, minimum, minimo, total, totals, totale, overall,
+        grand, class, weighted, final, all, points, point, marks, mark, score, scores, grade, grades, punktzahl, punkte,
+        note, notes, general, generale, of, out, full, sum, count, number, column, row, pts, puntos, punti, media,
+        totalpoints, puntuacion, maxima, punteggio, type, pontos, rank, range, the, per, by, rater, judge"""
     )
 )
 #: Labels of two or more of the words beside, which say enough.
 PHRASES = frozenset(
-    (
-        *("max points", "maximum points", "max score", "maximum score", "out of", "max marks", "maximum marks"),
-        *("full marks", "grand total", "total points", "total score", "points possible", "maximale punktzahl"),
-        *("total general", "punteggio massimo", "puntuacion maxima", "final score", "overall score", "max punkte"),
+    terms(
+        """max points, maximum points, max score, maximum score, out of, max marks, maximum marks, full marks,
+        grand total, total points, total score, points possible, maximale punktzahl, total general, punteggio massimo,
+        puntuacion maxima, final score, overall score, max punkte"""
     )
 )
 

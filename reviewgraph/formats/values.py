@@ -9,26 +9,17 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.files import quote, quote_all
+from reviewgraph.formats.files import quote, quote_all, terms
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray
 
 #: Cells that mean "no score", in addition to empty ones (HotCRP writes or accepts them; R writes NA).
 MISSING = frozenset(
-    (
-        *("n/a", "na", "none", "no entry", "-", "?", "\N{EN DASH}", "\N{EM DASH}", "..."),
-        *("tbd", "tba", "pending", "not scored", "not yet scored", "not yet", "outstanding", "null", "offen"),
-        *(
-            "noch offen",
-            "ausstehend",
-            "en attente",
-            "pendiente",
-            "in attesa",
-            "pendente",
-            "\u672a\u8bc4\u5206",
-            "\u672a\u63a1\u70b9",
-        ),
+    terms(
+        """n/a, na, none, no entry, -, ?, \N{EN DASH}, \N{EM DASH}, ..., tbd, tba, pending, not scored, not yet scored,
+        not yet, outstanding, null, offen, noch offen, ausstehend, en attente, pendiente, in attesa, pendente, 未评分,
+        未採点"""
     )
 )
 
@@ -291,26 +282,7 @@ def parse_whole(text: str) -> int | None:
 
 
 #: Cells that say yes and no, in some languages.
-_YES = frozenset(
-    (
-        "1",
-        "yes",
-        "y",
-        "true",
-        "t",
-        "senior",
-        "x",
-        "ja",
-        "j",
-        "oui",
-        "s\xed",
-        "si",
-        "sim",
-        "da",
-        "\u662f",
-        "\u306f\u3044",
-    )
-)
+_YES = frozenset(terms("1, yes, y, true, t, senior, x, ja, j, oui, sí, si, sim, da, 是, はい"))
 _NO = frozenset(
     ("", "0", "no", "n", "false", "f", "-", "nein", "non", "n\xe3o", "nao", "nee", "\u5426", "\u3044\u3044\u3048")
 )
@@ -421,27 +393,16 @@ def parse_end(text: str) -> datetime | None:
 
 #: Words in a column of conflicts, in addition to yes and no, compared without case.
 _BARRED = frozenset(
-    (
-        *("conflict", "conflicted", "conflict of interest", "coi", "c", "1.0", "o", "befangen", "conflit"),
-        *("conflicto", "conflitto", "conflito", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}", "\N{BALLOT X}"),
-        *("\N{BALLOT BOX WITH CHECK}", "\N{BALLOT BOX WITH X}", "\N{MULTIPLICATION X}"),
+    terms(
+        """conflict, conflicted, conflict of interest, coi, c, 1.0, o, befangen, conflit, conflicto, conflitto,
+        conflito, \N{CHECK MARK}, \N{HEAVY CHECK MARK}, \N{BALLOT X}, \N{BALLOT BOX WITH CHECK}, \N{BALLOT BOX WITH X},
+        \N{MULTIPLICATION X}"""
     )
 )
 _FREE = frozenset(
-    (
-        *(
-            "no conflict",
-            "no coi",
-            "not conflicted",
-            "none declared",
-            "none",
-            "ok",
-            "free",
-            "0.0",
-            "dismissed",
-            "cleared",
-        ),
-        *("unbefangen", "nicht befangen", "keine", "aucun", "ninguno", "nessuno", "n/a", "\N{EN DASH}"),
+    terms(
+        """no conflict, no coi, not conflicted, none declared, none, ok, free, 0.0, dismissed, cleared, unbefangen,
+        nicht befangen, keine, aucun, ninguno, nessuno, n/a, \N{EN DASH}"""
     )
 )
 

@@ -26,7 +26,7 @@ from reviewgraph.formats.audit.finding import (
     with_values,
 )
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, naming, normalise
-from reviewgraph.formats.files import quote
+from reviewgraph.formats.files import quote, terms
 from reviewgraph.formats.people import is_nobody, may_hold_nobody, may_hold_several, split_people, split_recurring
 from reviewgraph.formats.summaries import PHRASES, SUMMARY_WORDS, is_summary, words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows
@@ -372,10 +372,9 @@ def signed_zeros(draft: Draft, note: Note) -> Draft:
 
 #: Names of columns that hold ranks or places, of which 1 is usually the best, as plain_name has them.
 _RANKS = frozenset(
-    (
-        *("ranks", "place", "placement", "placing", "position", "impactscore", "overallimpact"),
-        *("rang", "platz", "platzierung", "classement", "puesto", "posicion", "posizione", "colocacao", "\u9806\u4f4d"),
-        *("\u540d\u6b21", "\u6392\u540d"),
+    terms(
+        """ranks, place, placement, placing, position, impactscore, overallimpact, rang, platz, platzierung, classement,
+        puesto, posicion, posizione, colocacao, 順位, 名次, 排名"""
     )
 )
 

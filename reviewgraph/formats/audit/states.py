@@ -11,7 +11,7 @@ import numpy as np
 
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.finding import Draft, Note, finding, overrule, plain_name, quoted, texts_of
-from reviewgraph.formats.files import quote
+from reviewgraph.formats.files import quote, terms
 from reviewgraph.formats.tables import Column, of_rows
 from reviewgraph.formats.values import parse_flag, parse_moment
 
@@ -20,30 +20,11 @@ if TYPE_CHECKING:
 
 #: Names of columns that say what became of a review, and those that say what became of a paper, as plain_name has them.
 STATUS = frozenset(
-    (
-        *("status", "state", "reviewstatus", "reviewerstatus", "invitationstatus", "assignmentstatus", "reviewstate"),
-        *("invitation", "response", "reviewerresponse", "invitationresponse", "statusofreview", "reviewprogress"),
-        *(
-            "zustand",
-            "antwort",
-            "rueckmeldung",
-            "statut",
-            "etat",
-            "reponse",
-            "estado",
-            "respuesta",
-            "stato",
-            "risposta",
-        ),
-        *(
-            "situacao",
-            "resposta",
-            "\u72b6\u6001",
-            "\u72b6\u614b",
-            "\u30b9\u30c6\u30fc\u30bf\u30b9",
-            "\u56de\u7b54",
-            "\u0441\u0442\u0430\u0442\u0443\u0441",
-        ),
+    terms(
+        """status, state, reviewstatus, reviewerstatus, invitationstatus, assignmentstatus, reviewstate, invitation,
+        response, reviewerresponse, invitationresponse, statusofreview, reviewprogress, zustand, antwort, rueckmeldung,
+        statut, etat, reponse, estado, respuesta, stato, risposta, situacao, resposta, 状态, 状態, ステータス, 回答,
+        статус"""
     )
 )
 PAPER_STATUS = frozenset(
@@ -78,10 +59,10 @@ _FLAGS_OUT = frozenset(
     start + stem + end
     for start in ("", "is", "reviewer", "date")
     for end in ("", "at", "on", "date", "flag")
-    for stem in (
-        *("declined", "cancelled", "canceled", "withdrawn", "recused", "noshow", "deleted", "removed", "excluded"),
-        *("unconsidered", "retracted", "conflict", "coi", "conflictofinterest", "abgelehnt", "befangen", "refuse"),
-        *("annule", "rechazado", "cancelado", "rifiutato", "recusado"),
+    for stem in terms(
+        """declined, cancelled, canceled, withdrawn, recused, noshow, deleted, removed, excluded, unconsidered,
+        retracted, conflict, coi, conflictofinterest, abgelehnt, befangen, refuse, annule, rechazado, cancelado,
+        rifiutato, recusado"""
     )
 )
 _FLAGS_DRAFT = frozenset(("draft", "isdraft", "unsubmitted", "entwurf", "brouillon", "borrador"))

@@ -13,7 +13,7 @@ import numpy as np
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted, in_full
 from reviewgraph.formats.audit.finding import Draft, Note, finding, numbers_of, overrule, texts_of
-from reviewgraph.formats.files import quote, quote_all
+from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.summaries import is_summary, words_of
 
 if TYPE_CHECKING:
@@ -60,25 +60,16 @@ _NUMBERED = re.compile(
 MOST_COMPLETE = 6
 #: Words of labels that number reviews.
 _NUMBERED_NOUNS = frozenset(
-    (
-        *("reviewer", "r", "rev", "review", "referee", "judge", "rater", "grader", "evaluator", "examiner", "score"),
-        "gutachter",
-    )
+    terms("reviewer, r, rev, review, referee, judge, rater, grader, evaluator, examiner, score, gutachter")
 )
 _GERMAN = re.compile(r"\b(erst|zweit|dritt)-?(?=[a-z])(?!e)")
 _ORDINALS = {
     word: place
-    for words in (
-        "first second third fourth fifth sixth",
-        "1st 2nd 3rd 4th 5th 6th",
-        "one two three four five six",
-        "i ii iii iv v vi",
-        "erster zweiter dritter vierter",
-        "premier deuxi\xe8me troisi\xe8me quatri\xe8me",
-        "primero segundo tercero cuarto",
-        "primo secondo terzo quarto",
-        "primary secondary tertiary",
-        "erst zweit dritt viert",
+    for words in terms(
+        """first second third fourth fifth sixth, 1st 2nd 3rd 4th 5th 6th, one two three four five six,
+        i ii iii iv v vi, erster zweiter dritter vierter, premier deuxième troisième quatrième,
+        primero segundo tercero cuarto, primo secondo terzo quarto, primary secondary tertiary,
+        erst zweit dritt viert"""
     )
     for place, word in enumerate(words.split(), 1)
 }
@@ -86,12 +77,11 @@ _ORDINALS = {
 
 #: Words that name the part that a person has in a review.
 _ROLES = frozenset(
-    (
-        *("reviewer", "referee", "judge", "rater", "grader", "marker", "examiner", "assessor", "evaluator", "reader"),
-        *("supervisor", "advisor", "adviser", "moderator", "instructor", "teacher", "tutor", "peer", "self", "expert"),
-        *("lead", "chair", "meta", "main", "internal", "external", "rapporteur", "discussant", "gutachter", "betreuer"),
-        *("prufer", "berichterstatter", "directeur", "examinateur", "encadrant", "president", "revisor", "evaluador"),
-        *("relatore", "correlatore", "presidente", "controrelatore"),
+    terms(
+        """reviewer, referee, judge, rater, grader, marker, examiner, assessor, evaluator, reader, supervisor, advisor,
+        adviser, moderator, instructor, teacher, tutor, peer, self, expert, lead, chair, meta, main, internal, external,
+        rapporteur, discussant, gutachter, betreuer, prufer, berichterstatter, directeur, examinateur, encadrant,
+        president, revisor, evaluador, relatore, correlatore, presidente, controrelatore"""
     )
 )
 #: Maximum number of labels that are roles.
@@ -223,10 +213,9 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
 
 #: Labels of reviewers of nearly all papers that sum up the others; no people are called so.
 _SUMS = frozenset(
-    (
-        *("total", "max", "maximum", "min", "minimum", "sum", "final", "overall", "rank", "rang", "ranking"),
-        *("classement", "puesto", "posizione", "count", "range", "reviews", "n reviews", "number of reviews", "anzahl"),
-        "\u6392\u540d",
+    terms(
+        """total, max, maximum, min, minimum, sum, final, overall, rank, rang, ranking, classement, puesto, posizione,
+        count, range, reviews, n reviews, number of reviews, anzahl, 排名"""
     )
 )
 #: Papers from which on a reviewer whose scores are the mean, or the largest, of the others is no coincidence.

@@ -10,7 +10,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import normalise
-from reviewgraph.formats.files import Members, quote, quote_all
+from reviewgraph.formats.files import Members, quote, quote_all, terms
 from reviewgraph.formats.systems.system import Export, Rule, System, Use
 from reviewgraph.formats.tables import Grid, Line, Table, to_grid
 from reviewgraph.formats.values import parse_whole
@@ -21,22 +21,20 @@ WRITER = "sub-reviewer"
 
 #: The columns of each table, for downloads without a header.
 _HEADERS = {
-    "review.csv": (
-        *("#", "submission #", "member #", "member name", "number", "version", "text", "scores", "total score"),
-        *("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time"),
-        "attachment?",
+    "review.csv": terms(
+        """#, submission #, member #, member name, number, version, text, scores, total score, reviewer first name,
+        reviewer last name, reviewer email, reviewer person #, date, time, attachment?"""
     ),
-    "submission.csv": (
-        *("#", "title", "authors", "submitted", "last updated", "form fields", "keywords", "decision", "notified"),
-        *("reviews sent", "abstract", "deleted?"),
+    "submission.csv": terms(
+        """#, title, authors, submitted, last updated, form fields, keywords, decision, notified, reviews sent,
+        abstract, deleted?"""
     ),
     "committee.csv": (
         *("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role"),
     ),
     "bidding.csv": ("member #", "member name", "submission #", "bid"),
-    "author.csv": (
-        *("submission #", "first name", "last name", "email", "country", "affiliation", "Web page", "person #"),
-        "corresponding?",
+    "author.csv": terms(
+        "submission #, first name, last name, email, country, affiliation, Web page, person #, corresponding?"
     ),
 }
 _FEWEST = {"review.csv": 9, "submission.csv": 12, "committee.csv": 9, "bidding.csv": 4, "author.csv": 8}
@@ -253,9 +251,9 @@ class EasyChair(System):
 
     name = "easychair"
     title = "EasyChair"
-    extras = (
-        *("#", "number", "version", "text", "scores", "reviewer_first_name", "reviewer_last_name", "reviewer_email"),
-        *("reviewer_person", "date", "time", "attachment", "member_name", "pc_member", "sub_reviewer", "member"),
+    extras = terms(
+        """#, number, version, text, scores, reviewer_first_name, reviewer_last_name, reviewer_email, reviewer_person,
+        date, time, attachment, member_name, pc_member, sub_reviewer, member"""
     )
     exports = (
         _in_folder("EasyChair's reviews", "review.csv", _SCORED, change=_reviews, lists=".+"),

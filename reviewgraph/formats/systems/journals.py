@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reviewgraph.formats.columns import normalise
+from reviewgraph.formats.files import terms
 from reviewgraph.formats.systems.system import Export, Rule, System, Use, in_json
 from reviewgraph.formats.tables import Changed, Grid, Table, as_text, from_records, objects
 from reviewgraph.formats.values import parse_flag
@@ -30,21 +31,11 @@ class OJS(System):
 
     name = "ojs"
     title = "Open Journal Systems"
-    extras = (
-        *(
-            "stage",
-            "round",
-            "submission_title",
-            "given_name",
-            "family_name",
-            "orcid",
-            "country",
-            "affiliation",
-            "email",
-        ),
-        *("reviewing_interests", "date_assigned", "date_notified", "date_confirmed", "date_completed", "unconsidered"),
-        *("date_acknowledged", "date_reminded", "declined", "cancelled", "comments", "comments_on_submission"),
-        *("response_due_date", "response_overdue", "days_overdue", "review_due_date", "overdue", "review_overdue"),
+    extras = terms(
+        """stage, round, submission_title, given_name, family_name, orcid, country, affiliation, email,
+        reviewing_interests, date_assigned, date_notified, date_confirmed, date_completed, unconsidered,
+        date_acknowledged, date_reminded, declined, cancelled, comments, comments_on_submission, response_due_date,
+        response_overdue, days_overdue, review_due_date, overdue, review_overdue"""
     )
     exports = (
         Export(

@@ -10,7 +10,7 @@ from typing import Any
 
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.columns import SCORE, normalise
-from reviewgraph.formats.files import quote_all
+from reviewgraph.formats.files import quote_all, terms
 from reviewgraph.formats.systems.system import (
     ALIAS,
     MEMBER,
@@ -307,9 +307,9 @@ class OpenReview(System):
             extract=partial(_headerless, 2, ("reviewer", "load")),
         ),
     )
-    extras = (
-        *("title", "number", "confidence", "reviewer_confidence", "signature", "forum", "venueid", "label"),
-        *("invitation", "submitted_at", "asked_at", "of_meta_review"),
+    extras = terms(
+        """title, number, confidence, reviewer_confidence, signature, forum, venueid, label, invitation, submitted_at,
+        asked_at, of_meta_review"""
     )
     words = "OpenReview's edges, as JSON"
     suffix = ".json"

@@ -22,7 +22,7 @@ from reviewgraph.formats.columns import (
     normalise,
     recognised,
 )
-from reviewgraph.formats.files import quote, quote_all
+from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import is_nobody
 from reviewgraph.formats.summaries import SUMMARY_WORDS, words_of
 from reviewgraph.formats.tables import Grid, Line, Table, may_hold_scores, to_grid
@@ -47,32 +47,17 @@ NAMED_BY = ("id", "name", "email", "e_mail")
 _NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3})(?:_(?P<after>.+))?")
 #: Words of columns that sum up a row, rank or describe it.
 _DESCRIBES = SUMMARY_WORDS | frozenset(
-    (
-        *("total", "totals", "count", "final", "overall", "weighted", "rank", "percentile", "adjusted", "curved"),
-        *("normalised", "normalized", "created", "modified", "submitted", "updated", "downloaded", "timestamp"),
+    terms(
+        """total, totals, count, final, overall, weighted, rank, percentile, adjusted, curved, normalised, normalized,
+        created, modified, submitted, updated, downloaded, timestamp"""
     )
 )
 #: Whole names of such columns, which as words may be names of people.
 _WHOLE = frozenset(
-    (
-        *("n", "no", "nr", "nbr", "number", "sum", "mode", "place", "standing", "status", "section", "decision", "id"),
-        *(
-            "rang",
-            "schnitt",
-            "mittel",
-            "platz",
-            "suma",
-            "puesto",
-            "media",
-            "snitt",
-            "curve",
-            "group",
-            "year",
-            "age",
-            "range",
-            "reviews",
-        ),
-        *("out_of", "max_points", "last_downloaded_from_this_course"),
+    terms(
+        """n, no, nr, nbr, number, sum, mode, place, standing, status, section, decision, id, rang, schnitt, mittel,
+        platz, suma, puesto, media, snitt, curve, group, year, age, range, reviews, out_of, max_points,
+        last_downloaded_from_this_course"""
     )
 )
 #: Last words of columns that belong to a row, not to a person.
