@@ -44,7 +44,6 @@ class Unlisted(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return what chairs have to know first."""
         return (
             f"{self.file} cannot hold {self.which}. {self.download} lists all papers: add --items "
             f"{shlex.quote(self.beside)}"
@@ -66,7 +65,6 @@ class Tally(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return what chairs have to know first."""
         total = sum(self.reviews.values())
         that = "a review" if total == 1 else f"{total:,} reviews"
         papers = f"{noun(len(self.reviews), 'paper')} {listed(self.reviews, LISTED)}"
@@ -126,7 +124,6 @@ class Origin(NamedTuple):
 
     @property
     def is_partial(self) -> bool:
-        """Whether papers or reviews are known to be missing."""
         return bool(self.unlisted or self.lacking or self.hidden)
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,7 +138,6 @@ class Origin(NamedTuple):
         }
 
     def papers_to_dict(self) -> dict[str, Any]:
-        """Return the papers that are not counted."""
         return {"hidden": list(self.hidden), "withdrawn": list(self.withdrawn)}
 
     @property

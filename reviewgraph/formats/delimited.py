@@ -94,7 +94,6 @@ class Delimited(Table):
         return table
 
     def rows_below(self) -> Iterator[Line]:
-        """Yield the rows below the header, whatever their width."""
         for line, cells in self._rows_after_header(Problems(), 0):
             yield Line(cells, f"line {line}")
 
@@ -184,7 +183,6 @@ class Delimited(Table):
 
     @property
     def _has_blanks(self) -> bool:
-        """Whether there are blanks to ignore before cells."""
         return self.lenient and f"{self.delimiter} ".encode() in self.data
 
     def _reader(self) -> Any:
@@ -199,7 +197,6 @@ _Row = tuple[int, list[str]]
 
 
 def _any_empty(columns: Sequence[Column]) -> bool:
-    """Return whether a row has no content in any of the columns."""
     empty = np.ones(columns[0].codes.size, np.bool_)
     for column in columns:
         blank = np.array([not value.strip() for value in column.values], np.bool_)
@@ -360,7 +357,6 @@ class Parquet(Table):
 
 
 def _is_read(kind: Any) -> bool:
-    """Return whether a column of this type is text or numbers."""
     import pyarrow as pa
 
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
@@ -389,7 +385,6 @@ def _encoded(column: Any) -> Column:
 
 @contextlib.contextmanager
 def refused(name: str) -> Iterator[None]:
-    """Refuse a damaged file, whatever the library raises."""
     try:
         yield
     except (InputError, MemoryError):

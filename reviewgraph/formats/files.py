@@ -130,7 +130,6 @@ class Problems:
         self.count += max(0, len(lines) - LISTED)
 
     def hint(self, message: str) -> None:
-        """Add advice, once however often it is given."""
         self._hints[message] = None
 
     def raise_any(self) -> None:
@@ -180,13 +179,11 @@ class Members(Mapping[str, bytes]):
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def find(self, base: str) -> str | None:
-        """Return the only file of this name, in any folder and letter case; None if there is none or several."""
         matches = [inside for inside in self if inside.rpartition("/")[2].casefold() == base.casefold()]
         return matches[0] if len(matches) == 1 else None
 
 
 def open_zip(name: str, data: bytes) -> Members:
-    """Return the files of a zip archive."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         entries = [entry for entry in archive.infolist() if not entry.is_dir()]
@@ -241,7 +238,6 @@ _LOOKED_AT = 1 << 16
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file."""
     try:
         with open(path, "rb") as file:
             plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)

@@ -31,7 +31,6 @@ def is_complete(cells: Sequence[str], roles: Sequence[Role], columns: Mapping[st
 
 
 def is_known(cells: Sequence[str], exports: Iterable[Export]) -> bool:
-    """Return whether a row is the header of a system's export."""
     return any(export.fits(cells) for export in exports)
 
 

@@ -157,7 +157,6 @@ class FrameTable(Table):
         return f"row {line}"
 
     def column(self, place: int) -> Any:
-        """Return a column of the frame."""
         return self.frame.get_column(self.frame.columns[place])
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
@@ -317,7 +316,6 @@ def from_series(series: Any, *, note: Callable[[str], object] | None = None) -> 
 
 
 def _side_named(name: Any) -> str | None:
-    """Return ``reviewer`` or ``item`` for the usual names of one; None for others."""
     named_so = [role.name for role in (REVIEWER, ITEM) if name is not None and normalise(str(name)) in role.names]
     return named_so[0] if named_so else None
 
@@ -565,7 +563,6 @@ def _with_further(columns: Columns, target: Any, edges: Sequence[Mapping[str, An
 
 
 def _or_nan(name: str, values: Sequence[Any]) -> FloatArray:
-    """Return attributes of edges as numbers, NaN where they are missing."""
     return as_numbers(name, [np.nan if value is None else value for value in values])
 
 

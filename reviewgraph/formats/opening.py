@@ -239,7 +239,6 @@ def open_table(
     kind: str | None = None,
     format: str | None = None,  # noqa: A002 (as the option is called)
 ) -> Table:
-    """Open a file and read its header."""
     if format is not None and format not in sources():
         message = f"format: expected one of {', '.join(sources())}, found {format!r}"
         raise InputError(message)
@@ -325,7 +324,6 @@ def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
 
 
 def _open_inside(members: Members, inside: str, wanted: Wanted) -> Table:
-    """Open one file of an archive or a folder."""
     data = members[inside]
     table = _format_of(data).open(f"{members.name}{PART}{cut(inside)}", data, "", wanted)
     # A file in an archive inside an archive already has a name.

@@ -248,7 +248,6 @@ def _aside(table: Table, places: Mapping[str, int]) -> Aside:
 
 
 def _note_missing(table: Table, role: str, column: Column, lines: Sequence[int], problems: Problems, file: int) -> bool:
-    """Note the rows without a label, if any."""
     cells = column.values
     if all(isinstance(cell, str) for cell in cells):
         missing = np.array(missing_labels([cell.strip() for cell in cells]), np.bool_)
@@ -326,7 +325,6 @@ def _places_beside(
 
 
 def _place_of_criterion(table: Table, name: str, taken: Collection[int]) -> int:
-    """Return the place of a further score that the user names."""
     left = [place for place, text in enumerate(table.header) if place not in taken and table.header.count(text) == 1]
     names = [table.header[place] for place in left]
     at = named(names, name)

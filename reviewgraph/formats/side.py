@@ -194,7 +194,6 @@ class _Opened:
         self.table = Respelled(self.people, places, known, options.get("note"))
 
     def rows(self, positions: Sequence[int], problems: Problems) -> Rows:
-        """Return the columns at these positions, and report the file as read."""
         rows = self.table.read(positions, problems)
         if read := self.options.get("read"):
             size = self.people.size if self.matrix is None else self.matrix.size
@@ -287,7 +286,6 @@ class _Opened:
         return np.sort(kept)
 
     def without(self, field: Field) -> str:
-        """Return the option that says that there is no such column."""
         return f"--columns {shlex.quote(f'{self.path}{FILE}{field.role.name}=')}"
 
     def flagged(self, flag: Coded) -> BoolArray:
@@ -678,7 +676,6 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
 
 
 def read_item_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
-    """Return the attributes of each item, as :func:`read_attributes` does for reviewers."""
     return _attributes(_open(path, [PAPER], "papers", options), ITEM)
 
 

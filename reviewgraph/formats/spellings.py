@@ -93,7 +93,6 @@ class Spellings:
 
     @classmethod
     def of(cls, merge: Merge | None) -> Spellings:
-        """Return spellings unchanged, and new ones for another ``merge``."""
         return merge if isinstance(merge, Spellings) else cls(merge)
 
     def known(self, role: str) -> Collection[Label]:
@@ -250,7 +249,6 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
 
 
 def _typed(label: Any) -> Any:
-    """Return a key that distinguishes 1, 1.0 and True."""
     return label if isinstance(label, str) else (type(label), label)
 
 

@@ -68,7 +68,6 @@ def recoded(column: Column, values: Sequence[str]) -> Column:
 
 
 def by_row(column: Column) -> list[Any]:
-    """Return the cells of a column, one per row."""
     return [column.values[code] for code in column.codes.tolist()]
 
 
@@ -339,14 +338,12 @@ class Grid(Table):
         return [line.cells[place] if place < len(line.cells) else "" for line in self.lines]
 
     def with_column(self, name: str, cells: Iterable[str]) -> Grid:
-        """Return the table with a further column, the last."""
         width = len(self.header)
         rows = ([*line.cells[:width], *[""] * (width - len(line.cells))] for line in self.lines)
         lines = (Line([*row, cell], line.place) for row, cell, line in zip(rows, cells, self.lines, strict=True))
         return self._like(Grid(self.name, [*self.header, name], lines))
 
     def with_lines(self, lines: Iterable[Line]) -> Grid:
-        """Return the table with other rows."""
         return self._like(Grid(self.name, self.header, lines))
 
     def _like(self, other: Grid) -> Grid:
@@ -501,12 +498,10 @@ _LOOKED_AT = 1 << 12
 
 
 def is_json(data: bytes) -> bool:
-    """Return whether a file begins as JSON does."""
     return _begins(data, _JSON)
 
 
 def is_xml(data: bytes) -> bool:
-    """Return whether a file begins as XML does."""
     return _begins(data, _XML)
 
 
@@ -579,7 +574,6 @@ def objects(found: Any) -> list[dict[str, Any]]:
 
 
 def read_xml(name: str, data: bytes) -> Element:
-    """Return the root of a file of XML."""
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException
@@ -609,5 +603,4 @@ def attribute(element: Element, name: str) -> str:
 
 
 def children(element: Element, tag: str) -> Iterator[Element]:
-    """Return the children of a name."""
     return (child for child in element if plain_tag(child) == tag)

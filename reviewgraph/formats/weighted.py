@@ -60,7 +60,6 @@ class Weighted:
         return cls(" ".join(text.split()), weights)
 
     def places(self, header: Sequence[str]) -> list[int]:
-        """Return the places of its columns in a header that has them."""
         return sorted({place for name in self.weights or () for place in named(header, name)})
 
     def score(self, criteria: Mapping[str, FloatArray]) -> FloatArray:

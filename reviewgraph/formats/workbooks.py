@@ -103,7 +103,6 @@ class _Budget:
 
 
 def is_xlsx(data: bytes) -> bool:
-    """Return whether a zip archive is a workbook of Excel."""
     try:
         return INSIDE in zipfile.ZipFile(io.BytesIO(data)).namelist()
     except Exception:  # a damaged directory can raise anything
@@ -344,12 +343,10 @@ def _entry(value: Any) -> _Entry | None:
 
 
 def is_workbook(root: Element) -> bool:
-    """Return whether XML is a workbook in the XML of 2003."""
     return plain_tag(root) == "workbook"
 
 
 def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:
-    """Return the sheets of a workbook in the XML of 2003."""
     return [_xml_sheet(name, sheet) for sheet in children(root, "worksheet")]
 
 

@@ -194,7 +194,6 @@ def _check_shape(values: Any, matrix: Any, name: str, order: Order, *, labelled:
 
 
 def _is_lopsided(square: Any) -> bool:
-    """Whether a square matrix changes when it is transposed."""
     if hasattr(square, "nnz"):
         return bool((square.tocsr() != square.T.tocsr()).nnz)
     same = (square == square.T) | ((square != square) & (square.T != square.T))

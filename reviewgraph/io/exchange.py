@@ -403,7 +403,6 @@ def _refuse_large(sizes: IntArray, labels: Any, max_edges: int | None) -> None:
 
 
 def _shared(reviews: Reviews, max_edges: int | None) -> tuple[IntArray, IntArray, IntArray]:
-    """Each two reviewers of one item and the item, as codes, by item and then by reviewer."""
     sizes = reviews.reviews_per_item
     _refuse_large(sizes, reviews.items, max_edges)
     # The k-th review of an item pairs with the k before it: two index arrays, no loop over items.
@@ -416,7 +415,6 @@ def _shared(reviews: Reviews, max_edges: int | None) -> tuple[IntArray, IntArray
 
 
 def _scores(reviews: Reviews) -> list[dict[Label, float | None]]:
-    """Scores of each reviewer by item, as they came."""
     scores: list[dict[Label, float | None]] = [{} for _ in range(reviews.n_reviewers)]
     for j, (_, item, score) in zip(reviews.reviewer.tolist(), rows(reviews), strict=True):
         scores[j][item] = score
@@ -454,7 +452,6 @@ def _given(node: Label, attributes: dict[str, Any]) -> dict[Label, float | None]
 
 
 def _refuse_other_edges(scores: Scores, edges: Edges) -> None:
-    """Refuse edges that are not exactly one for each two nodes and item of both."""
     reviewers = Counter(item for _, given in scores for item in given)
     # An item of d reviewers has d (d - 1) / 2 edges.
     missing = {item: count * (count - 1) // 2 for item, count in reviewers.items()}

@@ -333,7 +333,6 @@ class Mismatch:
         return f"; {', '.join(guesses)}" if guesses else ""
 
     def _alike(self, likeness: Likeness) -> tuple[int, str]:
-        """Return the number of rows that match by a likeness, and an example."""
         explained = np.ones(self.unknown.size, np.bool_)
         examples = []
         for side in self.sides:

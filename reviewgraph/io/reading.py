@@ -241,14 +241,12 @@ def _declared(
     spellings: Spellings,
     read: Callable[[FileRead], object],
 ) -> Listing:
-    """Return the items that the user lists, in a file or by their labels."""
     if isinstance(items, str | os.PathLike):
         return read_listing(items, columns=columns, note=note, merge=spellings, read=read)
     return Listing({item: Item(None, "") for item in spellings.respelled(list(items), PAPER, "items", note)})
 
 
 def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool = True) -> int:
-    """Return the number of rows with a score, or with one in any field."""
     fields = [~np.isnan(values) for values in criteria.values()] if in_any else []
     return int(np.logical_or.reduce([scored, *fields]).sum())
 
@@ -332,13 +330,11 @@ def _settled(
 
 
 def _pairs(part: Part) -> Iterable[tuple[str, str]]:
-    """Return reviewer and paper of each row."""
     columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
     return zip(*columns, strict=True)
 
 
 def _without(part: Part, drops: Callable[[str, str], bool], why: str) -> Part:
-    """Return a part without the rows of some pairs of a reviewer and a paper."""
     rows = np.array([row for row, pair in enumerate(_pairs(part)) if not drops(*pair)], np.int64)
     return part._replace(
         lines=[part.lines[row] for row in rows.tolist()],
@@ -518,7 +514,6 @@ def _read(
 
 
 def _seconds(table: Table, rows: Rows, column: Column | None, role: str, problems: Problems) -> FloatArray:
-    """Return seconds since 1970 by row, noting the cells that hold no date."""
     if column is None:
         return np.full(len(rows.lines), np.nan)
     cells = column.values

@@ -320,7 +320,6 @@ def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
 
 
 def _encoded(reviewer: Sequence[Any], item: Sequence[Any], name: str) -> Columns:
-    """Code labels in the order of their first rows."""
     (left, reviewers) = _codes(reviewer, name, REVIEWER)
     (right, items) = _codes(item, name, ITEM)
     return Columns(left, right, reviewers, items)
@@ -374,12 +373,10 @@ def is_frame(given: Any) -> bool:
 
 
 def _is_indexed(given: Any) -> bool:
-    """Whether it is a Series of pandas or the like: values with an index."""
     return hasattr(given, "index") and hasattr(given, "reset_index") and not hasattr(given, "columns")
 
 
 def _frame_of(given: Any) -> Any:
-    """Return a data frame in the form of narwhals; None of anything else."""
     if isinstance(given, list | tuple | set | frozenset | str | Mapping) or not hasattr(given, "columns"):
         return None
     import narwhals as nw
@@ -391,7 +388,6 @@ def _frame_of(given: Any) -> Any:
 
 
 def _has_column(frame: Any, role: Role) -> bool:
-    """Whether there is a data frame, and a column of a role in it."""
     return frame is not None and any(normalise(str(header)) in role.names for header in frame.columns)
 
 

@@ -1056,7 +1056,6 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
 
 
 def _refuse_empty(read: Columns, name: str) -> None:
-    """Refuse a source without items: of nothing every claim would hold."""
     if not len(read.items):
         message = (
             f"{name}: expected a row per review, found no rows; where no review is assigned yet, say who and what "

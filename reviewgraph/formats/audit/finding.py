@@ -64,7 +64,6 @@ class Draft:
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.rows.size)
 
     def without(self, dropped: BoolArray, why: str, *, with_items: bool = False) -> Draft:
@@ -78,7 +77,6 @@ class Draft:
         )
 
     def part(self, places: IntArray) -> Draft:
-        """Return some of the rows, in the order of their places."""
         return replace(
             self,
             reviewer=of_rows(self.reviewer, places),

@@ -203,12 +203,10 @@ def placeholders(draft: Draft, note: Note) -> Draft:
 
 
 def _is_initials(label: str) -> bool:
-    """Return whether a label is two or three capital letters."""
     return 2 <= len(label) <= 3 and label.isalpha() and label.isupper()
 
 
 def without_gaps(draft: Draft, note: Note) -> Draft:
-    """Leave out rows without a reviewer."""
     dropped = with_values(draft.reviewer, is_null)
     if not dropped.any():
         return draft

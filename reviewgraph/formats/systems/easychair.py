@@ -61,7 +61,6 @@ def _is_out(decision: str, deleted: str) -> bool:
 
 
 def _rows(grid: Grid, *names: str) -> Iterator[tuple[Any, ...]]:
-    """Return the cells of some columns row by row, empty ones for missing columns."""
     return zip(*map(grid.column, names), strict=True)
 
 
@@ -106,7 +105,6 @@ def _out(members: Members) -> set[str]:
 
 
 def _filtered(grid: Grid, keeps: Iterable[bool], what: str, note: str, why: str) -> Grid:
-    """Return the rows to keep, with a note on the others."""
     kept = grid.with_lines(compress(grid.lines, keeps))
     if left := len(grid.lines) - len(kept.lines):
         kept.notes.append(f"{counted(left, what)} {note}")
@@ -115,7 +113,6 @@ def _filtered(grid: Grid, keeps: Iterable[bool], what: str, note: str, why: str)
 
 
 def _without(grid: Grid, out: set[str]) -> Grid:
-    """Return the rows of submissions that are not out."""
     why = "of submissions that are deleted, withdrawn or rejected without review"
     keeps = (number not in out for number in grid.column("submission #"))
     return _filtered(grid, keeps, "row", f"left out, {why}", why)
@@ -138,7 +135,6 @@ def _last_versions(grid: Grid) -> Grid:
 
 
 def _with_raters(grid: Grid, people: Mapping[str, _Person]) -> Grid:
-    """Return reviews with columns of the person responsible, the writer, and each criterion."""
     member = []
     writer = []
     rows = _rows(grid, "member #", "member name", "reviewer first name", "reviewer last name", "reviewer email")
@@ -170,13 +166,11 @@ def _criteria(grid: Grid) -> dict[str, list[str]]:
 
 
 def _raters(table: Table) -> Mapping[str, Sequence[str]]:
-    """Return the possible reviewers: the PC member, and the writer if it is another person."""
     rows = _rows(table, MEMBER, WRITER) if isinstance(table, Grid) else iter(())
     return {"reviewer": [MEMBER, WRITER] if any(member != writer for member, writer in rows) else [MEMBER]}
 
 
 def _reviews(grid: Grid, members: Members) -> Grid:
-    """Return the reviews, and a row without a member for each submission without a review."""
     out = _out(members)
     titles = dict(_rows(_table(members, "submission.csv"), "#", "title"))
     kept = _last_versions(_without(grid, out))
@@ -211,7 +205,6 @@ def _named_authors(grid: Grid, members: Members) -> Grid:
 
 
 def _authors(label: str) -> tuple[Use, Use]:
-    """Return the uses of authors: authors, and conflicts with their own papers."""
     item = {"item": ("submission #",)}
     return Use("authors", {**item, "author": (label,)}), Use("conflicts", {**item, "reviewer": (label,)})
 

@@ -46,7 +46,6 @@ def _labels_of_both(grid: Grid) -> list[str]:
 
 
 def _own(table: Table) -> Grid:
-    """Return the pairs of a person and their own work."""
     grid = to_grid(table)
     lines = (Line([label, label], f"{grid.name}: {label}") for label in _labels_of_both(grid))
     return Grid(grid.name, [ITEM.name, REVIEWER.name], lines)

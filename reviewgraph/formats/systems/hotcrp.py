@@ -159,13 +159,11 @@ def _from_rqc(name: str, content: Any) -> Grid | None:
 
 
 def _papers_from_json(name: str, content: Any) -> Grid | None:
-    """Return a row for each paper."""
     papers = _papers_in(content)
     return None if papers is None else _noting_state(from_records(name, list(map(_paper, papers)), "paper"), papers)
 
 
 def _authors(paper: Mapping[str, Any]) -> list[str]:
-    """Return the authors of a paper, named by their address or else by their name."""
     names = ("given_name", "family_name")
     return [
         as_text(one.get("email")) or " ".join(filter(None, (as_text(one.get(part)) for part in names)))
@@ -174,7 +172,6 @@ def _authors(paper: Mapping[str, Any]) -> list[str]:
 
 
 def _people(of: Callable[[Mapping[str, Any]], Iterable[str]], name: str, content: Any) -> Grid | None:
-    """Return a row for each person of a paper."""
     papers = _papers_in(content)
     records = [{**_paper(paper), "email": who} for paper in papers or () for who in of(paper)]
     return from_records(name, records, "entry") if records else None

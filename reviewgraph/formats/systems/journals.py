@@ -122,7 +122,6 @@ _CANCELLED = Rule("was_cancelled", lambda cell: cell != "true", why="annotation 
 
 
 def _person(entry: Any) -> str:
-    """Return an annotator: an address, or a number."""
     return as_text(entry.get("email") or entry.get("id") if isinstance(entry, dict) else entry)
 
 

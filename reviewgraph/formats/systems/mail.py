@@ -35,7 +35,6 @@ def letters(outgoing: Outgoing) -> dict[Label, str]:
 
 
 def _papers(outgoing: Outgoing) -> dict[Label, list[Label]]:
-    """Return the papers of each reviewer who needs a letter."""
     settled = set(outgoing.settled)
     papers: dict[Label, list[Label]] = {}
     for reviewer, item in outgoing.pairs:

@@ -77,7 +77,6 @@ def _notes(content: Any) -> list[dict[str, Any]]:
 
 
 def _name(entry: Any) -> str | None:
-    """Return the name of a note; None if it is not text."""
     return entry if isinstance(entry, str) else None
 
 
@@ -153,7 +152,6 @@ def _edges(content: Any) -> list[dict[str, Any]]:
 
 
 def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: Any) -> Grid | None:
-    """Return the edges of some invitations; None if there are none."""
     edges = [edge for edge in _edges(content) if set(names) & set(_invitations(edge) or ())]
     if not edges:
         return None
@@ -184,7 +182,6 @@ def _bare_edges(name: str, content: Any) -> Grid | None:
 
 
 def _matched(name: str, content: Any) -> Grid | None:
-    """Return the users with scores by paper that the matcher writes; a row without a user for a paper without users."""
     if not isinstance(content, dict) or not all(isinstance(users, list) for users in content.values()):
         return None
     users = [user for users in content.values() for user in users]

@@ -62,7 +62,6 @@ def _page_proposals(name: str, table: Table) -> Grid | None:
 
 
 def _records(name: str, content: Any, needs: str, extract: Callable[[str, Table], Grid | None]) -> Grid | None:
-    """Return the JSON of a page as the table in its CSV."""
     rows = objects(content)
     return extract(name, from_records(name, rows, "row")) if rows and all(needs in row for row in rows) else None
 
@@ -115,7 +114,6 @@ def _api_reviews(name: str, content: Any) -> Grid | None:
 
 
 def _api_proposals(name: str, content: Any) -> Grid | None:
-    """Return proposals with their assigned reviewers and speakers, by address if it is known."""
     proposals = _results(content)
     if not proposals or not all({"code", "title", "state", "speakers"} <= set(one) for one in proposals):
         return None
@@ -148,7 +146,6 @@ def _each(column: str, becomes: str, table: Table) -> Grid:
 
 
 def _with_decided(table: Table) -> Grid:
-    """Note the number of proposals that take no further review."""
     grid = table if isinstance(table, Grid) else to_grid(table)
     states = next((one for one in ("state", "Proposal state") if grid.position(one) is not None), "")
     papers = next(one for one in ("submission", "ID") if grid.position(one) is not None)

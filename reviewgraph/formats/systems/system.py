@@ -112,7 +112,6 @@ class Export:
 
 
 def in_json(what: str, extract: Callable[[str, Any], Table | None], *uses: Use, **options: Any) -> Export:
-    """Return an export in JSON."""
     return Export(what, uses, container="json", extract=extract, **options)
 
 
@@ -143,7 +142,6 @@ class Outgoing:
 
     @property
     def pairs(self) -> list[tuple[Label, Label]]:
-        """Return reviewer and item of each review."""
         return list(zip(self.columns["reviewer"], self.columns["item"], strict=True))
 
     def by_item(self) -> dict[Label, list[Label]]:
@@ -237,7 +235,6 @@ class System:
 
 
 def emails(system: str, shape: re.Pattern[str] = EMAIL) -> Accepted:
-    """Return that a system identifies reviewers by their email."""
     remedy = f"name reviewers by the email that {system} knows them by, or write another form, such as --to csv"
     return Accepted(shape.fullmatch, "email addresses of reviewers", remedy)
 
@@ -341,7 +338,6 @@ class Wanted(NamedTuple):
     note: Callable[[str], object]  #: Called with notes on the file for the user.
 
     def exports(self, container: str) -> Iterator[Export]:
-        """Return the exports that may be in a container."""
         for system in self.systems:
             for export in system.exports if self.format in (None, system.name) else ():
                 meant = export.shy == "kind" and any(use.kind == self.kind for use in export.uses)
@@ -404,7 +400,6 @@ def extract(container: str, name: str, content: Any, wanted: Wanted) -> Table | 
 
 
 def _taken(name: str, tables: Mapping[Export, Table], wanted: Wanted) -> Table:
-    """Return the table of the first export that serves the purpose."""
     for export, table in tables.items():
         use = export.use(wanted.kind)
         if use is not None:

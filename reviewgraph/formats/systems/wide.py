@@ -113,7 +113,6 @@ class Labels(NamedTuple):
 
 
 def labels_of(grid: Grid, columns: Mapping[str, str], role: Role) -> Labels:
-    """Return the column of the papers or of the reviewers, and that of a title."""
     own = f"{grid.name}: "
     places = locate(
         grid.header, [role, TITLE], columns, grid.name, lambda note: grid.notes.append(note.removeprefix(own))
@@ -303,7 +302,6 @@ def _without_question(names: Sequence[str]) -> list[str]:
 
 
 def _beginning(names: Sequence[str]) -> str:
-    """Return the characters with which all names begin."""
     first = min(names)
     last = max(names)
     size = next((place for place, char in enumerate(first) if char != last[place : place + 1]), len(first))
