@@ -118,12 +118,11 @@ def calls(folder: Path) -> dict[str, Call]:
     options: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("check", "expected_errors", "fragile", "connected_components", "degrees_of_freedom",
                          "doubly_connected_components", "overlap", "recoverability",
-                         "review_multigraph", "review_multigraph_igraph", "to_biadjacency", "to_igraph",
+                         "review_multigraph", "to_biadjacency", "to_igraph",
                          "to_networkx"), both),
         "keeps": {**both, "missing": 0.1, "draws": 5},
         "verify_merges": {**both, "merges": reviewgraph.doubly_connected_components(table).merges},
         "random_assignment": design, "doubly_connected_assignment": design,
-        "from_review_multigraph": {"graph": reviewgraph.review_multigraph(table)},
         "read_reviews": {"paths": path},
         "plan_extra_reviews": {**both, "time_limit": 2.0}, "verify_plan": {"plan": plan},
         "assign": {"affinity": AFFINITY, "demand": 2, "load": 2, "time_limit": 2.0, "draws": 2},

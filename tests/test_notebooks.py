@@ -254,7 +254,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         for name in (
             *("check", "connected_components", "doubly_connected_components"),
             *("recoverability", "degrees_of_freedom", "fragile", "expected_errors", "overlap", "review_multigraph"),
-            *("review_multigraph_igraph", "to_biadjacency", "to_networkx", "to_igraph"),
+            *("to_biadjacency", "to_networkx", "to_igraph"),
         )
     },
     "keeps": lambda table: reviewgraph.keeps(table, 0.1),

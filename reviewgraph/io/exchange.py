@@ -11,8 +11,6 @@ pairwise and share one item. So its nodes carry the reviews as attributes.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -212,7 +210,7 @@ def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES
     networkx.MultiGraph
         Nodes are the reviewers' labels; the node attribute ``scores`` maps each item of the reviewer to the score,
         None where planned. Edge keys are the labels of the shared items. Graph attributes: ``items`` (all of them),
-        ``titles``, ``lower_is_better``. :func:`from_review_multigraph` goes back.
+        ``titles``, ``lower_is_better``.
 
     Raises
     ------
@@ -248,97 +246,6 @@ def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES
         for a, b, i in zip(left.tolist(), right.tolist(), item.tolist(), strict=True)
     )
     return graph
-
-
-@checked
-def review_multigraph_igraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> igraph.Graph:
-    """Return the review multigraph as an igraph graph, an order of magnitude smaller and faster.
-
-    Parameters
-    ----------
-    reviews
-        The table.
-    max_edges
-        Refuse to build more edges than this (default 5,000,000); None builds any number.
-
-    Returns
-    -------
-    igraph.Graph
-        Vertices are the reviewers in the order of their codes, with the attributes ``name`` and ``scores``
-        (as in :func:`review_multigraph`); the edge attribute ``item`` is the label of the shared item. Graph
-        attributes as there. :func:`from_review_multigraph` goes back.
-
-    Raises
-    ------
-    InputError
-        If there would be more than ``max_edges`` edges, or two items have labels that Python holds equal.
-
-    Notes
-    -----
-    Running time and memory O(M + E + sum over items of d^2), d reviewers on an item.
-
-    Examples
-    --------
-    >>> graph = review_multigraph_igraph(Reviews.from_pairs([("ann", "p1"), ("bob", "p1"), ("bob", "p2")]))
-    >>> graph.ecount(), graph.es["item"]
-    (1, ['p1'])
-    """
-    reviews = as_reviews(reviews)
-    import igraph
-
-    refuse_equal_labels(reviews)
-    left, right, item = _shared(reviews, max_edges)
-    graph = igraph.Graph(n=reviews.n_reviewers, edges=np.column_stack([left, right]))
-    graph.vs["name"] = list(reviews.reviewers)
-    graph.vs["scores"] = _scores(reviews)
-    graph.es["item"] = [reviews.items[i] for i in item.tolist()]
-    graph["items"], graph["titles"] = list(reviews.items), dict(reviews.titles)
-    graph["lower_is_better"] = reviews.lower_is_better
-    return graph
-
-
-@checked
-def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
-    """Return the table of a :func:`review_multigraph` or :func:`review_multigraph_igraph`.
-
-    Labels are in natural order afterwards. Reviewers whose nodes were removed are not in the table.
-
-    Parameters
-    ----------
-    graph
-        A multigraph of reviewers, whose nodes have the attribute ``scores`` and whose edges the item that two of them
-        share.
-
-    Returns
-    -------
-    Reviews
-        The table.
-
-    Raises
-    ------
-    InputError
-        If a node lacks the attribute ``scores``, or the edges are not one for each two nodes and item of both.
-
-    Notes
-    -----
-    Running time O(E log E + number of edges).
-
-    Examples
-    --------
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 3.0), ("bob", "p1", None)], items=["p2"])
-    >>> from_review_multigraph(review_multigraph(reviews))
-    <Reviews: 2 reviewers, 2 items, 2 reviews (1 scored, 1 planned)>
-    """
-    attributes, scores, edges = _read_igraph(graph) if hasattr(graph, "vs") else _read_networkx(graph)
-    _refuse_other_edges(scores, edges)
-    return Reviews.from_pairs(
-        [(reviewer, item, score) for reviewer, given in scores for item, score in given.items()],
-        reviewers=[reviewer for reviewer, _ in scores],
-        items=attributes.get("items", ()),
-        titles=attributes.get("titles"),
-        lower_is_better=bool(attributes.get("lower_is_better", False)),
-        merge="none",
-    )
 
 
 @checked
@@ -419,57 +326,3 @@ def _scores(reviews: Reviews) -> list[dict[Label, float | None]]:
     for j, (_, item, score) in zip(reviews.reviewer.tolist(), rows(reviews), strict=True):
         scores[j][item] = score
     return scores
-
-
-Scores = list[tuple[Label, dict[Label, float | None]]]
-Edges = Iterable[tuple[int, int, Label]]
-
-
-def _read_networkx(graph: nx.MultiGraph) -> tuple[dict[str, Any], Scores, Edges]:
-    number = {node: index for index, node in enumerate(graph)}
-    scores = [(node, _given(node, attributes)) for node, attributes in graph.nodes(data=True)]
-    return graph.graph, scores, ((number[a], number[b], item) for a, b, item in graph.edges(keys=True))
-
-
-def _read_igraph(graph: igraph.Graph) -> tuple[dict[str, Any], Scores, Edges]:
-    scores = [(vertex.index, _given(vertex.index, vertex.attributes())) for vertex in graph.vs]
-    names = graph.vs["name"] if scores else []
-    items = graph.es["item"] if graph.ecount() else []
-    edges = ((a, b, item) for (a, b), item in zip(graph.get_edgelist(), items, strict=True))
-    attributes = {name: graph[name] for name in graph.attributes()}
-    return attributes, [(name, given) for name, (_, given) in zip(names, scores, strict=True)], edges
-
-
-def _given(node: Label, attributes: dict[str, Any]) -> dict[Label, float | None]:
-    scores = attributes.get("scores")
-    if not isinstance(scores, dict):
-        message = (
-            f"scores: expected a mapping from items to scores at node {node!r}, as review_multigraph writes it, "
-            f"found {scores!r}; a bipartite graph of reviewers and items is read by from_networkx or from_igraph"
-        )
-        raise InputError(message)
-    return scores
-
-
-def _refuse_other_edges(scores: Scores, edges: Edges) -> None:
-    reviewers = Counter(item for _, given in scores for item in given)
-    # An item of d reviewers has d (d - 1) / 2 edges.
-    missing = {item: count * (count - 1) // 2 for item, count in reviewers.items()}
-    seen = set()
-    for a, b, item in edges:
-        pair = (min(a, b), max(a, b), item)
-        if a == b or pair in seen or item not in scores[a][1] or item not in scores[b][1]:
-            message = (
-                f"edges: expected one for each two nodes and item of both, found {scores[a][0]!r} - {scores[b][0]!r} "
-                f"for the item {item!r}; the scores of the nodes say otherwise"
-            )
-            raise InputError(message)
-        seen.add(pair)
-        missing[item] -= 1
-    for item, count in missing.items():
-        if count:
-            message = (
-                f"edges: expected one for each two nodes and item of both, but {count} missing for the item "
-                f"{item!r}; to remove a review, build the graph again from reviews.subset(...)"
-            )
-            raise InputError(message)

@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 
 from reviewgraph import DuplicateReview, InputError, Reviews
 from reviewgraph.io.exchange import (
-    from_review_multigraph,
     overlap,
     review_multigraph,
-    review_multigraph_igraph,
     to_biadjacency,
     to_igraph,
     to_networkx,
@@ -80,8 +78,6 @@ ROADS = {
     "networkx": lambda reviews: Reviews.from_networkx(to_networkx(reviews), merge="none"),
     "igraph": lambda reviews: Reviews.from_igraph(to_igraph(reviews), merge="none"),
     "matrix": through_matrix,
-    "multigraph": lambda reviews: from_review_multigraph(review_multigraph(reviews)),
-    "multigraph of igraph": lambda reviews: from_review_multigraph(review_multigraph_igraph(reviews)),
 }
 
 
@@ -121,11 +117,6 @@ def test_multigraph_has_an_edge_for_each_item_of_two_reviewers(reviews: Reviews)
     )
     graph = review_multigraph(reviews)
     assert Counter((frozenset({repr(a), repr(b)}), repr(item)) for a, b, item in graph.edges(keys=True)) == expected
-    small = review_multigraph_igraph(reviews)
-    names = small.vs["name"] if reviews.n_reviewers else []
-    items = small.es["item"] if small.ecount() else []
-    ends = [frozenset({repr(names[a]), repr(names[b])}) for a, b in small.get_edgelist()]
-    assert Counter(zip(ends, map(repr, items), strict=True)) == expected
 
 
 @given(reviews=tables())
@@ -140,7 +131,7 @@ def hub() -> Reviews:
     return Reviews.from_pairs([(reviewer, "hub") for reviewer in range(50)] + [(0, "p1"), (1, "p1")])
 
 
-@pytest.mark.parametrize("build", [review_multigraph, review_multigraph_igraph, overlap])
+@pytest.mark.parametrize("build", [review_multigraph, overlap])
 def test_quadratic_graphs_are_refused_with_the_item_to_blame(build: Callable[..., Any]) -> None:
     with pytest.raises(InputError, match=r"at most 1,000 edges, found 1,226, of which 'hub' with its 50 .* 1,225"):
         build(hub(), max_edges=1000)
@@ -250,7 +241,7 @@ def test_one_label_for_two_vertices_of_a_side_is_refused() -> None:
         Reviews.from_igraph(igraph.Graph(1))
 
 
-@pytest.mark.parametrize("build", [to_networkx, review_multigraph, review_multigraph_igraph])
+@pytest.mark.parametrize("build", [to_networkx, review_multigraph])
 def test_labels_that_are_equal_keys_are_refused(build: Callable[[Reviews], Any]) -> None:
     with pytest.raises(InputError, match=r"reviewers: labels 1 and 1.0 are equal in Python"):
         build(Reviews.from_pairs([(1, "p"), (1.0, "p")], merge="none"))
@@ -261,31 +252,6 @@ def test_labels_that_are_equal_keys_are_refused(build: Callable[[Reviews], Any])
 def test_none_is_no_label_of_a_networkx_multigraph() -> None:
     with pytest.raises(InputError, match="labels: expected something other than None"):
         review_multigraph(Reviews.from_codes([0], [0], reviewers=[None], items=["p"]))
-
-
-def shared_pair() -> nx.MultiGraph:
-    return review_multigraph(Reviews.from_pairs([("a", "p"), ("a", "q"), ("b", "p"), ("b", "q"), ("c", "q")]))
-
-
-def test_a_multigraph_without_a_reviewer_is_read_without_her() -> None:
-    graph = shared_pair()
-    graph.remove_node("b")
-    assert from_review_multigraph(graph).to_dict()["reviewer"] == ["a", "a", "c"]
-
-
-def test_a_multigraph_whose_edges_contradict_its_reviews_is_refused() -> None:
-    graph = shared_pair()
-    graph.remove_edge("a", "b", "q")
-    with pytest.raises(InputError, match="but 1 missing for the item 'q'"):
-        from_review_multigraph(graph)
-    graph = shared_pair()
-    graph.add_edge("a", "c", "p")
-    with pytest.raises(InputError, match="found 'a' - 'c' for the item 'p'"):
-        from_review_multigraph(graph)
-    with pytest.raises(InputError, match=r"scores: expected a mapping .* at node 'a'.* read by from_networkx"):
-        from_review_multigraph(nx.MultiGraph([("a", "b")]))
-    with pytest.raises(InputError, match="scores: expected a mapping"):
-        from_review_multigraph(igraph.Graph(1))
 
 
 def test_overlap_of_something_else_is_refused() -> None:
