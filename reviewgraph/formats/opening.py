@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from reviewgraph._base.errors import InputError
@@ -28,7 +29,7 @@ from reviewgraph.formats.headers import refuse_lower_table, refuse_pairs
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import Wanted, extract, recognise
 from reviewgraph.formats.tables import (
-    WithMaxima,
+    Combined,
     from_records,
     is_json,
     is_xml,
@@ -37,6 +38,7 @@ from reviewgraph.formats.tables import (
     read_json,
     read_xml,
 )
+from reviewgraph.formats.values import parse_number
 from reviewgraph.formats.workbooks import (
     choose_sheet,
     is_workbook,
@@ -289,10 +291,18 @@ def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str],
     [limits] = table.read(most, Problems()).columns
     if len(limits.values) > 1:
         note(f"{table.name}: the column {quote(table.header[most[0]])} is read as the maximum of each score")
-        return WithMaxima(table, scores[0], most[0])
-    # One maximum for all scores changes nothing.
+        with_maximum = partial(_with_maximum, decimal_comma=table.decimal_comma)
+        table = Combined(table, scores[0], (scores[0], most[0]), with_maximum)
+    # The maxima themselves are no scores, and one of all scores changes nothing.
     table.unread = [*table.unread, *most]
     return table
+
+
+def _with_maximum(score: str, most: str, decimal_comma: bool) -> str:
+    """Return a score such as 8/10; unchanged where either is no number."""
+    number = parse_number(score, decimal_comma)
+    limit = parse_number(most, decimal_comma)
+    return score if number is None or limit is None else f"{number:.15g}/{limit:.15g}"
 
 
 def _format_of(data: bytes) -> Format:

@@ -41,7 +41,7 @@ from reviewgraph.formats.columns import (
 from reviewgraph.formats.files import Problems, quote, quote_all, terms
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.spellings import Merge, Note, Respelled, Spellings
-from reviewgraph.formats.tables import Aside
+from reviewgraph.formats.tables import Aside, Column, by_row
 from reviewgraph.formats.unfolding import People, melted
 from reviewgraph.formats.values import (
     A_BID,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.labels import Label
     from reviewgraph._base.provenance import FileRead
     from reviewgraph.formats.columns import Unlisted
-    from reviewgraph.formats.tables import Column, Path, Rows
+    from reviewgraph.formats.tables import Path, Rows
 
 
 class Field(NamedTuple):
@@ -147,13 +147,6 @@ class Options(TypedDict, total=False):
     merge: Merge
 
 
-class Coded(NamedTuple):
-    """A column of values: ``values[codes[row]]`` is that of a row."""
-
-    codes: IntArray
-    values: list[Any]
-
-
 class _Opened:
     """A side file whose header is read: its table, and the positions of its columns by role."""
 
@@ -200,7 +193,7 @@ class _Opened:
             read(self.table.provenance.with_rows(size, rows.left_out))
         return rows
 
-    def coded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, Coded]:
+    def coded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, Column]:
         """Return the columns of :func:`read_columns` as codes of distinct values."""
         problems = Problems()
         rows = self.rows(list(self.places.values()), problems)
@@ -215,15 +208,14 @@ class _Opened:
         same = rows.columns if self.kind == "reviewers" else ()
         kept = self.distinct(rows.lines, [columns[name] for name in key], unique, problems, same)
         problems.raise_any()
-        absent = Coded(np.zeros(kept.size, np.int64), [None])
+        absent = Column(np.zeros(kept.size, np.int64), [None])
         return {
-            name: Coded(columns[name].codes[kept], values[name]) if name in columns else absent
+            name: Column(columns[name].codes[kept], values[name]) if name in columns else absent
             for name in (field.role.name for field in fields)
         }
 
     def decoded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, list[Any]]:
-        coded = self.coded(fields, key, unique)
-        return {name: list(map(column.values.__getitem__, column.codes.tolist())) for name, column in coded.items()}
+        return {name: by_row(column) for name, column in self.coded(fields, key, unique).items()}
 
     def _refuse_row_numbers(self, columns: Mapping[str, Column], key: Sequence[str], size: int) -> None:
         # A list of papers may number them if it has each title once.
@@ -288,7 +280,7 @@ class _Opened:
     def without(self, field: Field) -> str:
         return f"--columns {shlex.quote(f'{self.path}{FILE}{field.role.name}=')}"
 
-    def flagged(self, flag: Coded) -> BoolArray:
+    def flagged(self, flag: Column) -> BoolArray:
         """Return which distinct cells of a column of conflicts say that there is one, and note the others.
 
         An empty cell says no beside cells that say yes; beside others it may be a conflict, and that is asked.
@@ -376,7 +368,7 @@ def read_columns(
 KEY = (REVIEWER.name, ITEM.name)
 
 
-def _pairs(columns: dict[str, Coded]) -> Columns:
+def _pairs(columns: dict[str, Column]) -> Columns:
     reviewer = columns[REVIEWER.name]
     item = columns[ITEM.name]
     return Columns(reviewer.codes, item.codes, reviewer.values, item.values)

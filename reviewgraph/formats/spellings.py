@@ -284,9 +284,6 @@ class Respelled(Wrapped):
         self.spellings = spellings
         self.note = note
         self.roles = {place: role for role, place in places.items()}
-        self.columns = table.columns
-        self.source = table.source
-        self.provenance = table.provenance
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         rows = self.table.read(positions, problems, file)

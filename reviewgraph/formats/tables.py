@@ -28,7 +28,7 @@ from reviewgraph.formats.columns import (
     normalise,
 )
 from reviewgraph.formats.files import COLUMNS, DEPTH, Problems, cut, quote, quote_all
-from reviewgraph.formats.values import are_scores, parse_number
+from reviewgraph.formats.values import are_scores
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -261,7 +261,13 @@ class Wrapped(Table):
         self.name = table.name
         self.header = table.header
         self.decimal_comma = table.decimal_comma
+        self.columns = table.columns
+        self.source = table.source
+        self.provenance = table.provenance
         self.unread = table.unread
+
+    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
+        return self.table.aside(reviewer, item, title)
 
     def place(self, line: int) -> str:
         return self.table.place(line)
@@ -356,47 +362,7 @@ class Grid(Table):
 
         cells = [self.lines[number - 1].cells for number in kept]
         texts = [row[place] if place < len(row) else "" for row in cells]
-        known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-        return Column(np.fromiter(map(known.__getitem__, texts), np.int64, len(texts)), list(known))
-
-
-class WithMaxima(Wrapped):
-    """A table whose scores are cells such as 8/10, of a column of scores and one of their maxima."""
-
-    def __init__(self, table: Table, score: int, most: int) -> None:
-        super().__init__(table)
-        self.columns = table.columns
-        self.source = table.source
-        self.provenance = table.provenance
-        self.score = score
-        self.most = most
-        self.unread = [*table.unread, most]
-
-    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        return self.table.aside(reviewer, item, title)
-
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        import numpy as np
-
-        if self.score not in positions:
-            return self.table.read(positions, problems, file)
-        rows = self.table.read([*positions, self.most], problems, file)
-        *columns, most = rows.columns
-        for number, place in enumerate(positions):
-            if place == self.score:
-                score = columns[number]
-                pairs, codes = np.unique(score.codes * len(most.values) + most.codes, return_inverse=True)
-                cells = [
-                    self._joined(score.values[pair // len(most.values)], most.values[pair % len(most.values)])
-                    for pair in pairs.tolist()
-                ]
-                columns[number] = recoded(Column(codes.astype(np.int64), cells), cells)
-        return rows._replace(columns=columns)
-
-    def _joined(self, score: str, most: str) -> str:
-        """Return a score with its maximum; unchanged where either is no number."""
-        number, limit = (parse_number(cell, self.decimal_comma) for cell in (score, most))
-        return score if number is None or limit is None else f"{number:.15g}/{limit:.15g}"
+        return recoded(Column(np.arange(len(texts)), texts), texts)
 
 
 class Changed(Wrapped):
@@ -417,29 +383,32 @@ class Changed(Wrapped):
 
 
 class Combined(Wrapped):
-    """A table with a further, last column: ``combine`` of two others cell by cell, called once per distinct pair."""
+    """A table whose column at a place is ``combine`` of two columns, called once per distinct pair of cells."""
 
-    def __init__(self, table: Table, name: str, sources: tuple[int, int], combine: Callable[[str, str], str]) -> None:
+    def __init__(self, table: Table, place: int, sources: tuple[int, int], combine: Callable[[str, str], str]) -> None:
         super().__init__(table)
-        self.header = [*table.header, name]
+        self.combined = place
         self.sources = sources
         self.combine = combine
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         import numpy as np
 
-        new = len(self.header) - 1
-        own = [position for position in positions if position != new]
-        rows = self.table.read([*own, *self.sources], problems, file)
-        *columns, one, other = rows.columns
-        if new in positions:
-            pairs, inverse = np.unique(one.codes * len(other.values) + other.codes, return_inverse=True)
-            cells = [
-                self.combine(one.values[a], other.values[b]) for a, b in (divmod(p, len(other.values)) for p in pairs)
-            ]
-            known = {cell: code for code, cell in enumerate(dict.fromkeys(cells))}
-            codes = np.array([known[cell] for cell in cells], np.int64)[inverse]
-            columns.insert(list(positions).index(new), Column(codes, list(known)))
+        if self.combined not in positions:
+            return self.table.read(positions, problems, file)
+        first, second = self.sources
+        places = [first if place == self.combined else place for place in positions]
+        rows = self.table.read([*places, second], problems, file)
+        *columns, right = rows.columns
+        for number, place in enumerate(positions):
+            if place == self.combined:
+                left = columns[number]
+                pairs, codes = np.unique(left.codes * len(right.values) + right.codes, return_inverse=True)
+                cells = [
+                    self.combine(left.values[pair // len(right.values)], right.values[pair % len(right.values)])
+                    for pair in pairs.tolist()
+                ]
+                columns[number] = recoded(Column(codes.astype(np.int64), cells), cells)
         return rows._replace(columns=columns)
 
 
@@ -448,9 +417,8 @@ def to_grid(table: Table) -> Grid:
     problems = Problems()
     rows = table.read(range(len(table.header)), problems)
     problems.raise_any()
-    columns = [list(map(column.values.__getitem__, column.codes.tolist())) for column in rows.columns]
-    lines = zip(map(list, zip(*columns, strict=True)), map(table.place, rows.lines), strict=True)
-    grid = Grid(table.name, table.header, (Line(cells, place) for cells, place in lines))
+    cells = zip(*map(by_row, rows.columns), strict=True)
+    grid = Grid(table.name, table.header, map(Line, map(list, cells), map(table.place, rows.lines)))
     grid.decimal_comma = table.decimal_comma
     return grid
 

@@ -20,7 +20,7 @@ from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, TITLE, Role, locate, normalise, recognised
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.people import is_nobody, split_people, split_recurring
-from reviewgraph.formats.tables import Aside, Column, Rows, Table, Wrapped, of_rows
+from reviewgraph.formats.tables import Column, Rows, Table, Wrapped, of_rows, recoded
 from reviewgraph.formats.values import BLANK
 
 if TYPE_CHECKING:
@@ -114,9 +114,6 @@ class People(Wrapped):
         self, table: Table, role: str, place: int, known: Collection[Label], note: Callable[[str], object]
     ) -> None:
         super().__init__(table)
-        self.columns = table.columns
-        self.source = table.source
-        self.provenance = table.provenance
         self.role = role
         self.at = place
         self.known = known
@@ -140,9 +137,6 @@ class People(Wrapped):
         lines = [rows.lines[row] for row in parted.row.tolist()]
         return Rows(columns, lines, [*rows.left_out, *nobody])
 
-    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        return self.table.aside(reviewer, item, title)
-
 
 # Matrices.
 
@@ -157,7 +151,6 @@ class Melted(Wrapped):
 
     def __init__(self, table: Table, rows: Rows, headers: Sequence[str], across: str, value: str) -> None:
         super().__init__(table)
-        self.provenance = table.provenance
         self.rows = rows
         self.headers = headers
         self.across = across
@@ -179,17 +172,10 @@ class Melted(Wrapped):
         full = np.array([cell.strip() not in BLANK for cell in codes], np.bool_)
         at = np.flatnonzero(full[cells].ravel()) if full.any() else np.empty(0, np.int64)
         down = Column(labels.codes[at // width], labels.values)
-        along = _distinct(self.headers, at % width)
+        along = recoded(Column(at % width, []), self.headers)
         value = Column(cells.ravel()[at], list(codes))
         sides = (along, down) if self.across == ITEM.name else (down, along)
         return Rows([(*sides, value)[place] for place in positions], at.tolist(), self.rows.left_out)
-
-
-def _distinct(labels: Sequence[str], at: np.ndarray) -> Column:
-    """Return a column of labels, of which equal ones have one code."""
-    codes: dict[str, int] = {}
-    own = np.array([codes.setdefault(label, len(codes)) for label in labels], np.int64)
-    return Column(own[at], list(codes))
 
 
 def melted(

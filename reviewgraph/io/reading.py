@@ -330,8 +330,7 @@ def _settled(
 
 
 def _pairs(part: Part) -> Iterable[tuple[str, str]]:
-    columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
-    return zip(*columns, strict=True)
+    return zip(by_row(part.reviewer), by_row(part.item), strict=True)
 
 
 def _without(part: Part, drops: Callable[[str, str], bool], why: str) -> Part:

@@ -73,10 +73,12 @@ def _with_bids(given: Table) -> Table:
     """Return preferences with a column of bids, which is conflict if the column of conflicts has one."""
     table = _with_zeros(given)
     places = locate(table.header, (_PREFERENCE, _CONFLICT), {}, table.name, lambda note: None)
-    both = places[_PREFERENCE.name], places.get(_CONFLICT.name)
-    if both[1] is None:
+    if _CONFLICT.name not in places:
         return table
-    return Combined(table, "bid", (both[0], both[1]), lambda bid, cell: "conflict" if _says_conflict(cell) else bid)
+    sources = (places[_PREFERENCE.name], places[_CONFLICT.name])
+    bids = Combined(table, len(table.header), sources, lambda bid, cell: "conflict" if _says_conflict(cell) else bid)
+    bids.header = [*table.header, "bid"]
+    return bids
 
 
 def _without_searches(table: Table) -> Table:

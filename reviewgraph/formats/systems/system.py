@@ -12,7 +12,19 @@ from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted, listed, shortened
 from reviewgraph.formats.columns import SCORE, Role, Tally, Unlisted, named, naming, normalise, recognised
 from reviewgraph.formats.files import Problems, cut, quote, quote_all
-from reviewgraph.formats.tables import Aside, Column, Line, Rows, Source, Table, Wrapped, of_rows, recoded, to_grid
+from reviewgraph.formats.tables import (
+    Aside,
+    Column,
+    Line,
+    Rows,
+    Source,
+    Table,
+    Wrapped,
+    by_row,
+    of_rows,
+    recoded,
+    to_grid,
+)
 from reviewgraph.formats.values import parse_whole
 
 if TYPE_CHECKING:
@@ -273,11 +285,10 @@ def read_names(tables: Sequence[Table]) -> tuple[list[Table], dict[str, str], li
             rows = table.read([table.header.index(ALIAS), table.header.index(MEMBER)], problems)
             problems.raise_any()
             files.append(table.provenance.with_rows(len(rows.lines), rows.left_out))
-            alias, member = (map(column.values.__getitem__, column.codes.tolist()) for column in rows.columns)
-            for one, person in zip(alias, member, strict=True):
-                if names.setdefault(one, person) != person:
-                    message = f"{table.name}: expected one person behind {quote(one)}, found {quote(names[one])} and "
-                    message += f"{quote(person)}; remove one"
+            for alias, person in zip(*map(by_row, rows.columns), strict=True):
+                if names.setdefault(alias, person) != person:
+                    message = f"{table.name}: expected one person behind {quote(alias)}, found {quote(names[alias])} "
+                    message += f"and {quote(person)}; remove one"
                     raise InputError(message)
     return [table for table in tables if not (table.source and table.source.kind == "names")], names, files
 
@@ -467,15 +478,14 @@ class Recognised(Wrapped):
         return rows._replace(columns=rows.columns[: len(positions)])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        said: dict[str, dict[tuple[str, ...], None]] = {}
+        left_out: dict[str, dict[tuple[str, ...], None]] = {}
         for means, columns in self.left:
             wanted = [columns[place] for place in (reviewer, item, item if title is None else title)]
-            cells = (map(column.values.__getitem__, column.codes.tolist()) for column in wanted)
-            said.setdefault(means, {}).update(dict.fromkeys(zip(*cells, strict=True)))
+            left_out.setdefault(means, {}).update(dict.fromkeys(zip(*map(by_row, wanted), strict=True)))
         shape = re.compile(self.export.lists or "(?!)")
-        listed = {paper: name for _, paper, name in said.get("listed", ()) if shape.fullmatch(paper.strip())}
-        out, unseen = ([paper for _, paper, _ in said.get(means, ())] for means in ("out", "unseen"))
-        meta = [(who, paper) for who, paper, _ in said.get("meta", ())]
+        listed = {paper: name for _, paper, name in left_out.get("listed", ()) if shape.fullmatch(paper.strip())}
+        out, unseen = ([paper for _, paper, _ in left_out.get(means, ())] for means in ("out", "unseen"))
+        meta = [(who, paper) for who, paper, _ in left_out.get("meta", ())]
         members = self.members[reviewer].values if self.members else ()
         listed = dict.fromkeys(listed, "") if title is None else listed
         return Aside(listed, out, unseen, meta, members, self.use.tells and bool(self.members), self._tally(item))
