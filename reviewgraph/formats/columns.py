@@ -38,9 +38,9 @@ class Unlisted(NamedTuple):
         >>> Unlisted("", "", ("scores.csv", "data.csv"), "may/conf-scores.csv").beside
         'may/conf-data.csv'
         """
-        own, other = self.names
-        start, replaced = re.subn(f"{own}$", "", self.file)
-        return (start if replaced else os.path.join(os.path.dirname(self.file), "")) + other
+        ending, download = self.names
+        start, replaced = re.subn(f"{ending}$", "", self.file)
+        return (start if replaced else os.path.join(os.path.dirname(self.file), "")) + download
 
     @property
     def words(self) -> str:
@@ -59,8 +59,8 @@ class Tally(NamedTuple):
 
     def without(self, pairs: Collection[tuple[Label, Label]], papers: Collection[Label]) -> Tally:
         """Return the reviews of these papers, in their order, that are not among pairs of a reviewer and a paper."""
-        there = Counter(item for _, item in pairs)
-        lacking = {item: self.reviews[item] - there[item] for item in papers if item in self.reviews}
+        present = Counter(item for _, item in pairs)
+        lacking = {item: self.reviews[item] - present[item] for item in papers if item in self.reviews}
         return self._replace(reviews={item: count for item, count in lacking.items() if count > 0})
 
     @property
@@ -373,8 +373,8 @@ def require_named(
     """Refuse column names of the user that no file has, and roles that do not exist."""
     known = [role.name for role in roles]
     elsewhere = {role.name for role in others}
-    for given, wanted in columns.items():
-        file, _, role = given.rpartition(FILE)
+    for key, wanted in columns.items():
+        file, _, role = key.rpartition(FILE)
         if role not in known and role not in elsewhere:
             message = f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}"
             raise InputError(message)
@@ -414,7 +414,9 @@ def optional(
     {}
     """
     normal = list(map(normalise, header))
-    once = [role for role in roles if columns.get(role.name) or all(normal.count(one) < 2 for one in role.names)]
+    once = [
+        role for role in roles if columns.get(role.name) or all(normal.count(synonym) < 2 for synonym in role.names)
+    ]
     return locate(header, once, columns, name, note)
 
 
@@ -440,11 +442,11 @@ def columns_of(columns: Mapping[str, str], *paths: object) -> dict[str, str]:
     >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
     {'reviewer': 'person'}
     """
-    given = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()]
+    entries = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()]
     here = list(map(str, paths))
     # A name for a whole file is one for each sheet of it.
-    own = dict.fromkeys(("", *(name for one in here for name in (one.partition(PART)[0], one))))
-    return {role: name for mine in own for file, role, name in given if file == mine}
+    files = dict.fromkeys(("", *(name for path in here for name in (path.partition(PART)[0], path))))
+    return {role: name for mine in files for file, role, name in entries if file == mine}
 
 
 def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
@@ -471,7 +473,7 @@ def _by_synonym(
         return [place for place in weak if not normal[place].endswith("name")] or weak
     if not role.ranked:
         return [place for places in present for place in places]
-    others = [
+    passed_over = [
         place
         for places in present[1:]
         for place in places
@@ -480,9 +482,9 @@ def _by_synonym(
     if present and normal[present[0][0]] in ROW_NUMBERS:
         chosen = quote(header[present[0][0]])
         note(f"{name}: the {role.name} is read from the column {chosen} (choose with {naming(prefix, role)})")
-    elif others:
+    elif passed_over:
         chosen = quote(header[present[0][0]])
-        passed = quote_all(header[place] for place in others)
+        passed = quote_all(header[place] for place in passed_over)
         note(
             f"{name}: the {role.name} is read from the column {chosen}, not from {passed} "
             f"(choose with {naming(prefix, role)})"
@@ -502,7 +504,7 @@ def number_rows(labels: Collection[str], size: int) -> bool:
 
 def refuse_row_numbers(
     header: Sequence[str],
-    found: Mapping[str, int],
+    places: Mapping[str, int],
     chosen: Mapping[str, str],
     labels: Collection[str],
     size: int,
@@ -515,16 +517,16 @@ def refuse_row_numbers(
     An id that differs in every row numbers them, too, if some column is one of those that ``again`` returns, in which
     papers come again.
     """
-    place = found[ITEM.name]
+    place = places[ITEM.name]
     if chosen.get(ITEM.name) or normalise(header[place]) not in ROW_NUMBERS or not 1 < size == len(labels):
         return
-    taken = {place, *(found.get(role.name) for role in (REVIEWER, SCORE))}
-    others = [text for where, text in enumerate(header) if where not in taken and text.strip()]
+    taken = {place, *(places.get(role.name) for role in (REVIEWER, SCORE))}
+    candidates = [text for where, text in enumerate(header) if where not in taken and text.strip()]
     numbered = number_rows(labels, size)
     if not numbered:
-        others = [*again()]
-    if others:
-        best = header[found[TITLE.name]] if numbered and TITLE.name in found else others[0]
+        candidates = [*again()]
+    if candidates:
+        best = header[places[TITLE.name]] if numbered and TITLE.name in places else candidates[0]
         does = "numbers the rows" if numbered else "differs in every row"
         itself = f"if it is {quote(header[place])}, say {naming(prefix, ITEM, header[place])}"
         otherwise = itself if numbered else f"{quote(header[place])} only if each row is about another item"

@@ -78,7 +78,7 @@ def say_unusual(name: str, criteria: Collection[str], choice: str) -> list[str]:
     >>> say_unusual("frame", ["novelty"], ""), say_unusual("frame", ["orcid", "x"], "criteria=[] for none")
     ([], ["frame: 'orcid', 'x' are read as further scores of the reviews, for their numbers; criteria=[] for none"])
     """
-    odd = [one for one in criteria if not is_usual(one)]
+    odd = [criterion for criterion in criteria if not is_usual(criterion)]
     if not odd:
         return []
     verb, what, their = ("are", "further scores", "their") if len(odd) > 1 else ("is", "a further score", "its")
@@ -92,16 +92,16 @@ def say_letters(table: str, columns: Mapping[str, Sequence[str]]) -> list[str]:
     frame: 'Novelty' holds letters and is not read as a further score; write numbers in their place (HotCRP's A is the
     best)
     """
-    found = [
+    lettered = [
         name
         for name, cells in columns.items()
         if is_usual(name) and read_criterion(cells) is None and read_criterion(cells, letters=True) is not None
     ]
-    if not found:
+    if not lettered:
         return []
     verb = "hold letters and are not read as further scores"
-    verb = verb if len(found) > 1 else "holds letters and is not read as a further score"
-    return [f"{table}: {quote_all(found)} {verb}; write numbers in their place (HotCRP's A is the best)"]
+    verb = verb if len(lettered) > 1 else "holds letters and is not read as a further score"
+    return [f"{table}: {quote_all(lettered)} {verb}; write numbers in their place (HotCRP's A is the best)"]
 
 
 def further_places(table: Table, taken: Collection[int]) -> list[int]:
@@ -124,10 +124,10 @@ def further_places(table: Table, taken: Collection[int]) -> list[int]:
 
 def confidence_place(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> int | None:
     """Return the column of confidence or expertise: by its name, or the only question about it."""
-    found = optional(table.header, columns, table.name, note, CONFIDENCE).get(CONFIDENCE.name)
+    place = optional(table.header, columns, table.name, note, CONFIDENCE).get(CONFIDENCE.name)
     source = table.source
-    if found is not None or CONFIDENCE.name in columns or source is None:
-        return found
+    if place is not None or CONFIDENCE.name in columns or source is None:
+        return place
     texts = source.explained or {name: name for name in table.header if source.system in _INFORMAL}
     asked = [name for name, text in texts.items() if _ABOUT_CONFIDENCE.search(text)]
     return table.header.index(asked[0]) if len(asked) == 1 else None
@@ -149,11 +149,11 @@ def read_criterion(
         if meaning.scored.any() and not meaning.bad.any():
             return meaning.number
     cells = [value.strip() for value in values]
-    found = {cell for cell in cells if cell and cell.casefold() not in MISSING}
-    if not letters or not found or not all(len(cell) == 1 and "A" <= cell <= "Z" for cell in found):
+    letters_used = {cell for cell in cells if cell and cell.casefold() not in MISSING}
+    if not letters or not letters_used or not all(len(cell) == 1 and "A" <= cell <= "Z" for cell in letters_used):
         return None
-    last = max(map(ord, found))
-    return np.array([1.0 + last - ord(cell) if cell in found else np.nan for cell in cells])
+    last = max(map(ord, letters_used))
+    return np.array([1.0 + last - ord(cell) if cell in letters_used else np.nan for cell in cells])
 
 
 def read_confidence(values: Sequence[str], decimal_comma: bool = False) -> FloatArray | str:
@@ -188,11 +188,11 @@ def is_attribute(values: FloatArray, reviewer: IntArray, item: IntArray) -> bool
     >>> is_attribute(item * 1.0, reviewer, item), is_attribute((item + reviewer) % 3 * 1.0, reviewer, item)
     (True, False)
     """
-    there = np.flatnonzero(~np.isnan(values))
-    value = values[there]
+    known = np.flatnonzero(~np.isnan(values))
+    value = values[known]
     if value.size == 0 or (value == value[0]).all():
         return value.size > _REPEATED
-    for codes in (reviewer[there], item[there]):
+    for codes in (reviewer[known], item[known]):
         order = np.lexsort((value, codes))
         same = np.diff(codes[order]) == 0
         if np.count_nonzero(same) >= _REPEATED and not (same & (np.diff(value[order]) != 0)).any():
@@ -211,9 +211,9 @@ def without_copies(score: FloatArray, criteria: Mapping[str, FloatArray]) -> dic
     """
 
     def is_copy(name: str, values: FloatArray) -> bool:
-        there = ~np.isnan(values)
-        telling = normalise(name) in SCORE.names or np.count_nonzero(there) >= _REPEATED
-        return bool(telling and there.any() and (values[there] == score[there]).all())
+        known = ~np.isnan(values)
+        telling = normalise(name) in SCORE.names or np.count_nonzero(known) >= _REPEATED
+        return bool(telling and known.any() and (values[known] == score[known]).all())
 
     return {name: values for name, values in criteria.items() if not is_copy(name, values)}
 
@@ -243,8 +243,8 @@ def spread(
     if target is None:
         return Fields(None, np.full(score.size, np.nan), values)
     # A row without a criterion is of the target.
-    own = np.where(scored & (field == ""), score, values.pop(target))
-    return Fields(target, own, values)
+    target_score = np.where(scored & (field == ""), score, values.pop(target))
+    return Fields(target, target_score, values)
 
 
 def choose(names: Sequence[str], wanted: str | None, table: str) -> str | None:

@@ -155,16 +155,16 @@ class Delimited(Table):
 
     def _first_rows(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[_Row]]:
         """Return the delimiter and the first rows that are not empty, with the lines on which they end."""
-        told = _DELIMITER.fullmatch(self._text().readline())
+        declared = _DELIMITER.fullmatch(self._text().readline())
         # The delimiter that gives most recognised columns wins; among equals, the one with most columns.
         best: tuple[tuple[int, bool, int], str, list[_Row]] | None = None
         failure = ""
-        for delimiter in (told["delimiter"],) if told else DELIMITERS:
+        for delimiter in (declared["delimiter"],) if declared else DELIMITERS:
             reader = csv.reader(self._text(), delimiter=delimiter, strict=True)
             rows: list[_Row] = []
             try:
                 for cells in reader:
-                    if any(map(str.strip, cells)) and not (told and reader.line_num == 1):
+                    if any(map(str.strip, cells)) and not (declared and reader.line_num == 1):
                         rows.append((reader.line_num, cells))
                     if len(rows) == LOOKED_AT:
                         break

@@ -25,9 +25,9 @@ class Limit(NamedTuple):
     most: int
     advice: str
 
-    def expect(self, name: str, found: int) -> None:
-        if found > self.most:
-            message = f"{name}: the limit is {self.most:,} {self.what}, found {found:,} or more; {self.advice}"
+    def expect(self, name: str, count: int) -> None:
+        if count > self.most:
+            message = f"{name}: the limit is {self.most:,} {self.what}, found {count:,} or more; {self.advice}"
             raise InputError(message)
 
 

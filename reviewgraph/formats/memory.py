@@ -189,8 +189,10 @@ def _long(frame: Any) -> Any:
                 '(frame["score"]), or write frame.stack()'
             )
             raise InputError(message)
-        there = [role for role in (REVIEWER, ITEM) if any(normalise(str(one)) in role.names for one in frame.columns)]
-        missing = [role for role in (REVIEWER, ITEM) if role not in there]
+        present = [
+            role for role in (REVIEWER, ITEM) if any(normalise(str(header)) in role.names for header in frame.columns)
+        ]
+        missing = [role for role in (REVIEWER, ITEM) if role not in present]
         levels = [
             level
             for level in frame.index.names
@@ -230,8 +232,8 @@ def of_roles(
         places = sorted(locate(header, roles, columns, "frame", lambda message: note(_in_python(message))).values())
     except InputError as error:
         raise InputError(_in_python(str(error))) from error
-    others = [name for place, name in enumerate(header) if place not in places]
-    return table.select(*(table.columns[place] for place in places)).to_native(), others
+    unused = [name for place, name in enumerate(header) if place not in places]
+    return table.select(*(table.columns[place] for place in places)).to_native(), unused
 
 
 def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> Any:
@@ -276,7 +278,7 @@ def _categories(column: Any, say: Callable[[str], object], *, lower_is_better: b
     categories = tuple(getattr(column.dtype, "categories", ()) or ())
     if not categories or lower_is_better:
         return ()
-    numbers = [float(one) for one in categories] if are_scores(list(map(str, categories))) else []
+    numbers = [float(category) for category in categories] if are_scores(list(map(str, categories))) else []
     if numbers == sorted(numbers) and numbers:
         return ()
     if numbers:
@@ -428,10 +430,10 @@ def _several(values: Any) -> bool:
 
 def _in_python(message: str) -> str:
     """Return a message on columns with Python's argument instead of the option of commands."""
-    said = re.sub(r"--score ('?)(.+?)\1(?=[;:)]|$)", r'score="\2"', message)
-    said = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', said)
-    said = in_python(said).replace("--columns: ", "columns: ").replace(" before '='", "")
-    return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", said) if said.startswith("frame: ") else said
+    text = re.sub(r"--score ('?)(.+?)\1(?=[;:)]|$)", r'score="\2"', message)
+    text = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', text)
+    text = in_python(text).replace("--columns: ", "columns: ").replace(" before '='", "")
+    return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", text) if text.startswith("frame: ") else text
 
 
 def _ask_criteria(table: FrameTable, taken: Collection[int], note: Callable[[str], object] | None) -> None:
@@ -495,8 +497,8 @@ def from_networkx(
     number = {node: index for index, node in enumerate(nodes)}
     edges = list(graph.edges(data=True))
     ends = [(number[a], number[b]) for a, b, _ in edges]
-    given = {node: attributes.get("bipartite", _side_in(node)) for node, attributes in graph.nodes(data=True)}
-    side = _sides(nodes, given.values() if reviewers is None else _chosen(nodes, reviewers), ends, "bipartite")
+    sides = {node: attributes.get("bipartite", _side_in(node)) for node, attributes in graph.nodes(data=True)}
+    side = _sides(nodes, sides.values() if reviewers is None else _chosen(nodes, reviewers), ends, "bipartite")
     _note_weights(score, [attributes for *_, attributes in edges], note)
     columns = _from_vertices(
         [
@@ -550,15 +552,15 @@ def from_igraph(
 
 def _with_further(columns: Columns, target: Any, edges: Sequence[Mapping[str, Any]]) -> Columns:
     """Return reviews with the attributes ``criteria`` (further scores by name) and ``confidence`` of their edges."""
-    given = [edge.get("criteria") for edge in edges]
-    by_name = [one if isinstance(one, Mapping) else {} for one in given]
+    attributes = [edge.get("criteria") for edge in edges]
+    by_name = [fields if isinstance(fields, Mapping) else {} for fields in attributes]
     sure = [edge.get("confidence") for edge in edges]
-    names = sorted({str(name) for one in by_name for name in one})
+    names = sorted({str(name) for fields in by_name for name in fields})
     return replace(
         columns,
         target=None if target is None else str(target),
-        criteria={name: _or_nan(name, [one.get(name) for one in by_name]) for name in names},
-        confidence=None if all(one is None for one in sure) else _or_nan("confidence", sure),
+        criteria={name: _or_nan(name, [fields.get(name) for fields in by_name]) for name in names},
+        confidence=None if all(value is None for value in sure) else _or_nan("confidence", sure),
     )
 
 
@@ -582,10 +584,10 @@ def _chosen(nodes: Sequence[Any], reviewers: Iterable[Any]) -> list[int]:
     return [int(node not in people) for node in nodes]
 
 
-def _sides(labels: Sequence[Any], given: Iterable[Any], edges: Sequence[tuple[int, int]], attribute: str) -> list[int]:
+def _sides(labels: Sequence[Any], values: Iterable[Any], edges: Sequence[tuple[int, int]], attribute: str) -> list[int]:
     """Return 0 for reviewers and 1 for items: as the attribute says, or the opposite of a neighbour's side."""
     side: list[int | None] = []
-    for value, vertex in zip(given, labels, strict=True):
+    for value, vertex in zip(values, labels, strict=True):
         if value is not None and value not in (0, 1):
             message = f"{attribute}: expected 0 for a reviewer or 1 for an item, found {value!r} at vertex {vertex!r}"
             raise InputError(message)
@@ -606,11 +608,11 @@ def _spread(side: list[int | None], stack: list[int], neighbours: Sequence[Seque
     visited = list(stack)
     while stack:
         vertex = stack.pop()
-        for other in neighbours[vertex]:
-            if side[other] is None:
-                side[other] = 1 - int(side[vertex] or 0)
-                stack.append(other)
-                visited.append(other)
+        for neighbour in neighbours[vertex]:
+            if side[neighbour] is None:
+                side[neighbour] = 1 - int(side[vertex] or 0)
+                stack.append(neighbour)
+                visited.append(neighbour)
     return visited
 
 
@@ -621,7 +623,7 @@ def _ask_side(
     first = side.index(None)
     side[first] = 0
     members = _spread(side, [first], neighbours)
-    if any(side[vertex] == side[other] for vertex in members for other in neighbours[vertex]):
+    if any(side[vertex] == side[neighbour] for vertex in members for neighbour in neighbours[vertex]):
         message = f"edges: expected a bipartite graph, found a cycle of odd length near vertex {labels[first]!r}"
         raise InputError(message)
     halves = [[repr(labels[vertex]) for vertex in members if side[vertex] == half] for half in (0, 1)]
@@ -661,10 +663,10 @@ def _from_vertices(
     # Each side is numbered separately: a reviewer and an item may have the same label, two reviewers may not.
     for at, name in enumerate(SIDES):
         members = np.flatnonzero(which == at)
-        code[members], found = encode([labels[vertex] for vertex in members.tolist()])
-        distinct.append(found)
-        if len(found) < members.size:
-            twice = found[int(np.flatnonzero(np.bincount(code[members]) > 1)[0])]
+        code[members], distinct_labels = encode([labels[vertex] for vertex in members.tolist()])
+        distinct.append(distinct_labels)
+        if len(distinct_labels) < members.size:
+            twice = distinct_labels[int(np.flatnonzero(np.bincount(code[members]) > 1)[0])]
             message = f"{name}: expected one vertex per label, found two vertices with the label {twice!r}"
             raise InputError(message)
     # An edge must join the sides, in either direction.
@@ -734,9 +736,9 @@ def from_biadjacency(
             f"of the matrix, found {len(row_labels)} and {len(column_labels)}"
         )
         raise InputError(message)
-    for side, given in (("reviewers", reviewers), ("items", items)):
-        if given is not None and len(set(given)) < len(given):
-            twice = first_repeated(given)
+    for side, labels in (("reviewers", reviewers), ("items", items)):
+        if labels is not None and len(set(labels)) < len(labels):
+            twice = first_repeated(labels)
             message = f"{side}: expected a label of its own for each line of the matrix, found {twice!r} twice"
             raise InputError(message)
     # What is stored is a review; of those, NaN may mean that the score is yet to come.

@@ -130,8 +130,8 @@ class Json(Format):
             table = recognise(from_records(name, records), wanted)
         if table is not None:
             return table
-        found = "JSON of another shape" if content else "empty JSON"
-        raise InputError(_say_unknown(name, found))
+        kind = "JSON of another shape" if content else "empty JSON"
+        raise InputError(_say_unknown(name, kind))
 
 
 def _records(content: Any) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ def _records(content: Any) -> list[dict[str, Any]]:
 def _is_flat(record: Mapping[str, Any]) -> bool:
     """Return whether an object is a row of a table: its values are no objects, nor lists of any."""
     return not any(
-        isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict | list) for one in value))
+        isinstance(value, dict) or (isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value))
         for value in record.values()
     )
 
@@ -222,7 +222,7 @@ def format_to_write(path: Path) -> Format:
     >>> format_to_write("plan.csv").name, format_to_write("plan").name, format_to_write("plan.xlsx").name
     ('csv', 'csv', 'xlsx')
     """
-    ends = (one for one in FORMATS.values() if one.suffix and os.fspath(path).casefold().endswith(one.suffix))
+    ends = (kind for kind in FORMATS.values() if kind.suffix and os.fspath(path).casefold().endswith(kind.suffix))
     return next(ends, FORMATS[Text.name])
 
 
@@ -264,10 +264,10 @@ def open_table(
     refuse_lower_table(table, roles, columns)
     if kind == "reviews":
         table = _with_maxima(table, columns, note)
-    found = table.provenance
+    provenance = table.provenance
     system = table.source.system if table.source else None
-    file = found.file or name
-    table.provenance = replace(found, file=file, sha256=digest, system=system, header=tuple(table.header))
+    file = provenance.file or name
+    table.provenance = replace(provenance, file=file, sha256=digest, system=system, header=tuple(table.header))
     return table
 
 
@@ -282,9 +282,9 @@ def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str],
     """Return a table whose scores have their maxima, if a column of no system says them."""
     if table.source is not None and table.source.kind != "reviews":
         return table
-    given = columns.get(SCORE.name, table.columns.get(SCORE.name))
+    chosen = columns.get(SCORE.name, table.columns.get(SCORE.name))
     plain = list(map(normalise, table.header))
-    scores = named(table.header, given) if given else [p for p, text in enumerate(plain) if text in SCORE.names]
+    scores = named(table.header, chosen) if chosen else [p for p, text in enumerate(plain) if text in SCORE.names]
     most = [place for place, text in enumerate(plain) if text in _MAXIMA]
     if len(scores) != 1 or len(most) != 1 or most == scores:
         return table
@@ -306,12 +306,12 @@ def _with_maximum(score: str, most: str, decimal_comma: bool) -> str:
 
 
 def _format_of(data: bytes) -> Format:
-    return next(one for one in reversed(FORMATS.values()) if one.fits(data))
+    return next(kind for kind in reversed(FORMATS.values()) if kind.fits(data))
 
 
-def _say_unknown(name: str, found: str) -> str:
+def _say_unknown(name: str, kind: str) -> str:
     return (
-        f"{name}: expected a table, or a file as a conference system exports it, found {found}; "
+        f"{name}: expected a table, or a file as a conference system exports it, found {kind}; "
         "docs/reference/files.md lists the files that are read"
     )
 
@@ -337,6 +337,6 @@ def _open_inside(members: Members, inside: str, wanted: Wanted) -> Table:
     data = members[inside]
     table = _format_of(data).open(f"{members.name}{PART}{cut(inside)}", data, "", wanted)
     # A file in an archive inside an archive already has a name.
-    found = table.provenance
-    table.provenance = replace(found, file=found.file or f"{members.name}{PART}{inside}")
+    provenance = table.provenance
+    table.provenance = replace(provenance, file=provenance.file or f"{members.name}{PART}{inside}")
     return table

@@ -151,9 +151,9 @@ def read_part(
     beside = {table.header[place]: column[role] for role, place in more.items() if role.isdecimal()}
     criteria = {**fields.criteria, **_criteria(table, beside, asked, column)}
     cells = {
-        name: text_column(each).values
-        for name, each in beside.items()
-        if name not in criteria and isinstance(each, Column)
+        name: text_column(further).values
+        for name, further in beside.items()
+        if name not in criteria and isinstance(further, Column)
     }
     for message in say_letters(table.name, cells):
         note(message)
@@ -218,14 +218,14 @@ def _come_again(draft: Draft, titles: Mapping[str, Column]) -> list[str]:
     # Where each reviewer has one row, any words come with a reviewer once.
     if np.unique(reviewer).size < draft.size:
         columns |= {name: of_rows(read(), draft.rows) for name, read in draft.others.items()}
-    found = []
+    recurring = []
     for name, cells in columns.items():
         column = text_column(cells)
         words = [cell.strip() for cell in column.values]
         pairs = np.unique(np.stack([reviewer, column.codes]), axis=1).shape[1]
         if pairs == draft.size > len(words) > 1 and all(words) and not are_scores(words) and not is_status(name):
-            found.append(name)
-    return found
+            recurring.append(name)
+    return recurring
 
 
 def text_column(column: Column | Numbers) -> Column:

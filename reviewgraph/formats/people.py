@@ -91,9 +91,9 @@ def split_recurring(cells: Sequence[str]) -> list[list[str]]:
     ([['Ann', 'Bob'], ['Bob', 'Cy'], ['Cy', 'Ann']], [['Lee, Ann'], ['Poe, Bob']])
     """
     parts = [[part for part in _BETWEEN.split(cell) if part] for cell in cells]
-    count = Counter(part for each in parts for part in dict.fromkeys(each))
-    several = [each for each in parts if len(each) > 1]
-    recurring = [each for each in several if all(count[part] > 1 for part in each)]
+    count = Counter(part for names in parts for part in dict.fromkeys(names))
+    several = [names for names in parts if len(names) > 1]
+    recurring = [names for names in several if all(count[part] > 1 for part in names)]
     if len(several) < 3 or 3 * len(recurring) < 2 * len(several):
         return [[cell] for cell in cells]
     return parts

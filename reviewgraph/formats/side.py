@@ -161,8 +161,8 @@ class _Opened:
         # A name given for this file, or for a role that only files of this kind have, must be that of a column.
         for role in roles:
             name = names.get(role.name, "").strip()
-            own = f"{path}{FILE}{role.name}" in columns
-            if name and (own or role.name not in SHARED) and not named(table.header, name):
+            of_this_file = f"{path}{FILE}{role.name}" in columns
+            if name and (of_this_file or role.name not in SHARED) and not named(table.header, name):
                 message = f"{table.name}: there is no column {quote(name)} ({role.name}); found "
                 raise InputError(message + quote_all(table.header))
         known = Spellings.of(options.get("merge"))
@@ -233,7 +233,9 @@ class _Opened:
         cells = column.values
         blank = missing_labels(cells) if field.role.label else [cell.strip() in absent for cell in cells]
         meaning = [None if empty else field.parse(cell) for cell, empty in zip(cells, blank, strict=True)]
-        wrong = [one is None and (field.role.required or not empty) for one, empty in zip(meaning, blank, strict=True)]
+        wrong = [
+            value is None and (field.role.required or not empty) for value, empty in zip(meaning, blank, strict=True)
+        ]
 
         def say(code: int) -> str:
             if blank[code]:
@@ -327,8 +329,8 @@ class _Opened:
         """Return the labels of pairs that are known although they may not be among the reviews."""
         if self.table.source is not None:
             return frozenset([*pairs.reviewers, *pairs.items])
-        own = ((pairs.reviewers, REVIEWER.name), (pairs.items, ITEM.name))
-        return frozenset(label for labels, role in own for label in labels if label in self.known[role])
+        sides = ((pairs.reviewers, REVIEWER.name), (pairs.items, ITEM.name))
+        return frozenset(label for labels, role in sides for label in labels if label in self.known[role])
 
     def meta(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of the meta reviews among the rows that were left out; to be called after reading."""
@@ -464,10 +466,10 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     if not any(bid.values):
         message = f"{path}: expected a column bid with {A_BID} in it, found none"
         raise InputError(message)
-    value = np.array([np.nan if one is None or one.conflict else one.value for one in bid.values], np.float64)
+    value = np.array([np.nan if entry is None or entry.conflict else entry.value for entry in bid.values], np.float64)
     flags = columns[flag.role.name]
-    barred = np.array([one is not None and one.conflict for one in bid.values], np.bool_)[bid.codes]
-    barred |= np.array([bool(one) for one in flags.values], np.bool_)[flags.codes]
+    barred = np.array([entry is not None and entry.conflict for entry in bid.values], np.bool_)[bid.codes]
+    barred |= np.array([bool(entry) for entry in flags.values], np.bool_)[flags.codes]
     conflicts = replace(pairs, reviewer=pairs.reviewer[barred], item=pairs.item[barred])
     return Bids(replace(pairs, score=value[bid.codes]), conflicts)
 
@@ -647,10 +649,10 @@ def read_round(path: Path, **options: Unpack[Options]) -> dict[str, Any]:
         message = f"{path}: expected {_A_ROUND}, found no JSON ({error}); plan the last round again with --json > FILE"
         raise InputError(message) from error
     if not isinstance(content, dict) or not isinstance(content.get("rounds"), dict):
-        found = "a list" if isinstance(content, list) else "a value that is no object"
+        kind = "a list" if isinstance(content, list) else "a value that is no object"
         if isinstance(content, dict):
-            found = "a plan without rounds" if "merges" in content else f"the keys {quote_all(list(content), 4)}"
-        message = f"{path}: expected {_A_ROUND}, found {found}; name that file, or leave --after out for a first round"
+            kind = "a plan without rounds" if "merges" in content else f"the keys {quote_all(list(content), 4)}"
+        message = f"{path}: expected {_A_ROUND}, found {kind}; name that file, or leave --after out for a first round"
         raise InputError(message)
     if keep := options.get("read"):
         keep(FileRead(str(path), rows=len(content.get("reviews", ())), sha256=hashlib.sha256(data).hexdigest()))
@@ -703,7 +705,7 @@ def _attributes(file: _Opened, role: Role = REVIEWER) -> dict[str, dict[str, Any
         # In an export only columns in which the rows of each label are equal.
         if table.source and np.unique(np.stack([reviewer.codes, column.codes]), axis=1).shape[1] != len(labels):
             continue
-        same = [other.name for other in _SYNONYMOUS if normalise(header) in map(normalise, other.names)]
+        same = [synonymous.name for synonymous in _SYNONYMOUS if normalise(header) in map(normalise, synonymous.names)]
         meaning = _meanings(column.values, flag=SENIOR.role.name in same)
         names = [header.strip(), *same]
         for label, code in zip(labels, column.codes[kept].tolist(), strict=True):

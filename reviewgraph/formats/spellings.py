@@ -77,12 +77,12 @@ class Spellings:
         if isinstance(merge, Spellings):
             merge = merge.merge
         named: Mapping[Any, Any] = merge if isinstance(merge, Mapping) else {}
-        labels = all(one.__hash__ is not None and not is_null(one) for one in named.values())
+        labels = all(label.__hash__ is not None and not is_null(label) for label in named.values())
         words = isinstance(merge, str) and merge in ("all", "none")
         if not (merge is None or words or (isinstance(merge, Mapping) and labels)):
             message = f'merge: expected "all", "none" or a mapping {{label: as}}, found {shortened(repr(merge))}'
             raise InputError(message)
-        chain = next((one for one in named.values() if named.get(one, one) != one), None)
+        chain = next((label for label in named.values() if named.get(label, label) != label), None)
         if chain is not None:
             message = f"merge: labels become {quote(chain)}, which becomes {quote(named[chain])}; say the last for all"
             raise InputError(message)
@@ -119,8 +119,8 @@ class Spellings:
         texts = set(map(type, labels)) == {str}
         named = self.merge if isinstance(self.merge, Mapping) else {}
         if known and not texts:  # equal numbers are one label, whatever their type
-            own = {label: label for label in known}
-            labels = [own.get(label, label) for label in labels]
+            known_label = {label: label for label in known}
+            labels = [known_label.get(label, label) for label in labels]
         if all(map(known.__contains__, labels)) or (texts and not named and self._all_new(labels, role)):
             return list(labels)
         distinct = {_typed(label): label for label in labels}
@@ -186,10 +186,10 @@ class Spellings:
             alike.setdefault(identity(label), []).append(label)
         joined: dict[Any, Label] = {}
         for key, texts in alike.items():
-            one = first.setdefault(key, texts[0] if len(texts) == 1 else min(texts, key=natural_key))
-            if len(texts) > 1 or texts[0] is not one:
-                others = (label for label in texts if _typed(label) != _typed(one) and label not in known)
-                joined |= {_typed(label): one for label in others if self.merge != "none" or _is_address(label)}
+            spelling = first.setdefault(key, texts[0] if len(texts) == 1 else min(texts, key=natural_key))
+            if len(texts) > 1 or texts[0] is not spelling:
+                variants = (label for label in texts if _typed(label) != _typed(spelling) and label not in known)
+                joined |= {_typed(label): spelling for label in variants if self.merge != "none" or _is_address(label)}
         return joined
 
     def _judge(self, changed: Sequence[tuple[Label, Label]], role: str, name: str, note: Note) -> None:
@@ -198,17 +198,19 @@ class Spellings:
         named = self.merge if isinstance(self.merge, Mapping) else {}
         asked = [pair for pair in pairs if not _is_address(pair[0]) and pair[0] not in named]
         if asked and self.merge != "all":
-            lines = [f"{quote(label)} and {quote(one)} differ in {_how(label, one)}" for label, one in asked]
+            lines = [
+                f"{quote(label)} and {quote(spelling)} differ in {_how(label, spelling)}" for label, spelling in asked
+            ]
             lines = [*lines[:LISTED], *([f"... and {len(asked) - LISTED:,} more"] if len(asked) > LISTED else [])]
             several = len(asked) > 1
             question = f"{'Each one' if several else 'One'} {role} or two? {self.ask}"
             message = "\n".join([*lines, question]) if several else f"{lines[0]}. {question}"
             raise InputError(f"{name}: {message}")  # noqa: TRY003 (made above)
-        (label, one) = pairs[0]
+        (label, spelling) = pairs[0]
         noun = ("address", "addresses") if _is_address(pairs[0][0]) else ("label", "labels")
         count = counted(len(pairs), f"{noun[0]} is", f"{noun[1]} are")
-        example = f"{quote(label)} as {quote(one)}"
-        note(f"{name}: {count} spelled as before, which differs in {_how(label, one)} ({example})")
+        example = f"{quote(label)} as {quote(spelling)}"
+        note(f"{name}: {count} spelled as before, which differs in {_how(label, spelling)} ({example})")
 
 
 def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None = None) -> Columns:
@@ -241,7 +243,7 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
         columns = replace(columns, reviewer=codes[columns.reviewer], reviewers=labels)
     if papers is not columns.items:
         as_spelled = dict(zip(columns.items, papers, strict=True))
-        titles = sorted(columns.titles.items(), key=lambda one: one[1], reverse=True)  # of several the first counts
+        titles = sorted(columns.titles.items(), key=lambda pair: pair[1], reverse=True)  # of several the first counts
         codes, labels = encode(papers)
         named = {as_spelled.get(item, item): title for item, title in titles}
         columns = replace(columns, item=codes[columns.item], items=labels, titles=named)
@@ -256,22 +258,22 @@ def _is_address(label: Any) -> bool:
     return isinstance(label, str) and "@" in label
 
 
-def _how(label: Label, other: Label) -> str:
+def _how(label: Label, spelling: Label) -> str:
     """Return the difference between two similar labels."""
-    if not (isinstance(label, str) and isinstance(other, str)):
+    if not (isinstance(label, str) and isinstance(spelling, str)):
         return "type alone"
-    if identity(label) != identity(other):
-        if "@" in label and "@" in other:
+    if identity(label) != identity(spelling):
+        if "@" in label and "@" in spelling:
             return "dots or the name around the address"
-        if loose_identity(label) == loose_identity(other):
+        if loose_identity(label) == loose_identity(spelling):
             return "leading zeros, separators or letters that look alike"
-        numbers = label.isdigit() or other.isdigit()
+        numbers = label.isdigit() or spelling.isdigit()
         return "a word before the number" if numbers else "accents, titles or the order of words"
-    if label.casefold() == other.casefold():
+    if label.casefold() == spelling.casefold():
         return "letter case alone"
-    if label.split() == other.split():
+    if label.split() == spelling.split():
         return "blanks alone"
-    if label.casefold().split() == other.casefold().split():
+    if label.casefold().split() == spelling.casefold().split():
         return "letter case and blanks alone"
     return "characters that look alike or are not seen alone"
 
@@ -288,25 +290,25 @@ class Respelled(Wrapped):
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         rows = self.table.read(positions, problems, file)
         columns = zip(positions, rows.columns, strict=True)
-        return rows._replace(columns=[self.spelled(one, self.roles.get(place)) for place, one in columns])
+        return rows._replace(columns=[self.spelled(column, self.roles.get(place)) for place, column in columns])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
         return self.respelled_aside(self.table.aside(reviewer, item, title))
 
-    def respelled_aside(self, said: Aside) -> Aside:
+    def respelled_aside(self, aside: Aside) -> Aside:
         """Return papers and people beside the reviews in their first spellings."""
-        people, papers = ([pair[place] for pair in said.meta] for place in range(2))
-        tally = said.tally
+        people, papers = ([pair[place] for pair in aside.meta] for place in range(2))
+        tally = aside.tally
         if tally:
             counts = zip(self._quietly(map(str, tally.reviews), PAPER), tally.reviews.values(), strict=True)
             tally = tally._replace(reviews=dict(counts))
-        return said._replace(
+        return aside._replace(
             tally=tally,
-            listed=dict(zip(self._quietly(said.listed, PAPER), said.listed.values(), strict=True)),
-            out=self._quietly(said.out, PAPER),
-            unseen=self._quietly(said.unseen, PAPER),
+            listed=dict(zip(self._quietly(aside.listed, PAPER), aside.listed.values(), strict=True)),
+            out=self._quietly(aside.out, PAPER),
+            unseen=self._quietly(aside.unseen, PAPER),
             meta=list(zip(self._quietly(people, PERSON), self._quietly(papers, PAPER), strict=True)),
-            members=self._quietly(said.members, PERSON),
+            members=self._quietly(aside.members, PERSON),
         )
 
     def _quietly(self, labels: Iterable[str], role: str) -> list[str]:
@@ -318,9 +320,9 @@ class Respelled(Wrapped):
             return column
         # Empty labels are left to the caller, who names their lines.
         plain = "".join(column.values).isascii()
-        given = list(filter(str.strip, column.values)) if plain else [one for one in column.values if not is_null(one)]
-        values = self.spellings.respelled(given, role, self.name, self.note)
-        if values == given:
+        labels = [label for label in column.values if (label.strip() if plain else not is_null(label))]
+        values = self.spellings.respelled(labels, role, self.name, self.note)
+        if values == labels:
             return column
-        spelled = dict(zip(given, values, strict=True))
+        spelled = dict(zip(labels, values, strict=True))
         return recoded(column, [spelled.get(value, value) for value in column.values])

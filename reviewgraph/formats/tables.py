@@ -352,10 +352,10 @@ class Grid(Table):
     def with_lines(self, lines: Iterable[Line]) -> Grid:
         return self._like(Grid(self.name, self.header, lines))
 
-    def _like(self, other: Grid) -> Grid:
-        other.notes, other.left_out, other.explained = list(self.notes), list(self.left_out), dict(self.explained)
-        other.decimal_comma = self.decimal_comma
-        return other
+    def _like(self, grid: Grid) -> Grid:
+        grid.notes, grid.left_out, grid.explained = list(self.notes), list(self.left_out), dict(self.explained)
+        grid.decimal_comma = self.decimal_comma
+        return grid
 
     def _column(self, place: int, kept: Sequence[int]) -> Column:
         import numpy as np
@@ -509,10 +509,10 @@ def read_json(name: str, data: bytes) -> Any:
     # The depth, level by level.
     level = [content]
     depth = 0
-    while level := [one for one in level if isinstance(one, dict | list)]:
+    while level := [value for value in level if isinstance(value, dict | list)]:
         depth += 1
         DEPTH.expect(name, depth)
-        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+        level = [inner for value in level for inner in (value.values() if isinstance(value, dict) else value)]
     return content
 
 
@@ -532,13 +532,13 @@ def _loads(text: str) -> Any:
     return json.loads(text, parse_constant=refuse, object_pairs_hook=distinct)
 
 
-def objects(found: Any) -> list[dict[str, Any]]:
+def objects(content: Any) -> list[dict[str, Any]]:
     """Return a list of objects; an empty one where it is anything else.
 
     >>> objects([{"a": 1}]), objects([1]), objects({"a": 1})
     ([{'a': 1}], [], [])
     """
-    return found if isinstance(found, list) and all(isinstance(one, dict) for one in found) else []
+    return content if isinstance(content, list) and all(isinstance(entry, dict) for entry in content) else []
 
 
 def read_xml(name: str, data: bytes) -> Element:

@@ -167,8 +167,8 @@ class Melted(Wrapped):
         codes: dict[str, int] = {}
         cells = np.empty((self.size, width), np.int64)
         for place, column in enumerate(columns):
-            own = np.array([codes.setdefault(value, len(codes)) for value in column.values], np.int64)
-            cells[:, place] = own[column.codes] if own.size else 0
+            recode = np.array([codes.setdefault(value, len(codes)) for value in column.values], np.int64)
+            cells[:, place] = recode[column.codes] if recode.size else 0
         full = np.array([cell.strip() not in BLANK for cell in codes], np.bool_)
         at = np.flatnonzero(full[cells].ravel()) if full.any() else np.empty(0, np.int64)
         down = Column(labels.codes[at // width], labels.values)
@@ -199,29 +199,29 @@ def melted(
     if len(places) == len(roles):
         return None
     first = next(iter(places.values()), 0)
-    others = [
+    across_places = [
         place
         for place, text in enumerate(table.header)
         if place != first and text.strip() and normalise(text) not in TITLE.names
     ]
     problems = Problems()
-    rows = table.read([first, *others], problems)
+    rows = table.read([first, *across_places], problems)
     problems.raise_any()
     labels, *columns = rows.columns
     sides = {role: set(map(identity, some)) for role, some in known.items()}
-    headers = [identity(table.header[place]) for place in others]
+    headers = [identity(table.header[place]) for place in across_places]
     named = any(not side.isdisjoint(headers) for side in sides.values())
     valued = [_holds_values(column, parse) for column in columns]
     kept = [k for k, header in enumerate(headers) if valued[k] or any(header in side for side in sides.values())]
-    if not (named or (len(others) > 1 and all(valued))):
+    if not (named or (len(across_places) > 1 and all(valued))):
         return None
-    texts = [table.header[others[k]] for k in kept]
+    texts = [table.header[across_places[k]] for k in kept]
     across = _across(table, first, places, sides, (set(map(identity, labels.values)), {headers[k] for k in kept}))
     matrix = Melted(table, rows._replace(columns=[labels, *(columns[k] for k in kept)]), texts, across, value.name)
     entries = len(matrix.read([0], problems).lines)
     cells = matrix.size * len(kept)
     down = next(role for role in _WORDS if role != across)
-    left = [table.header[place] for k, place in enumerate(others) if k not in kept]
+    left = [table.header[place] for k, place in enumerate(across_places) if k not in kept]
     more = f"; left out: {quote_all(left)}" if left else ""
     note(
         f"{table.name}: read as a matrix with {_WORDS[down]} in rows and {_WORDS[across]} in columns, {entries:,} of "

@@ -159,9 +159,9 @@ def may_be_grouped(cells: Sequence[str], decimal_comma: bool = False) -> list[bo
     """
     plain = [cell.strip() for cell in cells]
     grouped = [bool(_GROUPED.fullmatch(cell)) and (decimal_comma or "," not in cell) for cell in plain]
-    others = [cell for cell, group in zip(plain, grouped, strict=True) if not group]
-    whole = sorted(number for cell in others if _WHOLE.fullmatch(cell) and (number := abs(int(cell))))
-    if not whole or any(re.fullmatch(r"[+-]?[0-9]+[.,][0-9]+", cell) for cell in others):
+    ungrouped = [cell for cell, group in zip(plain, grouped, strict=True) if not group]
+    whole = sorted(number for cell in ungrouped if _WHOLE.fullmatch(cell) and (number := abs(int(cell))))
+    if not whole or any(re.fullmatch(r"[+-]?[0-9]+[.,][0-9]+", cell) for cell in ungrouped):
         return [False] * len(plain)
     usual = whole[len(whole) // 2]
     # Two readings differ by a factor of 1,000 for each sign; the usual number lies above the middle of them.

@@ -72,16 +72,16 @@ class Weighted:
         for name in self.weights or ():
             places = named(list(criteria), name)
             if len(places) != 1:
-                found = f"found {quote_all(criteria)}" if criteria else "found none"
-                message = f"score: expected {quote(name)} in {cut(self.text)} to be a criterion of the reviews, {found}"
+                known = f"found {quote_all(criteria)}" if criteria else "found none"
+                message = f"score: expected {quote(name)} in {cut(self.text)} to be a criterion of the reviews, {known}"
                 raise InputError(message + _ADVICE)
             parts.append(list(criteria.values())[places[0]])
         return parts
 
     def words(self, criteria: Mapping[str, FloatArray]) -> str:
         """Return a note on the number of reviews that have some parts of the score, but not all; nothing if none."""
-        there = [~np.isnan(part) for part in self._parts(criteria)]
-        some = int((np.logical_or.reduce(there) & ~np.logical_and.reduce(there)).sum()) if there else 0
+        present = [~np.isnan(part) for part in self._parts(criteria)]
+        some = int((np.logical_or.reduce(present) & ~np.logical_and.reduce(present)).sum()) if present else 0
         which = counted(some, "review lacks a part of it, and has", "reviews lack a part of it, and have")
         return f"the score is {self.text}: {which} no score" if some else ""
 

@@ -140,8 +140,8 @@ def _percent_styles(book: Any) -> frozenset[int]:
     """Return the styles of cells by which .7 is shown as 70%."""
     from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 
-    own = dict(enumerate(book._number_formats, BUILTIN_FORMATS_MAX_SIZE))
-    codes = {**BUILTIN_FORMATS, **own}
+    custom = dict(enumerate(book._number_formats, BUILTIN_FORMATS_MAX_SIZE))
+    codes = {**BUILTIN_FORMATS, **custom}
     shown = {place for place, code in codes.items() if "%" in _LITERAL.sub("", code)}
     return frozenset(place for place, style in enumerate(book._cell_styles) if style.numFmtId in shown)
 
@@ -261,7 +261,7 @@ def _cell(value: Any, percent: bool) -> str:
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     text = as_text(value)
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
 class _Undated(zipfile.ZipFile):
@@ -335,7 +335,7 @@ def _entry(value: Any) -> _Entry | None:
     text = str(entry)
     if _NUMERAL.fullmatch(text) or isinstance(entry, float) or (type(entry) is int and abs(entry) <= EXACT):
         return _Entry(text, is_number=True)
-    text = _UNWRITABLE.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+    text = _UNWRITABLE.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
     if len(text) > MOST_CHARACTERS:
         message = f"a cell of Excel holds {MOST_CHARACTERS:,} characters, found {len(text):,}; write CSV instead"
         raise InputError(message)
@@ -351,8 +351,8 @@ def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:
 
 
 def _visible(sheet: Element) -> str:
-    options = (one for part in children(sheet, "worksheetoptions") for one in children(part, "visible"))
-    return "".join("".join(one.itertext()).strip() for one in options)
+    options = (option for part in children(sheet, "worksheetoptions") for option in children(part, "visible"))
+    return "".join("".join(option.itertext()).strip() for option in options)
 
 
 def _xml_sheet(name: str, sheet: Element) -> Sheet:
@@ -467,9 +467,9 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     lines = [line for grid in used for line in grid.lines]
     table = recognise(Grid(name if len(used) > 1 else used[0].name, used[0].header, lines), wanted)
     unseen = sum(len(_grid(name, sheet, wanted).lines) for sheet in hidden)
-    others = sum(len(grid.lines) for place, grid in enumerate(grids) if place not in fitting)
-    left = (LeftOut(unseen, "in hidden sheets"), LeftOut(others, "in sheets without the columns looked for"))
-    table.provenance = FileRead(sheets=tuple(asked), left_out=tuple(one for one in left if one.rows))
+    rows_elsewhere = sum(len(grid.lines) for place, grid in enumerate(grids) if place not in fitting)
+    left = (LeftOut(unseen, "in hidden sheets"), LeftOut(rows_elsewhere, "in sheets without the columns looked for"))
+    table.provenance = FileRead(sheets=tuple(asked), left_out=tuple(part_left for part_left in left if part_left.rows))
     return table
 
 
@@ -494,10 +494,10 @@ def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], 
     required = {role.name: role for role in wanted.roles if role.required}
     if wanted.kind != "reviews" or wanted.format not in (None, PLAIN) or required.keys() != {REVIEWER.name, ITEM.name}:
         return {}
-    for missing, other in ((REVIEWER, ITEM), (ITEM, REVIEWER)):
+    for missing, present in ((REVIEWER, ITEM), (ITEM, REVIEWER)):
         by_header: dict[tuple[str, ...], list[int]] = {}
         for place, grid in enumerate(grids):
-            if _lacks(grid.header, missing, other, wanted):
+            if _lacks(grid.header, missing, present, wanted):
                 by_header.setdefault(tuple(map(normalise, grid.header)), []).append(place)
         places = max(by_header.values(), key=len, default=[])
         if len(places) < 2:
@@ -518,9 +518,9 @@ def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], 
     return {}
 
 
-def _lacks(header: Sequence[str], missing: Role, other: Role, wanted: Wanted) -> bool:
+def _lacks(header: Sequence[str], missing: Role, present: Role, wanted: Wanted) -> bool:
     """Return whether a header has scores and all columns that are needed but one."""
-    if recognised(header, [missing], wanted.columns) or not recognised(header, [other], wanted.columns):
+    if recognised(header, [missing], wanted.columns) or not recognised(header, [present], wanted.columns):
         return False
     scores = recognised(header, [SCORE], wanted.columns) > 0 or any(map(is_usual, header))
     return scores or filled(header) == 2
@@ -533,7 +533,7 @@ def _by_reviewer(grids: Sequence[Grid], wanted: Wanted) -> bool:
     if wanted.kind != "reviews" or not places:
         return False
     people = [set(grid.column(places[0])) for grid in grids]
-    return all(len(one) == 1 for one in people) and len(set().union(*people)) == len(grids)
+    return all(len(names_in) == 1 for names_in in people) and len(set().union(*people)) == len(grids)
 
 
 def _say_unseen(name: str, sheet: Sheet, grid: Grid, wanted: Wanted) -> None:

@@ -34,7 +34,7 @@ class Order(NamedTuple):
     of_items: bool = True
 
     @classmethod
-    def of(cls, given: Any, reviews: Reviews) -> Order:
+    def of(cls, source: Any, reviews: Reviews) -> Order:
         """Return the order that arrays beside reviews follow, as the caller passed these.
 
         >>> from reviewgraph.table import as_reviews
@@ -42,14 +42,14 @@ class Order(NamedTuple):
         >>> Order.of(rows, as_reviews(rows)).of_items
         False
         """
-        ordered = given is reviews or has_order(given)
+        ordered = source is reviews or has_order(source)
         return cls(reviews.reviewers, reviews.items, ordered, ordered)
 
     @staticmethod
     def warn_square(matrix: Any, name: str) -> None:
         """Warn of a square matrix without labels, which may be turned; one that is symmetric needs no warning."""
-        size, other = matrix.shape
-        if size == other and _is_lopsided(matrix):
+        size, n_columns = matrix.shape
+        if size == n_columns and _is_lopsided(matrix):
             warn(
                 f"{name}: a square matrix, {size} x {size}, read as reviewers x items; pass {name}.T if it is "
                 "items x reviewers, or a data frame with labels, which needs no question",
@@ -57,22 +57,22 @@ class Order(NamedTuple):
             )
 
     @staticmethod
-    def is_in(given: Any) -> bool:
+    def is_in(table: Any) -> bool:
         """Whether a table has labels on both of its axes, in an order that arrays beside it follow."""
-        return is_wide(given)
+        return is_wide(table)
 
-    def numbered(self, given: Any, name: str) -> Any:
+    def numbered(self, table: Any, name: str) -> Any:
         """Return numbers of pairs as they are, or as pairs where they are a matrix or a wide table.
 
         >>> Order(["ann"], ["p1"]).numbered(np.array([[2.0]]), "cost").score.tolist()
         [2.0]
         """
-        dense = isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "biuf"
-        if dense and given.shape[1] == 3 and given.shape != (len(self.reviewers), len(self.items)):
+        dense = isinstance(table, np.ndarray) and table.ndim == 2 and table.dtype.kind in "biuf"
+        if dense and table.shape[1] == 3 and table.shape != (len(self.reviewers), len(self.items)):
             dense = False  # rows of (reviewer, item, number)
-        if dense or hasattr(given, "tocoo") or is_wide(given):
-            return pairs_in(given, name, self, numbered=True)
-        return given
+        if dense or hasattr(table, "tocoo") or is_wide(table):
+            return pairs_in(table, name, self, numbered=True)
+        return table
 
 
 class Unlabelled(NamedTuple):
@@ -85,81 +85,81 @@ class Unlabelled(NamedTuple):
         return int(np.shape(self.values)[0])
 
 
-def is_matrix(given: Any) -> bool:
+def is_matrix(table: Any) -> bool:
     """Whether it is a matrix over reviewers and items: sparse, boolean, of 0 and 1, or a wide table of pandas.
 
     >>> is_matrix([[True, False], [False, True]]), is_matrix([("ann", "p1")])
     (True, False)
     """
-    if hasattr(given, "tocoo") or is_wide(given):
+    if hasattr(table, "tocoo") or is_wide(table):
         return True
-    if isinstance(given, list) and given and all(isinstance(row, list) for row in given):
-        return all(isinstance(entry, bool | np.bool_) for row in given for entry in row)
-    if not isinstance(given, np.ndarray) or given.ndim != 2:
+    if isinstance(table, list) and table and all(isinstance(row, list) for row in table):
+        return all(isinstance(entry, bool | np.bool_) for row in table for entry in row)
+    if not isinstance(table, np.ndarray) or table.ndim != 2:
         return False
     # Rows of two entries may be pairs of labels.
-    return given.dtype.kind == "b" or (given.dtype.kind in "iuf" and _wider(given))
+    return table.dtype.kind == "b" or (table.dtype.kind in "iuf" and _wider(table))
 
 
-def _wider(given: npt.NDArray[Any]) -> bool:
-    if given.shape[1] == 2 and given.size and np.isin(given, (0, 1)).all():
+def _wider(table: npt.NDArray[Any]) -> bool:
+    if table.shape[1] == 2 and table.size and np.isin(table, (0, 1)).all():
         message = (
             "matrix: an array of 0 and 1 with two columns may be pairs of labels or a matrix of two items; pass "
             "array.astype(bool), or a list of (reviewer, item)"
         )
         raise InputError(message)
-    return bool(given.shape[1] != 2)
+    return bool(table.shape[1] != 2)
 
 
-def is_wide(given: Any) -> bool:
+def is_wide(table: Any) -> bool:
     """Whether it is a wide table of pandas: its axes are named, or no column is named like a reviewer or an item.
 
     >>> is_wide({"ann": 1})
     False
     """
-    if not hasattr(given, "reset_index") or not hasattr(given, "columns"):
+    if not hasattr(table, "reset_index") or not hasattr(table, "columns"):
         return False
     from reviewgraph.formats.columns import ITEM, REVIEWER, normalise
     from reviewgraph.formats.memory import rows_of_wide
 
-    if rows_of_wide(given):
+    if rows_of_wide(table):
         return True
-    names = {normalise(str(name)) for name in (*given.columns, *given.index.names)}
+    names = {normalise(str(name)) for name in (*table.columns, *table.index.names)}
     if names & {*REVIEWER.names, *ITEM.names}:
         return False
-    return all(getattr(kind, "kind", "O") in "biuf" for kind in given.dtypes)
+    return all(getattr(kind, "kind", "O") in "biuf" for kind in table.dtypes)
 
 
-def are_numbers(given: Any) -> bool:
+def are_numbers(values: Any) -> bool:
     """Whether it is one number per line without labels; a Series has labels, unless nobody set its index.
 
     >>> are_numbers(np.array([1, 2])), are_numbers([3, 4]), are_numbers({"ann": 3})
     (True, True, False)
     """
-    if isinstance(given, list | tuple):
-        return bool(given) and all(isinstance(one, Real) for one in given)
-    if hasattr(given, "reset_index"):
-        index = given.index
-        return type(index).__name__ == "RangeIndex" and index.name is None and not hasattr(given, "columns")
-    if isinstance(given, str):
+    if isinstance(values, list | tuple):
+        return bool(values) and all(isinstance(value, Real) for value in values)
+    if hasattr(values, "reset_index"):
+        index = values.index
+        return type(index).__name__ == "RangeIndex" and index.name is None and not hasattr(values, "columns")
+    if isinstance(values, str):
         return False
-    dtype = getattr(given, "dtype", None)
+    dtype = getattr(values, "dtype", None)
     numeric = getattr(dtype, "kind", "") in tuple("biuf") or bool(getattr(dtype, "is_numeric", bool)())
-    return numeric and len(np.shape(given)) == 1
+    return numeric and len(np.shape(values)) == 1
 
 
-def pairs_in(given: Any, name: str, order: Order, *, numbered: bool = False) -> Columns:
+def pairs_in(table: Any, name: str, order: Order, *, numbered: bool = False) -> Columns:
     """Return the True entries of a matrix over an order, or with ``numbered`` its numbers, as pairs.
 
     >>> pairs_in(np.array([[False, True]]), "conflicts", Order(["ann"], ["p1", "p2"])).item.tolist()
     [1]
     """
-    matrix: Any = given
-    if is_wide(given):
-        order, matrix = _turned(given, name, order)
+    matrix: Any = table
+    if is_wide(table):
+        order, matrix = _turned(table, name, order)
     sparse = hasattr(matrix, "tocoo")
     values: Any = matrix.tocoo() if sparse else np.asarray(matrix)
-    _check_shape(values, matrix, name, order, labelled=is_wide(given))
+    _check_shape(values, matrix, name, order, labelled=is_wide(table))
     if sparse:
         row = values.row.astype(np.int64)
         column = values.col.astype(np.int64)
@@ -168,14 +168,14 @@ def pairs_in(given: Any, name: str, order: Order, *, numbered: bool = False) -> 
         row, column = (part.ravel() for part in np.indices(values.shape))
         entry = values.ravel()
     if numbered:
-        there = ~np.isnan(entry.astype(np.float64))
-        return Columns(row[there], column[there], order.reviewers, order.items, entry[there].astype(np.float64))
+        present = ~np.isnan(entry.astype(np.float64))
+        return Columns(row[present], column[present], order.reviewers, order.items, entry[present].astype(np.float64))
     if not np.isin(entry, (0, 1)).all():
         odd = entry[~np.isin(entry, (0, 1))][0]
         message = f"{name}: expected a matrix of True and False, found {odd}; pass matrix > threshold, or pairs"
         raise InputError(message)
-    there = entry.astype(bool)
-    return Columns(row[there], column[there], order.reviewers, order.items)
+    present = entry.astype(bool)
+    return Columns(row[present], column[present], order.reviewers, order.items)
 
 
 def _check_shape(values: Any, matrix: Any, name: str, order: Order, *, labelled: bool) -> None:
@@ -226,9 +226,9 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
         as_it_is = bool(people.intersection(rows) and papers.intersection(columns))
         the_other = bool(people.intersection(columns) and papers.intersection(rows))
         if as_it_is == the_other:
-            found = "both fit" if as_it_is else f"found rows {rows[:3]} and columns {columns[:3]}"
+            why = "both fit" if as_it_is else f"found rows {rows[:3]} and columns {columns[:3]}"
             message = (
-                f"{name}: expected labels that say whether rows are reviewers or items, {found}; name the axes, as by "
+                f"{name}: expected labels that say whether rows are reviewers or items, {why}; name the axes, as by "
                 'frame.rename_axis(index="reviewer", columns="item")'
             )
             raise InputError(message)
@@ -236,29 +236,31 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
     return (Order(rows, columns), values) if side == "reviewer" else (Order(columns, rows), values.T)
 
 
-def numbers_in(given: Any, name: str, order: Order, *, of_items: bool) -> dict[Any, Any]:
+def numbers_in(numbers: Any, name: str, order: Order, *, of_items: bool) -> dict[Any, Any]:
     """Return one number per line by label.
 
     >>> numbers_in(np.array([3, 4]), "load", Order(["ann", "bob"], ["p1"]), of_items=False)
     {'ann': 3, 'bob': 4}
     """
-    if hasattr(given, "reset_index"):
+    if hasattr(numbers, "reset_index"):
         # The default index of a Series may be labels; as positions it would be in an order of its own.
-        strange = set(given.index).difference(order.items if of_items else order.reviewers)
+        strange = set(numbers.index).difference(order.items if of_items else order.reviewers)
         if strange:
             message = (
                 f"{name}: expected a Series indexed by {'item' if of_items else 'reviewer'}, found the default index 0 "
-                f"to {len(given) - 1}, of which {min(strange)} is no label; write frame.set_index(LABELS)[NUMBERS]"
+                f"to {len(numbers) - 1}, of which {min(strange)} is no label; write frame.set_index(LABELS)[NUMBERS]"
             )
             raise InputError(message)
-        return dict(given.items())
-    values = given.tolist() if hasattr(given, "tolist") else list(given)
-    labels, others = (order.items, order.reviewers) if of_items else (order.reviewers, order.items)
+        return dict(numbers.items())
+    values = numbers.tolist() if hasattr(numbers, "tolist") else list(numbers)
+    labels, other_labels = (order.items, order.reviewers) if of_items else (order.reviewers, order.items)
     side = "items" if of_items else "reviewers"
     if not (order.of_items if of_items else order.of_reviewers):
         _ask_order(name, "numbers")
     if len(values) != len(labels):
-        why = f", as many as there are {'reviewers' if of_items else 'items'}" if len(values) == len(others) else ""
+        why = (
+            f", as many as there are {'reviewers' if of_items else 'items'}" if len(values) == len(other_labels) else ""
+        )
         message = f"{name}: expected a number for each of the {len(labels)} {side}, found {len(values)}{why}"
         raise InputError(message)
     return dict(zip(labels, values, strict=True))

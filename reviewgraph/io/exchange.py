@@ -130,13 +130,13 @@ def _further(reviews: Reviews) -> list[dict[str, Any]]:
     """Return the further scores by name and the confidence of each review, without those that are missing."""
     fields = {name: reviews.printed(values).tolist() for name, values in reviews.criteria.items()}
     sure = [np.nan] * reviews.n_reviews if reviews.confidence is None else reviews.confidence.tolist()
-    given = [
+    criteria = [
         {name: values[row] for name, values in fields.items() if values[row] == values[row]}
         for row in range(reviews.n_reviews)
     ]
     return [
-        {**({"criteria": own} if own else {}), **({"confidence": one} if one == one else {})}
-        for own, one in zip(given, sure, strict=True)
+        {**({"criteria": scores} if scores else {}), **({"confidence": confidence} if confidence == confidence else {})}
+        for scores, confidence in zip(criteria, sure, strict=True)
     ]
 
 
@@ -151,8 +151,8 @@ def refuse_equal_labels(reviews: Reviews) -> None:
     for labels, side in ((reviews.reviewers, "reviewers"), (reviews.items, "items")):
         if len(set(labels)) < len(labels):
             first: dict[Label, Label] = {}
-            one, other = next((first[x], x) for x in labels if first.setdefault(x, x) is not x)
-            message = f"{side}: labels {one!r} and {other!r} are equal in Python; give them as text to keep them apart"
+            known, twin = next((first[x], x) for x in labels if first.setdefault(x, x) is not x)
+            message = f"{side}: labels {known!r} and {twin!r} are equal in Python; give them as text to keep them apart"
             raise InputError(message)
 
 

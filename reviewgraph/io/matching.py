@@ -125,8 +125,8 @@ def pairs_among(pairs: Columns, reviewers: Iterable[Label], items: Iterable[Labe
     """
     reviewer = codes_among(pairs.reviewers, reviewers)[pairs.reviewer]
     item = codes_among(pairs.items, items)[pairs.item]
-    there = (reviewer >= 0) & (item >= 0)
-    return reviewer[there], item[there]
+    known = (reviewer >= 0) & (item >= 0)
+    return reviewer[known], item[known]
 
 
 def match_pairs(
@@ -275,12 +275,14 @@ class Mismatch:
         size = self.unknown.size
         several = "none" if self.missed == size else f"{self.missed:,}"
         who = f"{several} of {counted(size, self.kind)}" if size > 1 else f"the {self.kind}"
-        one = self.missed == 1 or several == "none"
+        singular = self.missed == 1 or several == "none"
         if len(self.sides) == 1:
-            return f"{who} {'is' if one else 'are'} {'' if several == 'none' and size > 1 else 'not '}in {self.where}"
+            return (
+                f"{who} {'is' if singular else 'are'} {'' if several == 'none' and size > 1 else 'not '}in {self.where}"
+            )
         if several == "none" and size > 1:
             return f"{who} names a reviewer and a paper of {self.where}"
-        return f"{who} {'names' if one else 'name'} a reviewer or paper that is not in {self.where}"
+        return f"{who} {'names' if singular else 'name'} a reviewer or paper that is not in {self.where}"
 
     def examples(self) -> str:
         """Return the first unknown labels of each role."""
@@ -299,13 +301,15 @@ class Mismatch:
     def explanation(self) -> tuple[str, bool]:
         """Return the explanation of most of the rows, and whether rows that it explains are refused."""
         explained = [(self._alike(likeness), likeness) for likeness in LIKENESSES]
-        (rows, example), likeness = max(explained, key=lambda one: (one[1].refused and one[0][0] > 0, one[0][0]))
+        (rows, example), likeness = max(
+            explained, key=lambda entry: (entry[1].refused and entry[0][0] > 0, entry[0][0])
+        )
         exchanged = self._exchanged()
         if exchanged > rows:
-            others = f"as {'papers' if self.kind == 'reviewer' else 'reviewers'}: expected {self.kind}s here"
+            exchange = f"as {'papers' if self.kind == 'reviewer' else 'reviewers'}: expected {self.kind}s here"
             if len(self.sides) > 1:
-                others = "if reviewers and papers are exchanged: exchange the names of the two columns"
-            return f"; {exchanged:,} of {self.missed:,} match {others}", False
+                exchange = "if reviewers and papers are exchanged: exchange the names of the two columns"
+            return f"; {exchanged:,} of {self.missed:,} match {exchange}", False
         if rows:
             return f"; {rows:,} of {self.missed:,} match {likeness.words}: {example}", likeness.refused
         return self._mail(), False
@@ -353,8 +357,8 @@ class Mismatch:
         """
         if not self.unknown.all():
             return 0
-        there = [codes_among(side.labels, side.other)[side.codes] >= 0 for side in self.sides]
-        return int((np.all(there, axis=0) & self.unknown).sum())
+        exchanged = [codes_among(side.labels, side.other)[side.codes] >= 0 for side in self.sides]
+        return int((np.all(exchanged, axis=0) & self.unknown).sum())
 
     def _mail(self) -> str:
         """Return the explanation that only one of the tables has e-mail addresses, or nothing."""
@@ -362,8 +366,8 @@ class Mismatch:
             strange = {"@" in str(label) for label in self.strangers(side)}
             known = {"@" in str(label) for label in side.known}
             if len(strange) == len(known) == 1 and strange != known:
-                here, there = ("e-mail addresses", "names") if strange == {True} else ("names", "e-mail addresses")
-                return f"; here are {here}, there {there}: read both from columns of one kind"
+                here, known_are = ("e-mail addresses", "names") if strange == {True} else ("names", "e-mail addresses")
+                return f"; here are {here}, there {known_are}: read both from columns of one kind"
         return ""
 
 
@@ -387,10 +391,10 @@ def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> 
     most = 2 * mismatch.missed > mismatch.unknown.size
     lost = mismatch.unsettled(replace(settled, series=not most)) if asked else mismatch
     # What the user has settled needs no explanation.
-    own = mismatch.unsettled(Settled(merge=settled.merge))
-    why, by_form = own.explanation()
+    unsettled = mismatch.unsettled(Settled(merge=settled.merge))
+    why, by_form = unsettled.explanation()
     # Conflicts alone may all be of nobody.
-    nothing = (own if asked else mismatch).missed == mismatch.unknown.size
+    nothing = (unsettled if asked else mismatch).missed == mismatch.unknown.size
     if asked and (lost.missed or nothing):
         shown = lost if lost.missed else mismatch
         why = shown.explanation()[0] or shown.near()

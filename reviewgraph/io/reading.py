@@ -172,8 +172,10 @@ def read_reviews(
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
     # The name of a table has the sheet in it, or the file inside an archive.
     own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(paths, files, strict=True)}
-    given = [own_of[id(table)] for table in tables]
-    asked_of = [Asked(own, grades, duplicates, lower_is_better, None, total) for own in given]
+    columns_by_file = [own_of[id(table)] for table in tables]
+    asked_of = [
+        Asked(file_columns, grades, duplicates, lower_is_better, None, total) for file_columns in columns_by_file
+    ]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[Part] = [
@@ -182,16 +184,16 @@ def read_reviews(
     ]
     problems.raise_any()
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
-    if not any("reviewer" in own for own in given):
+    if not any("reviewer" in file_columns for file_columns in columns_by_file):
         refuse_aliases([(part.table.name, part.reviewer) for part in parts])
     parts, papers, beyond = _settled(parts, declared, names, say)
     if not sum(len(part.lines) for part in parts) and not papers:
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review"
         raise InputError(message)
-    chosen = any(SCORE.name in own for own in given)
+    chosen = any(SCORE.name in file_columns for file_columns in columns_by_file)
     if not chosen and not any(part.has_scores for part in parts):
-        for part, own in zip(parts, given, strict=True):
-            ask_criteria(part.table, own)
+        for part, file_columns in zip(parts, columns_by_file, strict=True):
+            ask_criteria(part.table, file_columns)
     counted_files = [
         part.table.provenance.with_rows(
             len(part.lines), part.left_out, _filled(part.scored, part.criteria, part.is_long or bool(total.weights))
@@ -201,7 +203,9 @@ def read_reviews(
     files_read = (*counted_files, *aliases, *listings)
     for file in files_read:
         (read or _say_nothing)(file)
-    _note_scores(parts, say, {name for own in given for name in own.values()}, chosen=chosen)
+    _note_scores(
+        parts, say, {name for file_columns in columns_by_file for name in file_columns.values()}, chosen=chosen
+    )
     # Each file has codes of its own until here; now a label has one code over all files.
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
@@ -271,8 +275,8 @@ def _fields(parts: Sequence[Part], total: Weighted) -> dict[str, Any]:
         "score": over_all([part.score for part in parts]),
         "scored": np.concatenate([part.scored for part in parts]),
         "target": joined_name([part.target for part in parts]),
-        "criteria": {name: over_all([one.get(name) for one in by_name]) for name in _in_order(by_name)},
-        "confidence": None if all(one is None for one in sure) else over_all(sure),
+        "criteria": {name: over_all([fields.get(name) for fields in by_name]) for name in _in_order(by_name)},
+        "confidence": None if all(fields is None for fields in sure) else over_all(sure),
         "total": total if total.weights else None,
     }
 
@@ -410,9 +414,9 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
 
 
 def _refuse_undeclared(
-    found: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
+    labels: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
 ) -> None:
-    unknown = np.array([label not in declared for label in found], np.bool_)
+    unknown = np.array([label not in declared for label in labels], np.bool_)
     # One message per unknown item, at its first row.
     first: dict[int, int] = {}
     for row in np.flatnonzero(unknown[item]).tolist():
@@ -420,9 +424,9 @@ def _refuse_undeclared(
     problems = Problems()
     at = sorted(first.values())
     problems.add_rows(
-        0, at, lambda n: f"{place(at[n])}: the item {quote(str(found[item[at[n]]]))} is not among the items given"
+        0, at, lambda n: f"{place(at[n])}: the item {quote(str(labels[item[at[n]]]))} is not among the items given"
     )
-    strangers = [found[code] for code in np.flatnonzero(unknown).tolist()]
+    strangers = [labels[code] for code in np.flatnonzero(unknown).tolist()]
     why = resemblance(strangers, declared, ITEM.name) if strangers else ""
     problems.hint(f"Add it to the items (--items), or correct its name{f' ({why})' if why else ''}")
     problems.raise_any()
@@ -479,10 +483,15 @@ def read_dates(
     wanted = dict(columns or {})
     problems = Problems()
     known = Spellings.of(merge)
-    own = {path: columns_of(wanted, path) for path in paths}
-    files = [open_table(path, _ROLES, own[path], _say_nothing, kind="reviews", format=format) for path in own]
+    columns_by_path = {path: columns_of(wanted, path) for path in paths}
+    files = [
+        open_table(path, _ROLES, columns_by_path[path], _say_nothing, kind="reviews", format=format)
+        for path in columns_by_path
+    ]
     tables, names, _ = read_names(files)
-    own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(own, files, strict=True)}
+    own_of = {
+        id(table): columns_of(wanted, path, table.name) for path, table in zip(columns_by_path, files, strict=True)
+    }
     parts = [_read(table, own_of[id(table)], names, problems, known) for table in tables]
     problems.raise_any()
     people, papers, submitted, asked, knows = zip(*parts, strict=True)
@@ -540,11 +549,11 @@ def late_people(reviews: Reviews, dates: Dates, end: float) -> list[Label]:
     (['ann', 'bob'], ['bob'])
     """
     scored = zip(reviews.reviewer[reviews.scored].tolist(), reviews.item[reviews.scored].tolist(), strict=True)
-    there = {(reviews.reviewers[j], reviews.items[i]) for j, i in scored}
+    delivered_pairs = {(reviews.reviewers[j], reviews.items[i]) for j, i in scored}
     pairs = list(zip(dates.reviewers, dates.items, strict=True))
     delivered = ~np.isnan(dates.submitted)
-    there |= {pairs[row] for row in np.flatnonzero(delivered).tolist()}
+    delivered_pairs |= {pairs[row] for row in np.flatnonzero(delivered).tolist()}
     owed = dates.knows & ~delivered & ~(dates.asked > end)
-    owing = {pairs[row][0] for row in np.flatnonzero(owed).tolist() if pairs[row] not in there}
+    owing = {pairs[row][0] for row in np.flatnonzero(owed).tolist() if pairs[row] not in delivered_pairs}
     active = {dates.reviewers[row] for row in np.flatnonzero(dates.submitted > end).tolist()}
     return [label for label in reviews.reviewers if label in owing and label not in active]

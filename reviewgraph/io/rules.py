@@ -167,16 +167,18 @@ class Rules:
         --------
         ``rules.in_order(Order.of(reviews, reviews))`` reads arrays in the order of the table.
         """
-        found: dict[str, Any] = {}
+        tables: dict[str, Any] = {}
         for name in self.stated:
             value = getattr(self, name)
             if isinstance(value, Unlabelled):
                 pairs = name in ("conflicts", "fixed")
-                given = value.values
-                found[name] = (
-                    pairs_in(given, name, order) if pairs else numbers_in(given, name, order, of_items=name in BY_ITEM)
+                matrix = value.values
+                tables[name] = (
+                    pairs_in(matrix, name, order)
+                    if pairs
+                    else numbers_in(matrix, name, order, of_items=name in BY_ITEM)
                 )
-        return replace(self, **found) if found else self
+        return replace(self, **tables) if tables else self
 
     def without(self, *names: str) -> Rules:
         """Return the same without some of the rules; an unknown name raises InputError.

@@ -42,7 +42,7 @@ _PAIRS = "(reviewer, item) pairs, a mapping, or a data frame with columns review
 _TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with columns reviewer, item and a number"
 
 
-def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
+def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
     """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
 
     The keys of a mapping are (reviewer, item), or reviewers with several items each as values. A data frame of
@@ -53,17 +53,17 @@ def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Col
     >>> pairs_of({"a": ["p", "q"]}, "conflicts").items
     ('p', 'q')
     """
-    if isinstance(given, Columns):
-        return _spelled(given, name, spellings)
-    if isinstance(given, Reviews):
-        return _spelled(Columns(given.reviewer, given.item, given.reviewers, given.items), name, spellings)
-    frame = _frame_of(given)
+    if isinstance(table, Columns):
+        return _spelled(table, name, spellings)
+    if isinstance(table, Reviews):
+        return _spelled(Columns(table.reviewer, table.item, table.reviewers, table.items), name, spellings)
+    frame = _frame_of(table)
     if frame is not None:
-        reviewer, item = _conflicting(given, name) if name == "conflicts" else _columns(frame, (REVIEWER, ITEM), name)
+        reviewer, item = _conflicting(table, name) if name == "conflicts" else _columns(frame, (REVIEWER, ITEM), name)
         return _spelled(_encoded(reviewer, item, name), name, spellings)
-    known = _mapping_of(given, name)
+    known = _mapping_of(table, name)
     if known is None:
-        pairs = _rows(given, name, _PAIRS, 2)
+        pairs = _rows(table, name, _PAIRS, 2)
     elif _are_rows(known, 2):
         pairs = list(known)
     else:
@@ -71,12 +71,12 @@ def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Col
     return _spelled(_encoded([reviewer for reviewer, _ in pairs], [item for _, item in pairs], name), name, spellings)
 
 
-def _conflicting(given: Any, name: str) -> tuple[list[Any], list[Any]]:
+def _conflicting(table: Any, name: str) -> tuple[list[Any], list[Any]]:
     """Return reviewers and items of the rows of a data frame that are conflicts, or of the cells of a matrix."""
-    frame = _frame_of(given)
+    frame = _frame_of(table)
     flag = CONFLICT.role
     if not (_has_column(frame, REVIEWER) and _has_column(frame, ITEM)):
-        whole = given.reset_index() if getattr(getattr(given, "index", None), "name", None) else given
+        whole = table.reset_index() if getattr(getattr(table, "index", None), "name", None) else table
         columns = {str(header): _frame_of(whole).get_column(header).to_list() for header in _frame_of(whole).columns}
         labels = {as_text(label): label for column in columns.values() for label in column if not is_null(label)}
         labels |= {str(header): plain_label(header) for header in whole.columns}
@@ -103,10 +103,9 @@ def _flagged(
     wrong = next((cell for cell, says in meaning.items() if says is None), None)
     barred = [row for row, cell in enumerate(cells) if meaning[cell]]
     if wrong is not None or (any(map(is_null, meaning)) and not barred):
-        found = f"{wrong!r}" if wrong is not None else "empty cells and no yes"
-        message = (
-            f"{name}: expected yes or no in the column {column}, found {found}; drop the column if all are conflicts"
-        )
+        cells_found = f"{wrong!r}" if wrong is not None else "empty cells and no yes"
+        message = f"{name}: expected yes or no in the column {column}, found {cells_found}; "
+        message += "drop the column if all are conflicts"
         raise InputError(message)
     if len(barred) < len(cells):
         free = counted(len(cells) - len(barred), "row is", "rows are")
@@ -114,59 +113,59 @@ def _flagged(
     return [reviewer[row] for row in barred], [item[row] for row in barred]
 
 
-def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
+def numbered_pairs(table: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
     """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes.
 
     >>> numbered_pairs([("a", "p", 0.5)], "affinity", Role("affinity")).score.tolist()
     [0.5]
     """
-    if isinstance(given, Columns):
-        if given.score is None:
+    if isinstance(table, Columns):
+        if table.score is None:
             message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
             raise InputError(message)
-        return _spelled(given, name, spellings)
-    frame = _frame_of(given)
-    known = _mapping_of(given, name)
+        return _spelled(table, name, spellings)
+    frame = _frame_of(table)
+    known = _mapping_of(table, name)
     if frame is not None:
         reviewer, item, values = _columns(frame, (REVIEWER, ITEM, role), name)
     elif known is not None:
         pairs = _rows(list(known), name, "(reviewer, item) as a key", 2)
-        reviewer = [one for one, _ in pairs]
-        item = [other for _, other in pairs]
+        reviewer = [person for person, _ in pairs]
+        item = [paper for _, paper in pairs]
         values = list(known.values())
     else:
-        rows = _rows(given, name, _TRIPLES, 3)
+        rows = _rows(table, name, _TRIPLES, 3)
         reviewer, item, values = ([row[place] for row in rows] for place in range(3))
     return _spelled(replace(_encoded(reviewer, item, name), score=as_numbers(name, list(values))), name, spellings)
 
 
-def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
+def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs.
 
     >>> import pandas
     >>> by_label(pandas.Series([2, 0], index=["a", "b"]), "capacity", REVIEWER, Role("spare"))
     {'a': 2, 'b': 0}
     """
-    known = _mapping_of(given, name)
-    frame = _frame_of(given)
+    known = _mapping_of(table, name)
+    frame = _frame_of(table)
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
     columns = None if frame is None else _columns(frame, (label, value), name)
     if known is not None:
         rows = list(known.items())
     else:
-        rows = _rows(given, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
+        rows = _rows(table, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
     values: dict[Any, Any] = {}
-    labels = labels_in([one for one, _ in rows], name, label, spellings)
-    for one, (_, entry) in zip(labels, rows, strict=True):
-        if one in values:
-            message = f"{name}: {label.name} {one!r} stands twice; remove one of the two"
+    labels = labels_in([key for key, _ in rows], name, label, spellings)
+    for key, (_, entry) in zip(labels, rows, strict=True):
+        if key in values:
+            message = f"{name}: {label.name} {key!r} stands twice; remove one of the two"
             raise InputError(message)
-        values[one] = entry
+        values[key] = entry
     return values
 
 
 def columns_by_label(
-    given: Any, name: str, label: Role, spellings: Spellings | None = None
+    table: Any, name: str, label: Role, spellings: Spellings | None = None
 ) -> dict[str, dict[Any, Any]]:
     """Return the values of each column by label, None where they are missing.
 
@@ -178,38 +177,38 @@ def columns_by_label(
     >>> columns_by_label({"ann": "senior"}, "reviewer_covariates", REVIEWER)
     {'reviewer_covariates': {'ann': 'senior'}}
     """
-    frame = _frame_of(given)
-    known = _mapping_of(given, name)
+    frame = _frame_of(table)
+    known = _mapping_of(table, name)
     rows: list[tuple[Any, Mapping[str, Any]]]
-    if frame is not None and not _has_column(frame, label) and hasattr(given, "index"):
-        given = given.rename_axis(label.name).reset_index()
-        frame = _frame_of(given)
+    if frame is not None and not _has_column(frame, label) and hasattr(table, "index"):
+        table = table.rename_axis(label.name).reset_index()
+        frame = _frame_of(table)
     if frame is not None:
         [labels] = _columns(frame, (label,), name)
         place = locate(list(map(str, frame.columns)), [replace(label, required=True)], {}, name, _ignore, prefix=None)
         columns = [column for number, column in enumerate(frame.columns) if number != place[label.name]]
         values = [frame.get_column(column).to_list() for column in columns]
         entries = list(zip(*values, strict=True)) if values else [()] * len(labels)
-        rows = [(one, dict(zip(map(str, columns), row, strict=True))) for one, row in zip(labels, entries, strict=True)]
+        rows = [(key, dict(zip(map(str, columns), row, strict=True))) for key, row in zip(labels, entries, strict=True)]
     elif known is not None:
-        column = str(getattr(given, "name", None) or name)
-        rows = [(one, value if isinstance(value, Mapping) else {column: value}) for one, value in known.items()]
+        column = str(getattr(table, "name", None) or name)
+        rows = [(key, value if isinstance(value, Mapping) else {column: value}) for key, value in known.items()]
     else:
-        message = f"{name}: expected a data frame with a column {label.name}, a Series or a mapping, found {given!r}"
+        message = f"{name}: expected a data frame with a column {label.name}, a Series or a mapping, found {table!r}"
         raise InputError(message)
-    found: dict[str, dict[Any, Any]] = {}
+    by_column: dict[str, dict[Any, Any]] = {}
     seen: set[Any] = set()
-    for one, (_, entry) in zip(labels_in([one for one, _ in rows], name, label, spellings), rows, strict=True):
-        if one in seen:
-            message = f"{name}: {label.name} {one!r} stands twice; remove one of the two"
+    for key, (_, entry) in zip(labels_in([key for key, _ in rows], name, label, spellings), rows, strict=True):
+        if key in seen:
+            message = f"{name}: {label.name} {key!r} stands twice; remove one of the two"
             raise InputError(message)
-        seen.add(one)
+        seen.add(key)
         for column, value in entry.items():
-            found.setdefault(column, {})[one] = value
-    if not found:
+            by_column.setdefault(column, {})[key] = value
+    if not by_column:
         message = f"{name}: expected columns beside {label.name}, found none"
         raise InputError(message)
-    return found
+    return by_column
 
 
 def _ignore(message: str) -> None:
@@ -221,14 +220,14 @@ _AUTHOR = Role("author", ("author_email", "author_id", "email", "person"), label
 _RANKINGS = "a mapping from author to items, the best first, or a data frame with columns author, item and rank"
 
 
-def rankings_of(given: Any, name: str, spellings: Spellings | None = None) -> list[tuple[Label, Label, float]]:
+def rankings_of(table: Any, name: str, spellings: Spellings | None = None) -> list[tuple[Label, Label, float]]:
     """Return author, item and rank, 1 the best, of each entry of rankings.
 
     >>> rankings_of({"eve": ["p2", "p1"]}, "rankings")
     [('eve', 'p2', 1.0), ('eve', 'p1', 2.0)]
     """
-    frame = _frame_of(given)
-    known = _mapping_of(given, name)
+    frame = _frame_of(table)
+    known = _mapping_of(table, name)
     if frame is not None:
         author, item, rank = _columns(frame, (_AUTHOR, ITEM, _RANK), name)
         rows = list(zip(author, item, as_numbers(name, rank).tolist(), strict=True))
@@ -236,7 +235,7 @@ def rankings_of(given: Any, name: str, spellings: Spellings | None = None) -> li
         lists = [(author, _rows(items, name, _RANKINGS, 0)) for author, items in known.items()]
         rows = [(author, item, float(place)) for author, items in lists for place, item in enumerate(items, 1)]
     else:
-        rows = [tuple(row) for row in _rows(given, name, _RANKINGS, 3)]
+        rows = [tuple(row) for row in _rows(table, name, _RANKINGS, 3)]
         as_numbers(name, [rank for _, _, rank in rows])
     items = labels_in([item for _, item, _ in rows], name, ITEM, spellings)
     ranked = [(plain_label(author), item, rank) for (author, _, rank), item in zip(rows, items, strict=True)]
@@ -253,7 +252,7 @@ def rankings_of(given: Any, name: str, spellings: Spellings | None = None) -> li
 
 
 def labels_of(
-    given: Chosen, name: str, label: Role, chosen: Role | None = None, spellings: Spellings | None = None
+    table: Chosen, name: str, label: Role, chosen: Role | None = None, spellings: Spellings | None = None
 ) -> list[Any]:
     """Return labels: from anything that lists them, a Series, or a data frame with a column of them.
 
@@ -262,16 +261,16 @@ def labels_of(
     >>> labels_of({"a": True, "b": False}, "senior", REVIEWER), labels_of(["a", "b"], "gone", REVIEWER)
     (['a'], ['a', 'b'])
     """
-    frame = _frame_of(given)
+    frame = _frame_of(table)
     if frame is not None:
         roles = (label,) if chosen is None or not _has_column(frame, chosen) else (label, chosen)
         labels, *flags = _columns(frame, roles, name)
         if flags:
-            labels = [one for one, flag in zip(labels, *flags, strict=True) if flag]
-    elif isinstance(given, Mapping) or (_is_indexed(given) and str(getattr(given, "dtype", "")) == "bool"):
-        labels = [one for one, flag in (_mapping_of(given, name) or {}).items() if flag]
+            labels = [entry for entry, flag in zip(labels, *flags, strict=True) if flag]
+    elif isinstance(table, Mapping) or (_is_indexed(table) and str(getattr(table, "dtype", "")) == "bool"):
+        labels = [entry for entry, flag in (_mapping_of(table, name) or {}).items() if flag]
     else:
-        labels = _rows(given, name, f"several {label.name}s", 0)
+        labels = _rows(table, name, f"several {label.name}s", 0)
     return labels_in(labels, name, label, spellings)
 
 
@@ -332,10 +331,10 @@ def _codes(column: Sequence[Any], name: str, role: Role) -> tuple[IntArray, tupl
     return np.fromiter(map(code.__getitem__, column), np.int64, len(column)), tuple(map(plain_label, code))
 
 
-def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:
+def _rows(table: Any, name: str, expected: str, size: int) -> list[Any]:
     """Return rows of ``size`` entries each, or any list where the size is 0."""
-    several = not isinstance(given, str | bytes) and isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
-    rows = (given.tolist() if hasattr(given, "tolist") else list(given)) if several else [given]
+    several = not isinstance(table, str | bytes) and isinstance(table, Iterable) and getattr(table, "ndim", 1) > 0
+    rows = (table.tolist() if hasattr(table, "tolist") else list(table)) if several else [table]
     if not several or (size and not _are_rows(rows, size)):
         wrong = next((row for row in rows if not _are_rows([row], size)), rows[0])
         message = f"{name}: expected {expected}, found {wrong!r}"
@@ -348,41 +347,41 @@ def _are_rows(rows: Collection[Any], size: int) -> bool:
     return set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {size}
 
 
-def _mapping_of(given: Any, name: str) -> Mapping[Any, Any] | None:
+def _mapping_of(table: Any, name: str) -> Mapping[Any, Any] | None:
     """Return a mapping, also of a Series with an index; None of anything else."""
-    if isinstance(given, Mapping):
-        return given
-    if not _is_indexed(given):
+    if isinstance(table, Mapping):
+        return table
+    if not _is_indexed(table):
         return None
-    if not given.index.is_unique:
-        message = f"{name}: {given.index[given.index.duplicated()][0]!r} stands twice; remove one of the two"
+    if not table.index.is_unique:
+        message = f"{name}: {table.index[table.index.duplicated()][0]!r} stands twice; remove one of the two"
         raise InputError(message)
-    entries = dict(given.items())
+    entries = dict(table.items())
     # The levels of an index may be in the order (item, reviewer).
-    turned = [normalise(str(level)) in ITEM.names for level in given.index.names] == [True, False]
+    turned = [normalise(str(level)) in ITEM.names for level in table.index.names] == [True, False]
     return {key[::-1]: value for key, value in entries.items()} if turned else entries
 
 
-def is_frame(given: Any) -> bool:
+def is_frame(table: Any) -> bool:
     """Whether it is a data frame, or a Series with an index.
 
     >>> is_frame([1, 2])
     False
     """
-    return _is_indexed(given) or _frame_of(given) is not None
+    return _is_indexed(table) or _frame_of(table) is not None
 
 
-def _is_indexed(given: Any) -> bool:
-    return hasattr(given, "index") and hasattr(given, "reset_index") and not hasattr(given, "columns")
+def _is_indexed(table: Any) -> bool:
+    return hasattr(table, "index") and hasattr(table, "reset_index") and not hasattr(table, "columns")
 
 
-def _frame_of(given: Any) -> Any:
-    if isinstance(given, list | tuple | set | frozenset | str | Mapping) or not hasattr(given, "columns"):
+def _frame_of(table: Any) -> Any:
+    if isinstance(table, list | tuple | set | frozenset | str | Mapping) or not hasattr(table, "columns"):
         return None
     import narwhals as nw
 
     try:
-        return nw.from_native(given, eager_only=True)
+        return nw.from_native(table, eager_only=True)
     except TypeError:
         return None
 
@@ -419,26 +418,26 @@ class Gone(NamedTuple):
         return reviewer * reviews.n_items + item
 
 
-def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:
+def gone_of(table: Any, spellings: Spellings | None = None) -> Gone:
     """Return :class:`Gone` from labels of reviewers or from (reviewer, item) pairs, in any form.
 
     >>> gone_of(["ann"]).reviewers, gone_of([("ann", "p1")]).pairs.items
     (('ann',), ('p1',))
     """
-    if given is None or isinstance(given, Gone):
-        return given or Gone()
-    if hasattr(given, "columns") or isinstance(given, Reviews):
-        listed = given
+    if table is None or isinstance(table, Gone):
+        return table or Gone()
+    if hasattr(table, "columns") or isinstance(table, Reviews):
+        listed = table
     else:
-        refuse("gone", given, "Iterable | Mapping")
-        listed = given if hasattr(given, "index") else list(given)
-    in_pairs = isinstance(given, Columns | Reviews) or _has_column(_frame_of(given), ITEM)
-    if in_pairs or (listed and all(isinstance(one, tuple) and len(one) == 2 for one in listed)):
-        return Gone(pairs=pairs_of(given if in_pairs else listed, "gone", spellings))
+        refuse("gone", table, "Iterable | Mapping")
+        listed = table if hasattr(table, "index") else list(table)
+    in_pairs = isinstance(table, Columns | Reviews) or _has_column(_frame_of(table), ITEM)
+    if in_pairs or (listed and all(isinstance(entry, tuple) and len(entry) == 2 for entry in listed)):
+        return Gone(pairs=pairs_of(table if in_pairs else listed, "gone", spellings))
     return Gone(tuple(labels_of(listed, "gone", REVIEWER, spellings=spellings)))
 
 
-def without_gone(reviews: Reviews, given: Any) -> Reviews:
+def without_gone(reviews: Reviews, gone_ones: Any) -> Reviews:
     """Return reviews without the planned ones of reviewers, or (reviewer, item) pairs, that are gone; scores stay.
 
     Reviewers without any remaining review are dropped. Unknown labels are warned of, and refused where none is known.
@@ -447,9 +446,9 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
     >>> without_gone(table, ["ann", "bob"]).to_dict()
     {'reviewer': ['ann'], 'item': [1], 'score': [2.0]}
     """
-    if given is None:
+    if gone_ones is None:
         return reviews
-    gone = gone_of(given, reviews.spellings())
+    gone = gone_of(gone_ones, reviews.spellings())
     code = match_labels(gone.reviewers, reviews.reviewers, "gone", "reviewer", other=reviews.items)
     lost: BoolArray = np.isin(reviews.reviewer, code[code >= 0])
     if gone.pairs is not None:
@@ -463,5 +462,5 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
     return replace(
         kept,
         reviewer=frozen((np.cumsum(stays) - 1)[kept.reviewer]),
-        reviewers=tuple(label for label, there in zip(kept.reviewers, stays.tolist(), strict=True) if there),
+        reviewers=tuple(label for label, remains in zip(kept.reviewers, stays.tolist(), strict=True) if remains),
     )

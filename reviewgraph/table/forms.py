@@ -31,143 +31,143 @@ class Form(NamedTuple):
     read: Callable[[Any, Note], Columns]
 
 
-def is_path(given: Any) -> bool:
+def is_path(source: Any) -> bool:
     """Whether it is the name of a file.
 
     >>> is_path("scores.csv"), is_path(["scores.csv"])
     (True, False)
     """
-    return isinstance(given, str | os.PathLike)
+    return isinstance(source, str | os.PathLike)
 
 
-def is_matrix(given: Any) -> bool:
+def is_matrix(source: Any) -> bool:
     """Whether it is a dense or sparse matrix.
 
     >>> is_matrix(np.zeros((2, 2))), is_matrix([1, 2])
     (True, False)
     """
-    return hasattr(given, "tocoo") or (isinstance(given, np.ndarray) and given.dtype.names is None)
+    return hasattr(source, "tocoo") or (isinstance(source, np.ndarray) and source.dtype.names is None)
 
 
 def _from(library: str, name: str) -> Callable[[Any], bool]:
     """Return whether an object is of a class of a library, which need not be imported for that."""
 
-    def takes(given: Any) -> bool:
-        return any(kind.__name__ == name and kind.__module__.startswith(library) for kind in type(given).__mro__)
+    def takes(source: Any) -> bool:
+        return any(kind.__name__ == name and kind.__module__.startswith(library) for kind in type(source).__mro__)
 
     return takes
 
 
-def _is_series(given: Any) -> bool:
-    return hasattr(given, "index") and hasattr(given, "reset_index") and not hasattr(given, "columns")
+def _is_series(source: Any) -> bool:
+    return hasattr(source, "index") and hasattr(source, "reset_index") and not hasattr(source, "columns")
 
 
-def _are_named(given: Any) -> bool:
+def _are_named(source: Any) -> bool:
     """Whether they are rows with names, or columns by name."""
-    if isinstance(given, Mapping):
-        return bool(given) and all(isinstance(name, str) for name in given)
-    if isinstance(given, np.ndarray):
-        return given.dtype.names is not None
-    return isinstance(given, list | tuple) and bool(given) and all(map(_is_named, given))
+    if isinstance(source, Mapping):
+        return bool(source) and all(isinstance(name, str) for name in source)
+    if isinstance(source, np.ndarray):
+        return source.dtype.names is not None
+    return isinstance(source, list | tuple) and bool(source) and all(map(_is_named, source))
 
 
 def _is_named(row: Any) -> bool:
     return isinstance(row, Mapping) or hasattr(row, "_fields")
 
 
-def _read_rows(given: Any, note: Note) -> Columns:
-    rows = given
-    if isinstance(given, Mapping):
-        odd = next((key for key in given if not isinstance(key, tuple) or len(key) != 2), None)
+def _read_rows(source: Any, note: Note) -> Columns:
+    rows = source
+    if isinstance(source, Mapping):
+        odd = next((key for key in source if not isinstance(key, tuple) or len(key) != 2), None)
         if odd is not None:
             message = f"mapping: expected (reviewer, item) as a key, or names of columns, found {odd!r}"
             raise InputError(message)
-        rows = [(*pair, score) for pair, score in given.items()]
+        rows = [(*pair, score) for pair, score in source.items()]
     reviewer, item, score, scored = split_rows(rows)
     (left, people) = encode(reviewer)
     (right, papers) = encode(item)
     return Columns(left, right, people, papers, score, scored)
 
 
-def _read_frame(given: Any, note: Note) -> Columns:
+def _read_frame(source: Any, note: Note) -> Columns:
     from reviewgraph.formats.memory import from_frame
 
-    return from_frame(given, note=note)
+    return from_frame(source, note=note)
 
 
-def _read_series(given: Any, note: Note) -> Columns:
+def _read_series(source: Any, note: Note) -> Columns:
     from reviewgraph.formats.memory import from_series
 
-    return from_series(given, note=note)
+    return from_series(source, note=note)
 
 
-def _read_networkx(given: Any, note: Note) -> Columns:
+def _read_networkx(source: Any, note: Note) -> Columns:
     from reviewgraph.formats.memory import from_networkx
 
-    return from_networkx(given, note=note)
+    return from_networkx(source, note=note)
 
 
-def _read_igraph(given: Any, note: Note) -> Columns:
+def _read_igraph(source: Any, note: Note) -> Columns:
     from reviewgraph.formats.memory import from_igraph
 
-    return from_igraph(given, note=note)
+    return from_igraph(source, note=note)
 
 
-def _read_matrix(given: Any, note: Note) -> Columns:
+def _read_matrix(source: Any, note: Note) -> Columns:
     """Read a reviewers x items matrix: sparse, of numbers with NaN for no review, or of True and False."""
     from reviewgraph.formats.memory import ask_zeros, from_biadjacency
 
-    kind = given.dtype.kind
-    dense = isinstance(given, np.ndarray)
-    if dense and given.ndim == 2 and given.shape[1] in (2, 3) and kind != "b":
+    kind = source.dtype.kind
+    dense = isinstance(source, np.ndarray)
+    if dense and source.ndim == 2 and source.shape[1] in (2, 3) and kind != "b":
         message = (
-            f"reviews: an array with {given.shape[1]} columns may be rows (reviewer, item, score) or a matrix of "
-            f"{given.shape[1]} items; write Reviews.from_pairs(array.tolist()) or Reviews.from_biadjacency(array)"
+            f"reviews: an array with {source.shape[1]} columns may be rows (reviewer, item, score) or a matrix of "
+            f"{source.shape[1]} items; write Reviews.from_pairs(array.tolist()) or Reviews.from_biadjacency(array)"
         )
         raise InputError(message)
-    if dense and given.ndim == 2 and kind in "iuf":
-        ask_zeros(given, "matrix")
-    columns = from_biadjacency(given, scored=kind != "b")
+    if dense and source.ndim == 2 and kind in "iuf":
+        ask_zeros(source, "matrix")
+    columns = from_biadjacency(source, scored=kind != "b")
     note(
-        f"matrix: read as reviewers x items, {given.shape[0]:,} x {given.shape[1]:,}, as to_biadjacency writes it; "
+        f"matrix: read as reviewers x items, {source.shape[0]:,} x {source.shape[1]:,}, as to_biadjacency writes it; "
         "pass matrix.T if it is items x reviewers, or Reviews.from_biadjacency(matrix, reviewers=..., items=...)"
     )
     return columns
 
 
-def _read_named(given: Any, note: Note) -> Columns:
+def _read_named(source: Any, note: Note) -> Columns:
     from reviewgraph.formats.memory import from_records
 
-    return from_records(given, note=note)
+    return from_records(source, note=note)
 
 
 #: The first that an object has is its form.
 FORMS = (
     Form("a graph of networkx", _from("networkx", "Graph"), _read_networkx),
     Form("a graph of igraph", _from("igraph", "Graph"), _read_igraph),
-    Form("a data frame (pandas, polars, pyarrow ...)", lambda given: hasattr(type(given), "columns"), _read_frame),
+    Form("a data frame (pandas, polars, pyarrow ...)", lambda source: hasattr(type(source), "columns"), _read_frame),
     Form("a Series with an index (reviewer, item)", _is_series, _read_series),
     Form("a reviewers x items matrix", is_matrix, _read_matrix),
     Form("dictionaries, named tuples or columns by name", _are_named, _read_named),
-    Form("rows (reviewer, item, score)", lambda given: isinstance(given, list | tuple | Mapping), _read_rows),
+    Form("rows (reviewer, item, score)", lambda source: isinstance(source, list | tuple | Mapping), _read_rows),
 )
 
 
-def read_form(given: Any, name: str, note: Note) -> Columns:
+def read_form(source: Any, name: str, note: Note) -> Columns:
     """Return reviews in any of the forms as columns, in the order in which it has them.
 
     >>> read_form([("ann", "p1", 3), ("bob", "p1", 4)], "reviews", print)
     <Columns: 2 reviewers, 1 item, 2 rows>
     """
     for form in FORMS:
-        if form.takes(given):
-            return form.read(given, note)
+        if form.takes(source):
+            return form.read(source, note)
     words = ", ".join(form.words for form in FORMS)
-    message = f"{name}: expected Reviews, the name of a file, {words}, found {type(given).__name__}"
+    message = f"{name}: expected Reviews, the name of a file, {words}, found {type(source).__name__}"
     raise InputError(message)
 
 
-def has_order(given: Any) -> bool:
+def has_order(source: Any) -> bool:
     """Whether arrays can follow the order of its lines: of matrices and wide tables, not of rows, files and graphs.
 
     >>> has_order(np.zeros((2, 2))), has_order([("ann", "p1")])
@@ -175,7 +175,7 @@ def has_order(given: Any) -> bool:
     """
     from reviewgraph.formats.memory import rows_of_wide
 
-    return is_matrix(given) or rows_of_wide(given) is not None
+    return is_matrix(source) or rows_of_wide(source) is not None
 
 
 def pairs_in(
@@ -201,7 +201,7 @@ def pairs_in(
         raise InputError(message)
     names = {role.name: columns[role.name] for role in roles if role.name in columns} if columns else {}
     try:
-        kept, others = of_roles(frame, roles, names, notes.append)
+        kept, unused = of_roles(frame, roles, names, notes.append)
         read = from_frame(kept, names)
     except InputError as error:
         raise InputError(str(error).replace(" of Reviews.from_frame", "")) from error
@@ -210,10 +210,10 @@ def pairs_in(
             message = f"y: expected one score per row of X, {read.reviewer.size}, found {score.size}"
             raise InputError(message)
         read = replace(read, score=score, scored=np.isfinite(score))
-    if others and not only:
+    if unused and not only:
         used = "reviewer, item and score" if SCORE in roles else "reviewer, item and y"
         notes.append(
-            f"X: ignored {quote_all(others)}: only {used} are used; to use criteria or confidence pass Reviews"
+            f"X: ignored {quote_all(unused)}: only {used} are used; to use criteria or confidence pass Reviews"
         )
     for note in notes:
         warn(note, ColumnWarning)

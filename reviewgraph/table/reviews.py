@@ -1031,7 +1031,7 @@ def _restored(*values: Any) -> Reviews:
 ReviewsLike: TypeAlias = "Reviews | IntoDataFrame | str | os.PathLike[str] | Any"
 
 
-def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
+def as_reviews(source: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     """Return reviews as they are, and any other form as :mod:`reviewgraph.table.forms` reads it.
 
     >>> import pandas
@@ -1040,16 +1040,16 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     >>> as_reviews([("ann", "p1", 3), ("bob", "p1", 4)])
     <Reviews: 2 reviewers, 1 item, 2 reviews>
     """
-    if isinstance(given, Reviews):
-        return given
+    if isinstance(source, Reviews):
+        return source
     noted: list[str] = []
-    if is_path(given):
+    if is_path(source):
         # Files are read by a room above, named here and loaded on demand.
-        reviews: Reviews = resolve_name("reviewgraph.io.reading:read_reviews")(given, note=noted.append)
+        reviews: Reviews = resolve_name("reviewgraph.io.reading:read_reviews")(source, note=noted.append)
     else:
-        read = read_form(given, name, noted.append)
+        read = read_form(source, name, noted.append)
         _refuse_empty(read, name)
-        reviews = replace(Reviews.from_columns(read, note=noted.append), backend=backend_of(given))
+        reviews = replace(Reviews.from_columns(read, note=noted.append), backend=backend_of(source))
     for message in noted:
         warn(message, ColumnWarning)
     return reviews
@@ -1064,7 +1064,7 @@ def _refuse_empty(read: Columns, name: str) -> None:
         raise InputError(message)
 
 
-def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
+def review_of_rows(source: ReviewsLike | Any, reviews: Reviews) -> IntArray:
     """Return the review of each row of the argument, for arrays in the order of its rows.
 
     >>> import pandas
@@ -1072,12 +1072,12 @@ def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
     >>> review_of_rows(frame, as_reviews(frame)).tolist()
     [1, 0]
     """
-    if given is reviews:
+    if source is reviews:
         return np.arange(reviews.n_reviews)
-    if is_path(given):
+    if is_path(source):
         message = "reviews: expected a table in memory beside an array in the order of its rows, found a file; read it"
         raise InputError(message)
-    read = read_form(given, "reviews", lambda message: None)
+    read = read_form(source, "reviews", lambda message: None)
     rows = joined(read, reviews.spellings(), "reviews", lambda message: None)  # notes were given before
     reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
     item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]

@@ -60,7 +60,7 @@ def table_rows(
     refuse_out_of_range(left, len(reviewers), "reviewer", row_name)
     refuse_out_of_range(right, len(items), "item", row_name)
     values, known = checked_scores(score, scored, left.size, row_name)
-    further = {name: _checked_further(given, name, left.size, row_name) for name, given in criteria.items()}
+    further = {name: _checked_further(numbers, name, left.size, row_name) for name, numbers in criteria.items()}
     sure = None if confidence is None else _checked_further(confidence, "confidence", left.size, row_name)
     order = order_of_pairs(left, right)
     left_sorted = left[order]
@@ -69,8 +69,8 @@ def table_rows(
     def say(row: int, again: int) -> str:
         return say_twice(reviewers[int(left[row])], items[int(right[row])], row_name(row), row_name(again))
 
-    def merged(field: FloatArray, there: BoolArray, policy: Duplicates) -> tuple[IntArray, IntArray, Any, Any]:
-        return merge_duplicates(left_sorted, right_sorted, field[order], there[order], policy, say, order)
+    def merged(field: FloatArray, present: BoolArray, policy: Duplicates) -> tuple[IntArray, IntArray, Any, Any]:
+        return merge_duplicates(left_sorted, right_sorted, field[order], present[order], policy, say, order)
 
     # Each field is merged by itself, so that rows of one pair may hold different fields of one review.
     pairs = merged(-values if lower_is_better else values, known, duplicates)
@@ -78,22 +78,24 @@ def table_rows(
         name: frozen(merged(-field if lower_is_better else field, ~np.isnan(field), duplicates)[2])
         for name, field in further.items()
     }
-    said = None if sure is None else merged(sure, ~np.isnan(sure), "last" if duplicates == "last" else "mean")[2]
-    who, what, scores, there = pairs
-    sure_of = None if said is None else frozen(said)
-    return TableRows(frozen(who), frozen(what), frozen(scores), frozen(there), fields, sure_of)
+    merged_confidence = (
+        None if sure is None else merged(sure, ~np.isnan(sure), "last" if duplicates == "last" else "mean")[2]
+    )
+    who, what, scores, present = pairs
+    sure_of = None if merged_confidence is None else frozen(merged_confidence)
+    return TableRows(frozen(who), frozen(what), frozen(scores), frozen(present), fields, sure_of)
 
 
-def _checked_further(given: npt.ArrayLike, name: str, size: int, row_name: Callable[[int], str]) -> FloatArray:
+def _checked_further(numbers: npt.ArrayLike, name: str, size: int, row_name: Callable[[int], str]) -> FloatArray:
     """Return a further field of the reviews; numbers that are infinite or too large raise InputError."""
-    values = as_numbers(name, given).ravel()
+    values = as_numbers(name, numbers).ravel()
     if values.size != size:
         message = f"{name}: expected {size} numbers, one per review, found {values.size}"
         raise InputError(message)
     beyond = np.flatnonzero(np.abs(values) > LARGEST)
     if beyond.size:
-        found = f"{values[beyond[0]]:g} in {row_name(int(beyond[0]))}"
-        message = f"{name}: expected numbers up to {LARGEST:g}, NaN where missing, found {found}; correct it"
+        first = f"{values[beyond[0]]:g} in {row_name(int(beyond[0]))}"
+        message = f"{name}: expected numbers up to {LARGEST:g}, NaN where missing, found {first}; correct it"
         raise InputError(message)
     return values
 

@@ -65,7 +65,7 @@ class Audit:
         self, accept: str | Iterable[str] = (), note: Note | None = None, words: Callable[[str], str] = str
     ) -> None:
         names = [accept] if isinstance(accept, str) else list(accept)
-        self.accept = tuple(name.strip() for given in names for name in str(given).split(","))
+        self.accept = tuple(name.strip() for entry in names for name in str(entry).split(","))
         self.words = words  #: What becomes of each message, such as :func:`in_python`.
         self.note: Note = (lambda message: note(words(message))) if note else (lambda message: None)
         for name in self.accept:
@@ -120,9 +120,9 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
     """
 
     def refuse(message: str) -> None:
-        found = message.partition("; --accept")[0]
+        finding = message.partition("; --accept")[0]
         remedy = "a table read in batches is not corrected: correct the file, or read it without --stream"
-        message = f"{found}: {remedy}"
+        message = f"{finding}: {remedy}"
         raise InputError(message)
 
     # Labels that are whole numbers are not passed: nothing is looked for among them.

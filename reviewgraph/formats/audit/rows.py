@@ -144,9 +144,9 @@ def _is_sum(draft: Draft, code: int) -> bool:
     name = words_of(str(draft.item.values[code]))
     score = numbers_of(draft.score, draft.size)
     value = _PERHAPS[name]
-    own = np.flatnonzero((draft.item.codes == code) & ~np.isnan(score))
+    sum_rows = np.flatnonzero((draft.item.codes == code) & ~np.isnan(score))
     agree = []
-    for row in own.tolist():
+    for row in sum_rows.tolist():
         same = draft.reviewer.codes == draft.reviewer.codes[row]
         rest = score[same & (draft.item.codes != code) & ~np.isnan(score)]
         if rest.size:
@@ -156,7 +156,7 @@ def _is_sum(draft: Draft, code: int) -> bool:
     if not agree:
         return name in SUMMARY_WORDS
     # A paper called Max or Mean has some reviewers, a row of maxima or means all.
-    return len(agree) > 1 and all(agree) and own.size == np.count_nonzero(np.bincount(draft.reviewer.codes))
+    return len(agree) > 1 and all(agree) and sum_rows.size == np.count_nonzero(np.bincount(draft.reviewer.codes))
 
 
 # Reviewers who are nobody, or several.

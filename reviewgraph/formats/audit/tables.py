@@ -274,32 +274,32 @@ def summed_up(draft: Draft, score: FloatArray, code: int, *, of_papers: bool = T
     Where reviewers and papers are exchanged, not ``of_papers``, only means count: the best paper has the maxima.
     """
     known = ~np.isnan(score)
-    own = np.flatnonzero((draft.reviewer.codes == code) & known)
+    rows = np.flatnonzero((draft.reviewer.codes == code) & known)
     rest = np.flatnonzero((draft.reviewer.codes != code) & known)
     order = rest[np.argsort(draft.item.codes[rest], kind="stable")]
-    starts = np.searchsorted(draft.item.codes[order], draft.item.codes[own])
-    ends = np.searchsorted(draft.item.codes[order], draft.item.codes[own], side="right")
+    starts = np.searchsorted(draft.item.codes[order], draft.item.codes[rows])
+    ends = np.searchsorted(draft.item.codes[order], draft.item.codes[rows], side="right")
     several = ends - starts >= 2
-    if several.sum() < FEWEST_MEANS or np.unique(score[own[several]]).size < 3:
+    if several.sum() < FEWEST_MEANS or np.unique(score[rows[several]]).size < 3:
         return ""
     # Means are rounded to the digits that are written, or to halves and quarters.
-    digits = next((d for d in range(4) if (np.round(score[own], d) == score[own]).all()), 4)
+    digits = next((d for d in range(4) if (np.round(score[rows], d) == score[rows]).all()), 4)
     step = 10.0**-digits
     kinds: dict[str, Callable[[FloatArray], float]] = {"mean": np.mean} if digits else {}
     if several.sum() >= FEWEST_EXTREMES:
         kinds["mean"] = np.mean
-        step = next((part for part in (1.0, 0.5, 0.25) if not np.mod(score[own], part).any()), step)
+        step = next((part for part in (1.0, 0.5, 0.25) if not np.mod(score[rows], part).any()), step)
         if of_papers:
             kinds |= {"maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
     for kind, of in kinds.items():
         allowed = 0.5 * step + 1e-9 if kind in ("mean", "median") else 1e-9
-        pairs = zip(own[several].tolist(), starts[several].tolist(), ends[several].tolist(), strict=True)
+        pairs = zip(rows[several].tolist(), starts[several].tolist(), ends[several].tolist(), strict=True)
         groups = [(score[row], score[order[start:end]]) for row, start, end in pairs]
-        equal = all(abs(float(of(others)) - value) <= allowed for value, others in groups)
+        equal = all(abs(float(of(rest_scores)) - value) <= allowed for value, rest_scores in groups)
         # Where others agree on nearly every paper, any of them has their mean; an equal reviewer is no summary.
         if (
             equal
-            and sum(np.ptp(others) > 0 for _, others in groups) >= FEWEST_MEANS
+            and sum(np.ptp(rest_scores) > 0 for _, rest_scores in groups) >= FEWEST_MEANS
             and not _has_equal(draft, score, code)
         ):
             return kind
@@ -308,11 +308,11 @@ def summed_up(draft: Draft, score: FloatArray, code: int, *, of_papers: bool = T
 
 def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
     """Whether one other reviewer has the same score on every paper of a reviewer."""
-    own = (draft.reviewer.codes == code) & ~np.isnan(score)
+    rows = (draft.reviewer.codes == code) & ~np.isnan(score)
     mine = np.full(len(draft.item.values), np.nan)
-    mine[draft.item.codes[own]] = score[own]
+    mine[draft.item.codes[rows]] = score[rows]
     same = (score == mine[draft.item.codes]) & (draft.reviewer.codes != code)
-    return bool(np.bincount(draft.reviewer.codes[same], minlength=1).max() == own.sum())
+    return bool(np.bincount(draft.reviewer.codes[same], minlength=1).max() == rows.sum())
 
 
 @finding(
@@ -360,8 +360,8 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
     """Note a reviewer who may be nobody, whatever the word for it is."""
     loads = np.bincount(draft.reviewer.codes)
     most = int(loads.argmax())
-    others = np.delete(loads, most)
-    if np.count_nonzero(others) < 2 or loads[most] < max(FEWEST_OF_NOBODY, TIMES * others.max()):
+    other_loads = np.delete(loads, most)
+    if np.count_nonzero(other_loads) < 2 or loads[most] < max(FEWEST_OF_NOBODY, TIMES * other_loads.max()):
         return draft
     # Where nobody has scores yet, this may be a chair who reviews all papers.
     known = ~np.isnan(numbers_of(draft.score, draft.size))
@@ -369,8 +369,8 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
     if not known[of_most].any() and 2 * np.count_nonzero(known) > np.count_nonzero(~of_most):
         note(
             f"{draft.name}: {quote(str(draft.reviewer.values[most]))} has {loads[most]:,} papers and no score, "
-            f"every other reviewer at most {others.max():,} papers; if this is no person, it links papers that have no "
-            f"reviewer in common: empty these cells and say {overrule('empty-reviewers')}"
+            f"every other reviewer at most {other_loads.max():,} papers; if this is no person, it links papers that have "
+            f"no reviewer in common: empty these cells and say {overrule('empty-reviewers')}"
         )
     return draft
 
@@ -392,8 +392,8 @@ def unmatched_plans(draft: Draft, note: Note) -> Draft:
     loads = [np.bincount(draft.reviewer.codes[rows], minlength=people) for rows in (~known, known)]
     size = len(draft.item.values)
     planned, scored = (np.bincount(draft.item.codes[rows], minlength=size) for rows in (~known, known))
-    both = np.count_nonzero(planned)
-    if (loads[0] * loads[1]).any() or (planned != scored).any() or both < FEWEST_PAPERS:
+    n_papers = np.count_nonzero(planned)
+    if (loads[0] * loads[1]).any() or (planned != scored).any() or n_papers < FEWEST_PAPERS:
         return draft
     if np.count_nonzero(loads[0]) == np.count_nonzero(loads[1]):
         first, second = (quote(str(draft.reviewer.values[int(load.argmax())])) for load in loads)
@@ -555,16 +555,16 @@ def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_
     then = "the review lacks this criterion" if of_criterion else "the review counts as planned"
     for value in (*SENTINELS, *largest, 0):
         at = np.flatnonzero(values == value)
-        others = values[values != value]
+        remaining = values[values != value]
         rest = counts[values != value]
-        if not at.size or others.size < LEAST_OTHERS or (others != np.rint(others)).any():
+        if not at.size or remaining.size < LEAST_OTHERS or (remaining != np.rint(remaining)).any():
             continue
-        low = float(others[0])
-        high = float(others[-1])
+        low = float(remaining[0])
+        high = float(remaining[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
         if value in JUST_BEYOND:
             # On a scale from 1 to 7 or less all steps are in use, and the one before this is not.
-            steps = low in (0, 1) and others.size == high - low + 1 > LEAST_OTHERS and high + 1 < value
+            steps = low in (0, 1) and remaining.size == high - low + 1 > LEAST_OTHERS and high + 1 < value
             apart = steps and min(counts[at[0]], *rest) >= LEAST_OTHERS
         # More than of the next two scores; where they are few of all, more than twice as many.
         few = counts[at[0]] < HEAP * counts.sum()

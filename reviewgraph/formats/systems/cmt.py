@@ -59,7 +59,7 @@ def _listed(column: str, becomes: str, table: Table) -> Grid:
     records = (
         Line([paper, title, address], line.place)
         for line, paper, title, several in cells
-        for address in [one.replace("*", "").strip() for one in re.split(r"[;,]", several)]
+        for address in [person.replace("*", "").strip() for person in re.split(r"[;,]", several)]
         if address
     )
     return Grid(grid.name, ["Paper ID", "Paper Title", becomes], records)

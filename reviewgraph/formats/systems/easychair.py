@@ -141,9 +141,9 @@ def _with_raters(grid: Grid, people: Mapping[str, _Person]) -> Grid:
     for number, name, first, last, email in rows:
         person = people.get(number, _Person(number, name.strip()))
         written = " ".join(f"{first} {last}".split())
-        own = not (email.strip() or written) or email.strip() == person.label or written == person.name
+        is_member = not (email.strip() or written) or email.strip() == person.label or written == person.name
         member.append(person.label)
-        writer.append(person.label if own else email.strip() or written)
+        writer.append(person.label if is_member else email.strip() or written)
     for name, cells in ((MEMBER, member), (WRITER, writer), *_criteria(grid).items()):
         if normalise(name) not in map(normalise, grid.header):
             grid = grid.with_column(name, cells)

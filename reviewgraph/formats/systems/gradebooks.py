@@ -54,9 +54,9 @@ def _own(table: Table) -> Grid:
 def _peers(table: Table) -> Grid:
     """Return the reviews, noting how to bar reviews of own works if people review each other."""
     grid = table if isinstance(table, Grid) else to_grid(table)
-    both = len(_labels_of_both(grid))
-    if both:
-        works = counted(both, "work has the label of a reviewer", "works have the labels of reviewers")
+    shared = len(_labels_of_both(grid))
+    if shared:
+        works = counted(shared, "work has the label of a reviewer", "works have the labels of reviewers")
         grid.notes.append(f"{works}; add --conflicts with this file to bar reviews of own works")
     return grid
 

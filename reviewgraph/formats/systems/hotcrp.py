@@ -100,9 +100,11 @@ def _of_submitted(table: Table) -> Grid:
         blank and bool(who.strip()) and kind != _META and not _is_out(state)
         for blank, who, kind, state in zip(draft, *map(grid.column, ("email", "rtype", _STATE)), strict=True)
     )
-    own = {number for number, name in enumerate(grid.header) if normalise(name) in _NO_FIELDS}
+    no_fields = {number for number, name in enumerate(grid.header) if normalise(name) in _NO_FIELDS}
     lines = [
-        Line([cell if number in own else "" for number, cell in enumerate(line.cells)], line.place) if blank else line
+        Line([cell if number in no_fields else "" for number, cell in enumerate(line.cells)], line.place)
+        if blank
+        else line
         for line, blank in zip(grid.lines, draft, strict=True)
     ]
     reviews = grid.with_lines(lines)
@@ -154,7 +156,7 @@ def _from_rqc(name: str, content: Any) -> Grid | None:
     records = []
     for paper in papers:
         reviews = [
-            {uid: value for uid, value in one.items() if uid not in texts} for one in objects(paper.get("reviews"))
+            {uid: value for uid, value in entry.items() if uid not in texts} for entry in objects(paper.get("reviews"))
         ]
         records += [{**_paper(paper), **_record(review, names)} for review in reviews] or [_paper(paper)]
     return _of_submitted(_noting_state(from_records(name, records, "entry"), papers))
@@ -168,8 +170,8 @@ def _papers_from_json(name: str, content: Any) -> Grid | None:
 def _authors(paper: Mapping[str, Any]) -> list[str]:
     names = ("given_name", "family_name")
     return [
-        as_text(one.get("email")) or " ".join(filter(None, (as_text(one.get(part)) for part in names)))
-        for one in objects(paper.get("authors"))
+        as_text(author.get("email")) or " ".join(filter(None, (as_text(author.get(part)) for part in names)))
+        for author in objects(paper.get("authors"))
     ]
 
 
@@ -183,7 +185,9 @@ def _papers_in(content: Any) -> Sequence[Mapping[str, Any]] | None:
     """Return the papers of a list of papers or of the file for reviewqualitycollector.org; None for other JSON."""
     collected = isinstance(content, dict) and "hotcrp_version" in content
     papers = objects(content.get("papers") if collected else content)
-    known = all("pid" in one and (collected or one.get("object") == "paper" or "error" in one) for one in papers)
+    known = all(
+        "pid" in entry and (collected or entry.get("object") == "paper" or "error" in entry) for entry in papers
+    )
     return papers if papers and known else None
 
 
@@ -284,19 +288,19 @@ def _search(email: str, known: Collection[str]) -> str:
     >>> _search("ann@mit.edu", ["bob@mit.edu"]), _search("ann@mit.edu", ["ann@csail.mit.edu", "ANN@mit.edu"])
     ('ann@mit.edu', 'ann@mit.ed*u')
     """
-    others = [one for one in known if one.casefold() != email.casefold()]
+    known_others = [address for address in known if address.casefold() != email.casefold()]
     parts = _PARTS.fullmatch(email)
     if parts is None:
         return email
     # An address without a star also finds those of subdomains and longer domains.
     end = re.escape(parts["end"]) if parts["end"] else r"(?:[@.].*|)"
     finds = re.compile(f"{re.escape(parts['name'])}@(?:|.*[.]){re.escape(parts['domain'])}{end}", re.I)
-    if not any(map(finds.fullmatch, others)):
+    if not any(map(finds.fullmatch, known_others)):
         return email
     # With a star an address is a pattern, matched letter by letter.
     for place in range(len(email) - 1, 0, -1):
         pattern = re.compile(f"{re.escape(email[:place])}.*{re.escape(email[place:])}", re.I)
-        if not any(map(pattern.fullmatch, others)):
+        if not any(map(pattern.fullmatch, known_others)):
             return f"{email[:place]}*{email[place:]}"
     return email
 
@@ -498,14 +502,14 @@ class HotCRP(System):
         group = columns.get("group", nothing)
         # The value of each tag on each paper, None if the paper must not have it; groups of a former run are cleared.
         values = {TAG: known if "group" not in columns else nothing, f"{TAG}-group*": nothing}
-        values |= {f"{TAG}-{name}": ["" if one == name else None for one in lists] for name in LISTS}
+        values |= {f"{TAG}-{name}": ["" if paper_list == name else None for paper_list in lists] for name in LISTS}
         rows = [
             (paper, "cleartag" if value is None else "tag", f"{tag}{value or ''}")
             for tag, column in values.items()
             for paper, value in zip(papers, column, strict=True)
         ]
-        there = [value is not None for value in known]
-        sizes = Counter(number for number, here in zip(group, there, strict=True) if here)
+        has_quality = [value is not None for value in known]
+        sizes = Counter(number for number, here in zip(group, has_quality, strict=True) if here)
         rows += [
             (paper, "tag", f"{TAG}-group{number}{value}")
             for paper, number, value in zip(papers, group, known, strict=True)

@@ -107,8 +107,10 @@ class Mail(ForPeople):
         papers = _papers(outgoing)
         return {
             "reviewer": list(map(_line, papers)),
-            "reviews": [len(own) for own in papers.values()],
-            "papers": ["; ".join(map(_line, own)) for own in papers.values()],
-            "titles": ["; ".join(_line(outgoing.titles.get(paper, "")) for paper in own) for own in papers.values()],
+            "reviews": [len(labels) for labels in papers.values()],
+            "papers": ["; ".join(map(_line, labels)) for labels in papers.values()],
+            "titles": [
+                "; ".join(_line(outgoing.titles.get(paper, "")) for paper in labels) for labels in papers.values()
+            ],
             "letter": list(letters(outgoing).values()),
         }

@@ -40,8 +40,8 @@ def _listed(content: Any, name: str) -> list[dict[str, Any]]:
 
 def _invitations(note: dict[str, Any]) -> Iterator[str]:
     """Return the last parts of the invitations of a note or an edge, in lower case; API 1 has one, API 2 several."""
-    given = note.get("invitations", note.get("invitation"))
-    for invitation in given if isinstance(given, list) else [given]:
+    invitations = note.get("invitations", note.get("invitation"))
+    for invitation in invitations if isinstance(invitations, list) else [invitations]:
         if isinstance(invitation, str):
             yield invitation.rpartition("/-/")[2].casefold()
 
@@ -92,7 +92,7 @@ def _reviews(name: str, content: Any) -> Grid | None:
     metas: dict[str | int, dict[str, Any]] = {}
     for number, note in enumerate(notes):
         kinds = [kind for kind in _invitations(note) if kind.endswith("review")]
-        if any(not any(other in kind for other in _NO_REVIEWS) for kind in kinds):
+        if any(not any(word in kind for word in _NO_REVIEWS) for kind in kinds):
             reviews[_name(note.get("id")) or number] = note
         if any("meta" in kind for kind in kinds):
             metas[_name(note.get("id")) or number] = note
@@ -144,11 +144,11 @@ def _papers(name: str, content: Any) -> Grid | None:
 
 def _edges(content: Any) -> list[dict[str, Any]]:
     """Return the edges that are not deleted, groups of edges split."""
-    given = _listed(content, "edges") or _listed(content, "groupedEdges")
-    if given and all(isinstance(one.get("id"), dict) and "values" in one for one in given):
-        given = [{**one["id"], **edge} for one in given for edge in objects(one["values"])]
-    fitting = given and all("head" in one and "tail" in one for one in given)
-    return [edge for edge in given if not edge.get("ddate")] if fitting else []
+    edges = _listed(content, "edges") or _listed(content, "groupedEdges")
+    if edges and all(isinstance(group.get("id"), dict) and "values" in group for group in edges):
+        edges = [{**group["id"], **edge} for group in edges for edge in objects(group["values"])]
+    fitting = edges and all("head" in group and "tail" in group for group in edges)
+    return [edge for edge in edges if not edge.get("ddate")] if fitting else []
 
 
 def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: Any) -> Grid | None:

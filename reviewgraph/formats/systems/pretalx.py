@@ -86,46 +86,46 @@ def _one(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else value
 
 
-def _category(given: Any) -> str:
+def _category(category: Any) -> str:
     """Return the name of a category of scores in any language, or its number if it is not expanded."""
-    if not isinstance(given, dict):
-        return f"category {given}"
-    name = given.get("name")
+    if not isinstance(category, dict):
+        return f"category {category}"
+    name = category.get("name")
     return str(next(iter(name.values()), "") if isinstance(name, dict) else name)
 
 
 def _api_reviews(name: str, content: Any) -> Grid | None:
     reviews = _results(content)
-    if not reviews or not all({"submission", "score", "scores"} <= set(one) for one in reviews):
+    if not reviews or not all({"submission", "score", "scores"} <= set(review) for review in reviews):
         return None
     records = [
         {
             # A category may have the name of one of our fields, which then counts.
-            **{_category(score.get("category")): score.get("value") for score in objects(one["scores"])},
-            "submission": _one(one["submission"], "code"),
+            **{_category(score.get("category")): score.get("value") for score in objects(review["scores"])},
+            "submission": _one(review["submission"], "code"),
             **{key: submission.get(key) for key in ("title", "state")},
-            "user": _one(one.get("user"), "code"),
-            "score": one["score"],
+            "user": _one(review.get("user"), "code"),
+            "score": review["score"],
         }
-        for one in reviews
-        for submission in [one["submission"] if isinstance(one["submission"], dict) else {}]
+        for review in reviews
+        for submission in [review["submission"] if isinstance(review["submission"], dict) else {}]
     ]
     return _paged(from_records(name, records, "review"), content)
 
 
 def _api_proposals(name: str, content: Any) -> Grid | None:
     proposals = _results(content)
-    if not proposals or not all({"code", "title", "state", "speakers"} <= set(one) for one in proposals):
+    if not proposals or not all({"code", "title", "state", "speakers"} <= set(proposal) for proposal in proposals):
         return None
     records = [
         {
-            "submission": one["code"],
-            "title": one["title"],
-            "state": one["state"],
-            "assigned_reviewers": [_one(who, "code") for who in _listed(one.get("assigned_reviewers"))],
-            "speakers": [_one(who, "email") or _one(who, "code") for who in _listed(one["speakers"])],
+            "submission": proposal["code"],
+            "title": proposal["title"],
+            "state": proposal["state"],
+            "assigned_reviewers": [_one(who, "code") for who in _listed(proposal.get("assigned_reviewers"))],
+            "speakers": [_one(who, "email") or _one(who, "code") for who in _listed(proposal["speakers"])],
         }
-        for one in proposals
+        for proposal in proposals
     ]
     return _paged(from_records(name, records, "submission"), content)
 
@@ -139,7 +139,7 @@ def _each(column: str, becomes: str, table: Table) -> Grid:
     grid = to_grid(table)
     names = ("submission", "title", "state")
     cells = zip(grid.lines, grid.column(column), *map(grid.column, names), strict=True)
-    lines = (Line([*others, who], line.place) for line, several, *others in cells for who in several.split(";"))
+    lines = (Line([*paper, who], line.place) for line, several, *paper in cells for who in several.split(";"))
     people = Grid(grid.name, [*names, becomes], lines)
     people.notes = list(grid.notes)
     return _with_decided(people)
@@ -147,8 +147,8 @@ def _each(column: str, becomes: str, table: Table) -> Grid:
 
 def _with_decided(table: Table) -> Grid:
     grid = table if isinstance(table, Grid) else to_grid(table)
-    states = next((one for one in ("state", "Proposal state") if grid.position(one) is not None), "")
-    papers = next(one for one in ("submission", "ID") if grid.position(one) is not None)
+    states = next((name for name in ("state", "Proposal state") if grid.position(name) is not None), "")
+    papers = next(name for name in ("submission", "ID") if grid.position(name) is not None)
     decided = {
         paper for paper, state in zip(grid.column(papers), grid.column(states), strict=True) if state in _DECIDED
     }
@@ -176,14 +176,16 @@ def _assignments(name: str, content: Any) -> Grid | None:
     """Return the file that pretalx imports, proposals by reviewer or the reverse, distinguished by addresses."""
     if not isinstance(content, dict) or not content or not all(isinstance(value, list) for value in content.values()):
         return None
-    pairs = [(key, one) for key, several in content.items() for one in several]
-    if not all(isinstance(one, str) and _is_person(key) and _is_person(one) for key, one in pairs):
+    pairs = [(key, entry) for key, several in content.items() for entry in several]
+    if not all(isinstance(entry, str) and _is_person(key) and _is_person(entry) for key, entry in pairs):
         return None
     # Addresses are those of reviewers; without any the keys are reviewers.
     by_address, swapped = (any("@" in pair[place] for pair in pairs) for place in range(2))
     if not pairs or (swapped and by_address):
         return None
-    records = [{"reviewer": one, "item": key} if swapped else {"reviewer": key, "item": one} for key, one in pairs]
+    records = [
+        {"reviewer": entry, "item": key} if swapped else {"reviewer": key, "item": entry} for key, entry in pairs
+    ]
     return from_records(name, records, "pair")
 
 

@@ -428,7 +428,7 @@ class Recognised(Wrapped):
     """A table of a recognised system: its columns by role are known, and only rows that count are read."""
 
     def __init__(
-        self, table: Table, export: Export, use: Use, note: Callable[[str], object], given: Mapping[str, str]
+        self, table: Table, export: Export, use: Use, note: Callable[[str], object], user_columns: Mapping[str, str]
     ) -> None:
         super().__init__(table)
         self.export = export
@@ -445,14 +445,14 @@ class Recognised(Wrapped):
         }
         self.columns = {**table.columns, **{role: names[0] for role, names in present.items() if names}}
         for role in choices:
-            if len(present[role]) > 1 and role not in given:
+            if len(present[role]) > 1 and role not in user_columns:
                 names = ", ".join(_explained(name, explained) for name in present[role])
                 example = present[role][0]
                 way = naming("", SCORE, example) if role == SCORE.name else f'--columns "{role}={cut(example)}"'
                 message = f"{self.name}: {export.what}: the {role} may be any of the columns {names}; "
                 message += f"say which one, for example {way}"
                 raise InputError(message)
-        chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
+        chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in user_columns}
         self.left: list[tuple[str, list[Column]]] = []
         self.members: list[Column] = []
         self.counts: list[Column] = []
@@ -508,15 +508,15 @@ class Recognised(Wrapped):
 
         columns = rows.columns
         judged = rows.columns[place]
-        other = ~_passing(rule, judged)
-        if not other.any():
+        failing = ~_passing(rule, judged)
+        if not failing.any():
             return rows
-        left = LeftOut(int(other.sum()), f"whose {rule.why}" if rule.why else _WHY[rule.means].format(self.use.kind))
+        left = LeftOut(int(failing.sum()), f"whose {rule.why}" if rule.why else _WHY[rule.means].format(self.use.kind))
         if rule.why:
-            cells = sorted({judged.values[code] for code in np.unique(judged.codes[other])})
+            cells = sorted({judged.values[code] for code in np.unique(judged.codes[failing])})
             self.note(f"{self.name}: {counted(left.rows, 'row')} left out, {left.why} ({quote_all(cells)})")
-        self.left.append((rule.means, [of_rows(column, np.flatnonzero(other)) for column in columns]))
-        kept = np.flatnonzero(~other)
+        self.left.append((rule.means, [of_rows(column, np.flatnonzero(failing)) for column in columns]))
+        kept = np.flatnonzero(~failing)
         lines = [rows.lines[row] for row in kept.tolist()]
         return Rows([of_rows(column, kept) for column in columns], lines, [*rows.left_out, left])
 

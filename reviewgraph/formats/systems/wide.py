@@ -113,9 +113,9 @@ class Labels(NamedTuple):
 
 
 def labels_of(grid: Grid, columns: Mapping[str, str], role: Role) -> Labels:
-    own = f"{grid.name}: "
+    prefix = f"{grid.name}: "
     places = locate(
-        grid.header, [role, TITLE], columns, grid.name, lambda note: grid.notes.append(note.removeprefix(own))
+        grid.header, [role, TITLE], columns, grid.name, lambda note: grid.notes.append(note.removeprefix(prefix))
     )
     return Labels(places, {name: grid.header[place] for name, place in places.items()})
 
@@ -232,21 +232,21 @@ def crossed(table: Table, wanted: Wanted) -> Table | None:
     return cross(table, wanted.columns)
 
 
-def cross(table: Table, given: Mapping[str, str]) -> Grid | None:
+def cross(table: Table, columns: Mapping[str, str]) -> Grid | None:
     """Return a table with a column of scores for each reviewer or each paper as one row per review.
 
     Columns are reviewers where rows are papers, and papers where a column names the reviewers of the rows and none
     the papers. None if no column holds scores.
     """
     grid = to_grid(table)
-    given = _with_asked(grid.header, given)
-    turned = recognised(grid.header, [REVIEWER], given) > 0 and not recognised(grid.header, [STUDENT], given)
-    rows = labels_of(grid, given, REVIEWER if turned else STUDENT)
+    columns = _with_asked(grid.header, columns)
+    turned = recognised(grid.header, [REVIEWER], columns) > 0 and not recognised(grid.header, [STUDENT], columns)
+    rows = labels_of(grid, columns, REVIEWER if turned else STUDENT)
     across = ITEM.name if turned else REVIEWER.name
     places, left = _scored(grid, rows.places.values(), free=turned)
     if not places:
         return None
-    return _unfolded(grid, rows, across, places, left, given)
+    return _unfolded(grid, rows, across, places, left, columns)
 
 
 def from_answers(table: Table, wanted: Wanted) -> Table | None:
@@ -255,30 +255,34 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     None if the questions are others.
     """
     grid = to_grid(table)
-    given = _with_asked(grid.header, wanted.columns)
-    if ITEM.name in given or recognised(grid.header, [ITEM], given) or not recognised(grid.header, [REVIEWER], given):
+    columns = _with_asked(grid.header, wanted.columns)
+    if (
+        ITEM.name in columns
+        or recognised(grid.header, [ITEM], columns)
+        or not recognised(grid.header, [REVIEWER], columns)
+    ):
         return None
-    rows = labels_of(grid, given, REVIEWER)
+    rows = labels_of(grid, columns, REVIEWER)
     places, left = _scored(grid, rows.places.values(), free=True)
     names = [grid.header[place] for place in places]
     parts = _parts(names) if len(places) > 1 else None
-    others = [normalise(name) for place, name in enumerate(grid.header) if place not in places]
-    if any(map(_ASKS_PAPER.search, others)):
+    other_columns = [normalise(name) for place, name in enumerate(grid.header) if place not in places]
+    if any(map(_ASKS_PAPER.search, other_columns)):
         return None
     if parts is None:
-        return _unfolded(grid, rows, ITEM.name, places, left, given) if _without_question(names) != names else None
+        return _unfolded(grid, rows, ITEM.name, places, left, columns) if _without_question(names) != names else None
     # Questions for criteria, without one for the paper, are about a paper that is not known.
     for side, labels in ((parts.first, parts.second), (parts.second, parts.first)):
         if len(set(side)) == 1 and (any(map(is_usual, labels)) or _RANGE.fullmatch(side[0])):
             return None
-    return _unfolded(grid, rows, ITEM.name, places, left, given)
+    return _unfolded(grid, rows, ITEM.name, places, left, columns)
 
 
-def _with_asked(header: Sequence[str], given: Mapping[str, str]) -> Mapping[str, str]:
+def _with_asked(header: Sequence[str], columns: Mapping[str, str]) -> Mapping[str, str]:
     """Return the user's columns and the only question for the name of a reviewer, if no column has such a name."""
     asked = [name for name in header if _ASKS_REVIEWER.search(normalise(name))]
-    known = recognised(header, [REVIEWER], given) or recognised(header, [STUDENT], given)
-    return given if known or len(asked) != 1 else {**given, REVIEWER.name: asked[0]}
+    known = recognised(header, [REVIEWER], columns) or recognised(header, [STUDENT], columns)
+    return columns if known or len(asked) != 1 else {**columns, REVIEWER.name: asked[0]}
 
 
 def _without_question(names: Sequence[str]) -> list[str]:
@@ -314,11 +318,11 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
     Names that are ``free``, as the titles of papers are, may have any word in them.
     """
     numbers = {
-        place: found
+        place: scores
         for place, name in enumerate(grid.header)
-        if place not in taken and name.strip() and (found := _numbers(grid.column(place)))
+        if place not in taken and name.strip() and (scores := _numbers(grid.column(place)))
     }
-    rows = len({row for found in numbers.values() for row in found})
+    rows = len({row for scores in numbers.values() for row in scores})
     left: dict[str, str] = {}
     for place in numbers:
         name = grid.header[place]
@@ -344,7 +348,7 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
 
 def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
     """Refuse columns such as rater1_style, rater2_style: a number is no name of a person."""
-    found = [
+    positional = [
         name
         for name in names
         if not _is_parted(name)
@@ -352,11 +356,11 @@ def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
         and match["before"] in PEOPLE
         and match["after"]
     ]
-    if len(found) > 1:
+    if len(positional) > 1:
         message = (
-            f"{grid.name}: the columns {quote_all(found)} number the reviewers of a row, and do not say who they are: "
-            "give one row per review with a column of reviewers, or, if a number is the same person in all rows, name "
-            "each column after the person, as in 'Ann - Style'"
+            f"{grid.name}: the columns {quote_all(positional)} number the reviewers of a row, and do not say who they "
+            "are: give one row per review with a column of reviewers, or, if a number is the same person in all rows, "
+            "name each column after the person, as in 'Ann - Style'"
         )
         raise InputError(message)
 
@@ -376,8 +380,8 @@ def _is_extreme(name: str, place: int, numbers: Mapping[int, Mapping[int, float]
     """Return whether a column with the name of an extreme is the largest or smallest number of each row."""
     extreme = _EXTREMES[normalise(name)]
     for row, value in numbers[place].items():
-        others = [found[row] for other, found in numbers.items() if other != place and row in found]
-        if not others or extreme(others) != value:
+        rest = [scores[row] for column, scores in numbers.items() if column != place and row in scores]
+        if not rest or extreme(rest) != value:
             return False
     return True
 
@@ -386,9 +390,9 @@ def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> No
     """Refuse a column whose numbers are far beyond those of the others, which is no reviewer's."""
     if len(numbers) < 3:
         return
-    usual = median(max(map(abs, found.values())) for found in numbers.values())
-    for place, found in numbers.items():
-        least = min(map(abs, found.values()))
+    usual = median(max(map(abs, scores.values())) for scores in numbers.values())
+    for place, scores in numbers.items():
+        least = min(map(abs, scores.values()))
         if usual > 0 and least > _BEYOND * usual:
             message = (
                 f"{grid.name}: the numbers of the column {quote(grid.header[place])}, from {least:g}, are far beyond "
@@ -399,13 +403,13 @@ def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> No
 
 
 def _unfolded(
-    grid: Grid, rows: Labels, across: str, places: Sequence[int], left: Mapping[str, str], given: Mapping[str, str]
+    grid: Grid, rows: Labels, across: str, places: Sequence[int], left: Mapping[str, str], columns: Mapping[str, str]
 ) -> Grid:
     """Return one row per review of columns of scores, whose names may have a criterion as a part."""
     names = [grid.header[place] for place in places]
     parts = _parts(names)
     plain = _without_question(names) if across == ITEM.name else names
-    pairs = _labelled(grid, names, parts, across, given) if parts else [(name, SCORE.name) for name in plain]
+    pairs = _labelled(grid, names, parts, across, columns) if parts else [(name, SCORE.name) for name in plain]
     fields = list(dict.fromkeys(field for _, field in pairs))
     by_label: dict[str, dict[str, int]] = {}
     for (label, field), place in zip(pairs, places, strict=True):
@@ -413,8 +417,8 @@ def _unfolded(
     lines = []
     empty = 0
     for cells, where in grid.lines:
-        for label, own in by_label.items():
-            scores = [cells[own[field]] if field in own else "" for field in fields]
+        for label, place_of in by_label.items():
+            scores = [cells[place_of[field]] if field in place_of else "" for field in fields]
             # Everyone has a cell in every row, so that NA and - say no more than an empty one.
             if all(not score.strip() or score.strip().casefold() in MISSING for score in scores):
                 empty += any(score.strip() for score in scores)
@@ -424,8 +428,8 @@ def _unfolded(
     if empty:
         grid.notes.append(f"{counted(empty, 'cell')} such as NA or - read as empty")
     if left:
-        told = ", ".join(f"{quote(name)} ({why})" for name, why in left.items())
-        grid.notes.append(f"not read as {_NOUN[across]}s: the columns {told}; rename one that is")
+        reasons = ", ".join(f"{quote(name)} ({why})" for name, why in left.items())
+        grid.notes.append(f"not read as {_NOUN[across]}s: the columns {reasons}; rename one that is")
     return as_reviews(grid, rows, across, fields, lines)
 
 
@@ -463,7 +467,7 @@ def _parts(names: Sequence[str]) -> _Parts | None:
 
 
 def _labelled(
-    grid: Grid, names: Sequence[str], parts: _Parts, across: str, given: Mapping[str, str]
+    grid: Grid, names: Sequence[str], parts: _Parts, across: str, columns: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return the label and the field of each column of two parts; refuse them if either may be the criterion."""
     first = list(zip(parts.first, parts.second, strict=True))
@@ -472,7 +476,7 @@ def _labelled(
         return [(label, SCORE.name) for label in parts.second]
     if len(set(parts.second)) == 1:
         return [(label, SCORE.name) for label in parts.first]
-    chosen = normalise(given.get(SCORE.name, ""))
+    chosen = normalise(columns.get(SCORE.name, ""))
     tests: tuple[Callable[[Collection[str]], bool], ...] = (
         lambda side: chosen in map(normalise, side),
         lambda side: any(map(is_usual, side)),
@@ -498,8 +502,8 @@ def _is_series(labels: Collection[str], stems: Collection[str] = ()) -> bool:
     """
     if any("@" in label for label in labels):
         return False
-    found = {normalise(match["stem"]) for label in labels if (match := _SERIES.fullmatch(label))}
-    return len(found) == 1 and all(map(_SERIES.fullmatch, labels)) and (not stems or found <= set(stems))
+    series_stems = {normalise(match["stem"]) for label in labels if (match := _SERIES.fullmatch(label))}
+    return len(series_stems) == 1 and all(map(_SERIES.fullmatch, labels)) and (not stems or series_stems <= set(stems))
 
 
 def say_wide(table: Table, columns: Mapping[str, str]) -> str:
