@@ -369,8 +369,8 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
     if not known[of_most].any() and 2 * np.count_nonzero(known) > np.count_nonzero(~of_most):
         note(
             f"{draft.name}: {quote(str(draft.reviewer.values[most]))} has {loads[most]:,} papers and no score, "
-            f"every other reviewer at most {other_loads.max():,} papers; if this is no person, it links papers that have "
-            f"no reviewer in common: empty these cells and say {overrule('empty-reviewers')}"
+            f"every other reviewer at most {other_loads.max():,} papers; if this is no person, it links papers that "
+            f"have no reviewer in common: empty these cells and say {overrule('empty-reviewers')}"
         )
     return draft
 
