@@ -358,7 +358,9 @@ class Plan(Pictured):
         5
         """
         self._refuse_none("added_to")
-        return self.constraints.reviews.below(frame, [(one.reviewer, one.item) for one in self.reviews])
+        from reviewgraph.formats import with_rows
+
+        return with_rows(frame, [review.reviewer for review in self.reviews], [review.item for review in self.reviews])
 
     def mail(self) -> dict[Label, str]:
         """Return a letter to each reviewer invited; fixed reviews need no invitation.

@@ -4,6 +4,7 @@ from .columns import Columns as Columns
 from .columns import Role as Role
 from .files import quote as quote
 from .files import quote_all as quote_all
+from .memory import with_rows as with_rows
 from .side import AFFINITY as AFFINITY
 from .side import COST as COST
 from .side import DEMAND as DEMAND

@@ -123,7 +123,7 @@ def from_frame(
         *(reviewer, item, reviewer_labels, item_labels),
         score=part.score if part.has_scores else None,
         scored=part.scored if part.has_scores else None,
-        titles=_titles(part.item, part.title) if part.title is not None else {},
+        titles=part.titles(),
         lower_is_better=lower_is_better,
         origin=Origin(meta=frozenset(part.barred)),
         row_name=lambda row: table.place(int(part.lines[row])),
@@ -455,13 +455,6 @@ def _may_be_scores(column: Any) -> bool:
         return bool(not column.is_null().all() and column.null_count() < len(column))
     values = set(column.drop_nulls().to_list())
     return all(isinstance(value, str) for value in values) and are_scores(list(values))
-
-
-def _titles(item: Column, title: Column) -> dict[Label, str]:
-    """Return title by item; if rows differ, the alphabetically first."""
-    pairs = zip(by_row(item), by_row(title), strict=True)
-    titled = {(label, text.strip()) for label, text in pairs if isinstance(text, str) and text.strip()}
-    return dict(sorted(titled, key=lambda pair: pair[1], reverse=True))
 
 
 # Reviews from bipartite graphs of networkx and igraph.

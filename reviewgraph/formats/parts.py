@@ -40,7 +40,7 @@ from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
 from reviewgraph.formats.systems.wide import say_wide
 from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows
-from reviewgraph.formats.values import are_scores, ask_direction, missing_labels, read_scores, say_bad_score
+from reviewgraph.formats.values import BLANK, are_scores, ask_direction, missing_labels, read_scores, say_bad_score
 from reviewgraph.formats.weighted import Weighted
 
 if TYPE_CHECKING:
@@ -70,6 +70,21 @@ class Part(NamedTuple):
     is_long: bool  #: Whether its rows are single scores of reviews.
     kept: Sequence[Any]  #: Items of rows left out that exist all the same.
     barred: Sequence[tuple[Any, Any]]  #: Pairs of a reviewer and an item whose score says that they are in conflict.
+
+    def titles(self) -> dict[Any, str]:
+        """Return title by item: of several the alphabetically first, so that the order of rows is irrelevant."""
+        titles: dict[Any, str] = {}
+        if self.title is None:
+            return titles
+        # Item and title as one number: distinct pairs without a dictionary of all rows.
+        width = len(self.title.values)
+        for pair in np.unique(self.item.codes * width + self.title.codes).tolist():
+            label = self.item.values[pair // width]
+            cell = self.title.values[pair % width]
+            title = cell.strip() if isinstance(cell, str) else ""
+            if title not in BLANK and (label not in titles or title < titles[label]):
+                titles[label] = title
+        return titles
 
 
 class Labels(NamedTuple):

@@ -57,7 +57,6 @@ from reviewgraph.formats.tables import (
 )
 from reviewgraph.formats.values import (
     A_MOMENT,
-    BLANK,
     parse_moment,
     parse_scale,
 )
@@ -433,18 +432,10 @@ def _refuse_undeclared(
 
 
 def _titles(parts: Sequence[Part]) -> dict[Label, str]:
-    """Return the title of each item: of several the alphabetically first, so that the order of rows is irrelevant."""
     titles: dict[Label, str] = {}
     for part in parts:
-        if part.title is None:
-            continue
-        # Item and title as one number: distinct pairs without a dictionary of all rows.
-        width = len(part.title.values)
-        for pair in np.unique(part.item.codes * width + part.title.codes).tolist():
-            label = part.item.values[pair // width]
-            title = part.title.values[pair % width].strip()
-            if title not in BLANK and (label not in titles or title < titles[label]):
-                titles[label] = title
+        for label, title in part.titles().items():
+            titles[label] = min(title, titles.get(label, title))
     return titles
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from reviewgraph._base.arguments import as_numbers, refuse
 from reviewgraph._base.arrays import frozen
 from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, warn
-from reviewgraph._base.labels import Label, as_text, is_null, plain_label
+from reviewgraph._base.labels import Label, as_text, first_repeated, is_null, plain_label
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns, Role, locate, normalise
 from reviewgraph.formats.files import Problems
@@ -154,14 +154,16 @@ def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spel
         rows = list(known.items())
     else:
         rows = _rows(table, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
-    values: dict[Any, Any] = {}
-    labels = labels_in([key for key, _ in rows], name, label, spellings)
-    for key, (_, entry) in zip(labels, rows, strict=True):
-        if key in values:
-            message = f"{name}: {label.name} {key!r} stands twice; remove one of the two"
-            raise InputError(message)
-        values[key] = entry
-    return values
+    labels = _once(labels_in([key for key, _ in rows], name, label, spellings), name, label)
+    return dict(zip(labels, [entry for _, entry in rows], strict=True))
+
+
+def _once(labels: list[Any], name: str, role: Role) -> list[Any]:
+    """Return labels, none of which may stand twice."""
+    if len(set(labels)) < len(labels):
+        message = f"{name}: {role.name} {first_repeated(labels)!r} stands twice; remove one of the two"
+        raise InputError(message)
+    return labels
 
 
 def columns_by_label(
@@ -185,7 +187,9 @@ def columns_by_label(
         frame = _frame_of(table)
     if frame is not None:
         [labels] = _columns(frame, (label,), name)
-        place = locate(list(map(str, frame.columns)), [replace(label, required=True)], {}, name, _ignore, prefix=None)
+        place = locate(
+            list(map(str, frame.columns)), [replace(label, required=True)], {}, name, lambda message: None, prefix=None
+        )
         columns = [column for number, column in enumerate(frame.columns) if number != place[label.name]]
         values = [frame.get_column(column).to_list() for column in columns]
         entries = list(zip(*values, strict=True)) if values else [()] * len(labels)
@@ -197,22 +201,15 @@ def columns_by_label(
         message = f"{name}: expected a data frame with a column {label.name}, a Series or a mapping, found {table!r}"
         raise InputError(message)
     by_column: dict[str, dict[Any, Any]] = {}
-    seen: set[Any] = set()
-    for key, (_, entry) in zip(labels_in([key for key, _ in rows], name, label, spellings), rows, strict=True):
-        if key in seen:
-            message = f"{name}: {label.name} {key!r} stands twice; remove one of the two"
-            raise InputError(message)
-        seen.add(key)
+    for key, (_, entry) in zip(
+        _once(labels_in([key for key, _ in rows], name, label, spellings), name, label), rows, strict=True
+    ):
         for column, value in entry.items():
             by_column.setdefault(column, {})[key] = value
     if not by_column:
         message = f"{name}: expected columns beside {label.name}, found none"
         raise InputError(message)
     return by_column
-
-
-def _ignore(message: str) -> None:
-    """Drop a note."""
 
 
 _RANK = Role("rank", ("place", "position", "order"))

@@ -89,28 +89,16 @@ def _read_rows(source: Any, note: Note) -> Columns:
     return Columns(left, right, people, papers, score, scored)
 
 
-def _read_frame(source: Any, note: Note) -> Columns:
-    from reviewgraph.formats.memory import from_frame
+def _reader(name: str) -> Callable[[Any, Note], Columns]:
+    """Return a function of :mod:`reviewgraph.formats.memory`, which is imported where it is called."""
 
-    return from_frame(source, note=note)
+    def read(source: Any, note: Note) -> Columns:
+        from reviewgraph.formats import memory
 
+        columns: Columns = getattr(memory, name)(source, note=note)
+        return columns
 
-def _read_series(source: Any, note: Note) -> Columns:
-    from reviewgraph.formats.memory import from_series
-
-    return from_series(source, note=note)
-
-
-def _read_networkx(source: Any, note: Note) -> Columns:
-    from reviewgraph.formats.memory import from_networkx
-
-    return from_networkx(source, note=note)
-
-
-def _read_igraph(source: Any, note: Note) -> Columns:
-    from reviewgraph.formats.memory import from_igraph
-
-    return from_igraph(source, note=note)
+    return read
 
 
 def _read_matrix(source: Any, note: Note) -> Columns:
@@ -135,20 +123,18 @@ def _read_matrix(source: Any, note: Note) -> Columns:
     return columns
 
 
-def _read_named(source: Any, note: Note) -> Columns:
-    from reviewgraph.formats.memory import from_records
-
-    return from_records(source, note=note)
-
-
 #: The first that an object has is its form.
 FORMS = (
-    Form("a graph of networkx", _from("networkx", "Graph"), _read_networkx),
-    Form("a graph of igraph", _from("igraph", "Graph"), _read_igraph),
-    Form("a data frame (pandas, polars, pyarrow ...)", lambda source: hasattr(type(source), "columns"), _read_frame),
-    Form("a Series with an index (reviewer, item)", _is_series, _read_series),
+    Form("a graph of networkx", _from("networkx", "Graph"), _reader("from_networkx")),
+    Form("a graph of igraph", _from("igraph", "Graph"), _reader("from_igraph")),
+    Form(
+        "a data frame (pandas, polars, pyarrow ...)",
+        lambda source: hasattr(type(source), "columns"),
+        _reader("from_frame"),
+    ),
+    Form("a Series with an index (reviewer, item)", _is_series, _reader("from_series")),
     Form("a reviewers x items matrix", is_matrix, _read_matrix),
-    Form("dictionaries, named tuples or columns by name", _are_named, _read_named),
+    Form("dictionaries, named tuples or columns by name", _are_named, _reader("from_records")),
     Form("rows (reviewer, item, score)", lambda source: isinstance(source, list | tuple | Mapping), _read_rows),
 )
 

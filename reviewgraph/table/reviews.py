@@ -381,37 +381,6 @@ class Reviews(Pictured):
             raise InputError(message)
         return self.with_pairs(zip(columns["reviewer"], columns["item"], strict=True))
 
-    @staticmethod
-    def below(frame: Any, pairs: Sequence[tuple[Label, Label]]) -> Any:
-        """Return a data frame with a row for each planned (reviewer, item) pair below, under its own column names.
-
-        Parameters
-        ----------
-        frame
-            A data frame of pandas, polars or pyarrow with columns of reviewers and items.
-        pairs
-            Pairs of labels.
-
-        Returns
-        -------
-        DataFrame
-            Of the same kind; other columns of the new rows are missing.
-
-        Raises
-        ------
-        InputError
-            If the frame has no column of reviewers or items.
-
-        Examples
-        --------
-        >>> import pandas
-        >>> Reviews.below(pandas.DataFrame({"email": ["a"], "paper": [1]}), [("b", 1)]).to_dict("list")
-        {'email': ['a', 'b'], 'paper': [1, 1]}
-        """
-        from reviewgraph.formats.memory import with_rows
-
-        return with_rows(frame, [who for who, _ in pairs], [what for _, what in pairs])
-
     def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
         """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
 
