@@ -280,8 +280,8 @@ class Option(click.Option):
 
     @property
     def key(self) -> str:
-        """Its key in a conference file."""
-        return next(word for word in self.opts if word.startswith("--")).removeprefix("--")
+        """Its key in a conference file; empty if it has no long name."""
+        return next((word for word in self.opts if word.startswith("--")), "").removeprefix("--")
 
     def get_help_extra(self, ctx: click.Context) -> Any:
         """Return default and range for help; the range only where both bounds exist."""
@@ -376,7 +376,7 @@ class Command(PlainCommand):
             if isinstance(each, click.Argument):
                 place = "Input"
                 key = "reviews"
-            elif isinstance(each, Option) and not each.old and each.key not in ("conference", COLUMNS):
+            elif isinstance(each, Option) and not each.old and each.key not in ("", "conference", COLUMNS):
                 place = each.group
                 key = each.key
             else:
