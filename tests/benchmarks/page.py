@@ -1,8 +1,8 @@
-"""Write docs/explanation/benchmarks.md: every speed and size this project set out to reach, and what was measured.
+"""Write the section on speed and size of REPORT.md: the goals of this project, and what was measured.
 
 ``python -m tests.benchmarks.page [ROW ...] [--limit SECONDS]``. Each row runs in a process of its own: the first call
 there is the cold one, the fastest of the next ones the warm one, and what it is compared with runs in the same process.
-A row that is not named, or is not done within the limit, stands on the page as not run.
+A row that is not named, or is not done within the limit, is reported as not run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from pathlib import Path
 
 from tests.benchmarks.rows import MISSED, ROWS, RUNS, Measured, Row
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "benchmarks.md"
+REPORT = Path(__file__).with_name("REPORT.md")
+ROOT = REPORT.parents[2]
+#: The lines between which the section is.
+MARKS = ("<!-- speed: written by python -m tests.benchmarks.page -->\n", "<!-- end of speed -->\n")
 
 
 def alone(name: str, limit: float) -> Measured | None:
@@ -33,7 +36,7 @@ def alone(name: str, limit: float) -> Measured | None:
     """
     command = [sys.executable, "-m", "tests.benchmarks.page", "--inside", name]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=PAGE.parents[2])
+        run = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=ROOT)
     except subprocess.TimeoutExpired:
         return None
     if run.returncode:
@@ -71,19 +74,16 @@ def line(row: Row, found: Measured | None) -> str:
 
 
 def page(measured: dict[str, Measured | None], limit: float) -> str:
-    """Return the page."""
+    """Return the section."""
     ran = {name: found for name, found in measured.items() if found is not None}
     missed = [name for name, found in ran.items() if MISSED in ROWS[name].verdict(found)]
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "cvxpy", "clarabel"))
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     table = "\n".join(line(row, measured.get(name)) for name, row in ROWS.items())
-    return f"""# Benchmarks
-
+    return f"""
 Goals of speed and size, and what `python -m tests.benchmarks.page` measured on {day}: {len(ran)} of
-{len(ROWS)} rows ran, {len(ran) - len(missed)} reached their goal, {len(missed)} missed it. The command writes this
-page; do not edit it.
-
-Terms: {{doc}}`../reference/glossary`.
+{len(ROWS)} rows ran, {len(ran) - len(missed)} reached their goal, {len(missed)} missed it. The command writes
+this section.
 
 Each row runs in its own process. *Cold* is the first call in it, *warm* the fastest of the next ones. Compiled kernels
 and modules are on disk, as after an installation by pip. *Speed-up* = time of the rival / our warm time (same process,
@@ -99,11 +99,12 @@ rival. A row is marked as not run if it was not requested, failed, or took longe
 Machine: {os.cpu_count()} processors ({platform.machine()}), load {os.getloadavg()[0]:.1f} at the end of the run, Python
 {platform.python_version()}, {packages}. A load above the number of
 processors means that other programs ran at the same time, which slows rows to different degrees.
+
 """
 
 
 def main() -> None:
-    """Measure rows and write the page."""
+    """Measure rows and write the section."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all where none is named")
     asked.add_argument("--limit", type=float, default=1800.0, metavar="SECONDS", help="for each row; half an hour")
@@ -117,9 +118,7 @@ def main() -> None:
         asked.error(f"no such row: {', '.join(unknown)}; expected {', '.join(ROWS)}")
     # Modules are compiled before the first run, as pip does when it installs.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    subprocess.run(
-        [sys.executable, "-m", "compileall", "-q", "reviewgraph", "lsc", "planner"], check=True, cwd=PAGE.parents[2]
-    )
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "reviewgraph", "lsc", "planner"], check=True, cwd=ROOT)
     subprocess.run([sys.executable, "-c", "from tests.benchmarks.rows import compiled; compiled()"], check=True)
     measured: dict[str, Measured | None] = {}
     failures = 0
@@ -130,7 +129,9 @@ def main() -> None:
             failures += 1
             print(f"{name}: {failure}", file=sys.stderr)
         print(line(ROWS[name], measured.get(name)), flush=True)
-    PAGE.write_text(page(measured, options.limit), encoding="utf-8")
+    before, _, rest = REPORT.read_text("utf-8").partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    REPORT.write_text(before + MARKS[0] + page(measured, options.limit) + MARKS[1] + after, encoding="utf-8")
     raise SystemExit(1 if failures else 0)
 
 
