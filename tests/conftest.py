@@ -11,7 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pickle
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -153,19 +153,3 @@ class Docstrings:
 def pytest_configure(config: pytest.Config) -> None:
     """Let hooks be called for docstrings, which are outside of the folder of this file."""
     config.pluginmanager.register(Docstrings())
-
-
-@pytest.fixture
-def load_anew(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Let modules that list a register as they load be loaded again when they are next used; the old ones come back."""
-
-    def forget(*modules: str) -> None:
-        names = list(dict.fromkeys(modules))
-        for name in names:
-            importlib.import_module(name)
-        for name in names:
-            package, _, own = name.rpartition(".")
-            monkeypatch.setattr(sys.modules[package], own, sys.modules[name])
-            monkeypatch.delitem(sys.modules, name)
-
-    return forget
