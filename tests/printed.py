@@ -1,8 +1,12 @@
-"""The commands that pages print in blocks, and the files that they suppose: small, and named as the pages name them."""
+"""What pages show: commands in blocks, the small files that these suppose, and consoles with what the commands print.
+
+``python -m tests.printed`` writes the consoles of all pages anew.
+"""
 
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from docs import pictures
 from tests.conference_systems import OpenReview
 
 ROOT = Path(__file__).parents[1]
@@ -26,18 +31,16 @@ ELSEWHERE = {
     "-m pip install": "downloads what it installs; tests/release.py does the same with the files of a release",
     "-m pytest": "is the tests",
     "tests.benchmarks": "takes minutes; tests/test_benchmarks_page.py runs its parts on small tables",
-    "tests/benchmarks/": "takes minutes to hours",
-    "tests.release": "builds environments for minutes; tests/test_release.py runs its parts",
     "tests.respellings": "takes minutes; tests/reviewgraph/formats/test_spellings.py runs it for seconds",
     "tests.fuzz_readers": "takes an hour; tests/test_fuzz.py runs it for seconds",
     "tests.faults": "takes an hour; tests/test_faults.py runs it for seconds",
     "tests.outputs": "takes minutes; its cases are the commands that other tests run",
     "tests.measure": "measures; tests/test_measure.py runs it on a toy tree",
+    "tests.printed": "writes what other tests compare",
     "tests.oracles": "takes an hour; tests/test_oracle_suite.py runs it for seconds",
     "tests.audit_tables": "takes half a minute; tests/test_audit_tables.py runs it",
     "tests.bad_arguments": "takes minutes; tests/test_bad_arguments.py runs part of it",
     "ruff check": "is a check of its own",
-    "-m sphinx": "is a check of its own",
     "reproduce table1": "takes minutes",
     "reproduce all": "takes an hour",
     "reviewgraph app": "serves until it is stopped; tests/reviewgraph/cli/app starts it",
@@ -52,6 +55,40 @@ def printed(page: Path) -> list[list[str]]:
             lines = block.replace("\\\n", " ").splitlines()
             found.append([line.strip() for line in lines if COMMAND.match(line.strip())])
     return [commands for commands in found if commands]
+
+
+#: Blocks of consoles, and of files that a page tells to write: these begin with a comment that is their name.
+CONSOLE = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
+#: A command in a console, and what it prints.
+COMMANDS = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.M)
+
+
+def recorded(page: Path, folder: Path) -> str:
+    """Run the consoles of a page in a folder, and return the page with what its commands print.
+
+    Raises
+    ------
+    RuntimeError
+        If a command fails, or prints on stderr beside output that the page shows.
+    """
+
+    def command(shown: re.Match[str]) -> str:
+        run = pictures.typed(shown[1], folder)
+        # A slow machine says how far it is.
+        notes = re.sub(r"^ +[0-9.]+ s   .*\n", "", run.stderr, flags=re.M)
+        if run.returncode or (shown[2] and notes):
+            message = f"{page}: {shown[1]}: status {run.returncode}, {run.stderr}"
+            raise RuntimeError(message)
+        return f"$ {shown[1]}\n{run.stdout if shown[2] else ''}"
+
+    def block(shown: re.Match[str]) -> str:
+        language, text = shown.groups()
+        if language == "toml":
+            (folder / text.split()[1]).write_text(text, encoding="utf-8")
+            return shown[0]
+        return f"```console\n{re.sub(COMMANDS, command, text)}```"
+
+    return CONSOLE.sub(block, page.read_text("utf-8"))
 
 
 def elsewhere(command: str) -> str:
@@ -148,3 +185,10 @@ OWN: dict[str, Callable[[], dict[str, bytes]]] = {
 def supposed(command: str) -> dict[str, bytes]:
     """Return the files that only this command supposes."""
     return {name: data for part, make in OWN.items() if part in command for name, data in make().items()}
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        if "```console" in path.read_text("utf-8"):
+            with tempfile.TemporaryDirectory() as made:
+                path.write_text(recorded(path, Path(made)), encoding="utf-8")

@@ -120,10 +120,6 @@ def test_every_picture_is_shown() -> None:
     assert there == used
 
 
-def test_every_tutorial_has_a_picture() -> None:
-    assert [path.name for path in (DOCS / "tutorial").glob("*.md") if not IMAGE.search(path.read_text("utf-8"))] == []
-
-
 def links(page: Path) -> set[Path]:
     """Return the pages that a page links, in its text or in a table of contents."""
     text = page.read_text("utf-8")
