@@ -27,7 +27,6 @@ from reviewgraph._base import (
     Result,
     checked,
     counted,
-    or_none,
     whole_seed,
 )
 from reviewgraph.table import ReviewsLike, as_reviews
@@ -241,34 +240,50 @@ def _measured(name: str, held: HeldOut, by: Unit) -> tuple[Compared, tuple[int, 
         message = f"reviews: expected {needed}, found {clusters.size}; there is nothing to predict"
         raise InputError(message)
 
-    code = 0 * cluster if by == "score" else cluster
+    n = int(several.sum())
+    score = held.score[several]
+    quality = held.quality[several]
+    average = held.average[several]
+    # Squared errors; within reviewers those of the best multiple.
     if by == "reviewer":
-        score, quality, average = (centred(value[several], code) for value in (held.score, held.quality, held.average))
-        ours = squared_errors(score, quality)
-        theirs = squared_errors(score, average)
+        ours = squared_errors(centred(score, cluster), centred(quality, cluster))
+        theirs = squared_errors(centred(score, cluster), centred(average, cluster))
     else:
-        ours = (held.score - held.quality) ** 2
-        theirs = (held.score - held.average) ** 2
+        ours = (score - quality) ** 2
+        theirs = (score - average) ** 2
     error = float(np.sqrt(ours.mean()))
+    error_se = _clustered(ours - ours.mean(), cluster) / n / (2 * error) if error > 0 else 0.0
+    # The gain 1 - sum(ours) / sum(theirs), a ratio, linearised in its two sums.
     total = float(theirs.sum())
     gain = 1.0 - float(ours.sum()) / total if total > 0 else np.nan
-    mean_se = _clustered(ours - ours.mean(), cluster) / ours.size
-    # Ranks within reviewers or items: a correlation, linearised in its three sums.
-    a, b = (centred_ranks(held_[several], code) for held_ in (held.score, held.quality))
-    squares = float(a @ a), float(b @ b)
-    root = float(np.sqrt(squares[0] * squares[1]))
-    correlation = float(a @ b) / root if root > 0 else np.nan
-    terms = a * b / root - 0.5 * correlation * (a**2 / squares[0] + b**2 / squares[1]) if root > 0 else 0 * a
+    gain_se = _clustered(theirs - ours - gain * theirs, cluster) / total if total > 0 else np.nan
+    # The correlation a'b / sqrt(a'a b'b) of ranks within reviewers or items, linearised in its three sums.
+    unit = np.zeros_like(cluster) if by == "score" else cluster
+    a = centred_ranks(score, unit)
+    b = centred_ranks(quality, unit)
+    aa = float(a @ a)
+    bb = float(b @ b)
+    root = float(np.sqrt(aa * bb))
+    correlation = np.nan
+    correlation_se = np.nan
+    if root > 0:
+        correlation = float(a @ b) / root
+        correlation_se = _clustered(a * b / root - 0.5 * correlation * (a**2 / aa + b**2 / bb), cluster)
     log_probability = held.log_probability[several]
     log_score = float(log_probability.mean())
-    numbers = (
-        *(error, mean_se / (2 * error) if error > 0 else 0.0),
-        *(gain, _clustered(theirs - ours - gain * theirs, cluster) / total if total > 0 else np.nan),
-        *(correlation, _clustered(terms, cluster) if root > 0 else np.nan),
-        *(log_score, _clustered(log_probability - log_score, cluster) / ours.size),
-        float(np.median(held.seconds)),
-    )
-    return Compared(name, *or_none(np.array(numbers))), (int(ours.size), int(np.unique(held.reviewer[several]).size))
+    numbers = {
+        "error": error,
+        "error_se": error_se,
+        "gain": gain,
+        "gain_se": gain_se,
+        "rank_correlation": correlation,
+        "rank_correlation_se": correlation_se,
+        "log_score": log_score,
+        "log_score_se": _clustered(log_probability - log_score, cluster) / n,
+        "seconds": float(np.median(held.seconds)),
+    }
+    row = Compared(name, **{key: None if np.isnan(value) else value for key, value in numbers.items()})
+    return row, (n, int(np.unique(held.reviewer[several]).size))
 
 
 def _clustered(terms: FloatArray, code: IntArray) -> float:

@@ -65,7 +65,10 @@ def lottery_probabilities(chance: FloatArray, n: int, error_rate: float) -> Floa
     high = 10.0 * np.log(2.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if (open_to_all ** np.exp(middle)).sum() > n else (low, middle)
+        if (open_to_all ** np.exp(middle)).sum() > n:
+            low = middle
+        else:
+            high = middle
     share: FloatArray = open_to_all ** np.exp(low)
     free = (share > 0) & (share < 1)
     if free.any():  # an exponent at its bound leaves a remainder
@@ -104,13 +107,21 @@ def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
         a = share[holder]
         b = share[challenger]
         if a + b < 1.0:
-            wins = luck[turn] < a / (a + b)
-            share[holder], share[challenger] = (a + b, 0.0) if wins else (0.0, a + b)
-            holder = holder if wins else challenger
+            # One gets the sum of both shares, and competes on.
+            if luck[turn] < a / (a + b):
+                share[challenger] = 0.0
+            else:
+                share[holder] = 0.0
+                holder = challenger
+            share[holder] = a + b
+        # One gets a place, the other the rest, and competes on.
+        elif luck[turn] < (1.0 - b) / (2.0 - a - b):
+            share[holder] = 1.0
+            holder = challenger
+            share[holder] = a + b - 1.0
         else:
-            wins = luck[turn] < (1.0 - b) / (2.0 - a - b)
-            share[holder], share[challenger] = (1.0, a + b - 1.0) if wins else (a + b - 1.0, 1.0)
-            holder = challenger if wins else holder
+            share[challenger] = 1.0
+            share[holder] = a + b - 1.0
     drawn: BoolArray = np.array(share) > 0.5  # the last share differs from 0 or 1 by rounding
     return drawn
 
@@ -310,7 +321,17 @@ def select(
     aside = np.flatnonzero(scored & ~inside)
     chance = chances(quality, standard_error, n)
     main = group[ranked].min(initial=group.max(initial=1))
-    return Selection(labels, n, error_rate, ranked[:n], best_first(average)[:n], chance, ranked, group == main, aside)
+    return Selection(
+        labels=labels,
+        n=n,
+        error_rate=error_rate,
+        best=ranked[:n],
+        by_average=best_first(average)[:n],
+        chance=chance,
+        ranked=ranked,
+        comparable=group == main,
+        aside=aside,
+    )
 
 
 #: Probability of the intervals of the command and of ``to_dict``.

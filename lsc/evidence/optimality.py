@@ -66,8 +66,15 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     Residuals(primal=0.0, dual=0.0, gap=0.0)
     """
     primal, dual, gap = _reviewer_residuals(
-        *(programme.start, programme.item, programme.score, programme.shape, programme.lower, programme.upper),
-        *(programme.ties_equal, quality, perceived),
+        programme.start,
+        programme.item,
+        programme.score,
+        programme.shape,
+        programme.lower,
+        programme.upper,
+        programme.ties_equal,
+        quality,
+        perceived,
     )
     pull = np.bincount(programme.item, perceived - quality[programme.item], minlength=programme.n_items)
     off = np.abs(quality - programme.reference)[programme.is_reference]
