@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
-    from reviewgraph._base import BoolArray, FloatArray
 
 
 #: How many papers set aside, changes of a selection, papers to discuss, and reviewers of a kind are named.
@@ -78,16 +77,16 @@ def opening(result: PosteriorEstimate) -> list[str]:
     """Return how far reviewers differ, the predictive gain of the correction, and what the scores do not support."""
     scored = np.isfinite(result.quality)
     lines = [worth(result)] if scored.any() else [f"{result.status.text[0].upper()}{result.status.text[1:]}."]
-    lines += [*further_lines(result), *group_line(result.group, scored)]
-    lines += validity_lines(result.validity)
+    lines += [*_criteria_lines(result), *covariate_lines(result), *group_line(result.group, scored)]
+    lines += _validity_lines(result.validity)
     if missing := int((~scored).sum()):
         lines.append(
             f"{counted(missing, 'paper has', 'papers have')} no score yet and {noun(missing, 'gets', 'get')} none."
         )
-    return lines + prior_lines(result.by_prior)
+    return lines + _prior_lines(result.by_prior)
 
 
-def validity_lines(validity: Validity) -> list[str]:
+def _validity_lines(validity: Validity) -> list[str]:
     """Return what the reviewers say about the quality that references measure, if there are references."""
     if not validity.n:
         return []
@@ -99,29 +98,26 @@ def validity_lines(validity: Validity) -> list[str]:
         ]
     low, high = validity.slope_interval
     slope = f"slope {validity.estimate:.2f}, 90 % interval {low:.2f} to {high:.2f}"
-    left = f"{100 * validity.unexplained:.0f} % of the spread of that quality unexplained"
     if not validity.is_predictive:
         return [
             f"The reviewers do not predict the {references} ({slope}): their scores say little or nothing about the "
             "quality that the references measure."
         ]
     return [
-        f"The reviewers predict the {references} ({slope}); that leaves {left}. Qualities, ranges and probabilities "
-        "are of what the references measure."
+        f"The reviewers predict the {references} ({slope}); that leaves {100 * validity.unexplained:.0f} % of the "
+        "spread of that quality unexplained. Qualities, ranges and probabilities are of what the references measure."
     ]
 
 
-def further_lines(result: PosteriorEstimate) -> list[str]:
+def _criteria_lines(result: PosteriorEstimate) -> list[str]:
     """Return what criteria and confidence of the reviews add, a line each where there are any."""
     lines = []
     joined = result.joined
-    confidence = result.confidence
     if joined is not None and joined.used:
-        by = 100.0 * joined.gain
-        error = 100.0 * joined.gain_error
         lines.append(
             f"Scores of {listed(joined.names, NAMED)} are used as well: they lower the expected squared error in "
-            f"predicting the scores of other reviewers by {by:.1f} % +- {error:.1f} (standard error)."
+            f"predicting the scores of other reviewers by {100 * joined.gain:.1f} % +- {100 * joined.gain_error:.1f} "
+            "(standard error)."
         )
     if joined is not None and joined.rejected:
         why = "they do not help to predict the scores of other reviewers"
@@ -130,12 +126,11 @@ def further_lines(result: PosteriorEstimate) -> list[str]:
         elif joined.used:
             why = "there are too few, or they are all the same"
         lines.append(f"Scores of {listed(joined.rejected, NAMED)} are not used: {why}.")
-    if confidence is not None:
-        state = "is used" if confidence.used else "is not used"
-        lines.append(
-            f"The confidence of reviewers {state}: with it the log evidence changes by {confidence.gain:+.1f}."
-        )
-    return lines + covariate_lines(result)
+    if result.confidence is not None:
+        state = "is used" if result.confidence.used else "is not used"
+        gain = result.confidence.gain
+        lines.append(f"The confidence of reviewers {state}: with it the log evidence changes by {gain:+.1f}.")
+    return lines
 
 
 def covariate_lines(result: PosteriorEstimate) -> list[str]:
@@ -143,11 +138,12 @@ def covariate_lines(result: PosteriorEstimate) -> list[str]:
     covariates = result.covariates
     if covariates is None:
         return []
-    lines = [_covariate_line(one) for one in covariates.rows]
-    if sum(one.used for one in covariates.rows) > 1:
+    lines = [_covariate_line(row) for row in covariates.rows]
+    used = [row for row in covariates.rows if row.used]
+    if len(used) > 1:
         lines.append(f"Together they raise the log evidence by {covariates.gain:.1f}.")
-    columns = [one.name for one in covariates.rows if one.used and one.of == "item" and one.kind != "ranking"]
-    ranked = any(one.used and one.kind == "ranking" for one in covariates.rows)
+    columns = [row.name for row in used if row.of == "item" and row.kind != "ranking"]
+    ranked = any(row.kind == "ranking" for row in used)
     if columns or ranked:
         sources = ["covariates"] * bool(columns) + ["authors' ranking"] * ranked
         whom = f"that differ in {listed(columns)}" if columns else "that their authors do not rank"
@@ -161,35 +157,33 @@ def covariate_lines(result: PosteriorEstimate) -> list[str]:
     return lines
 
 
-def _covariate_line(one: Covariate) -> str:
+def _covariate_line(row: Covariate) -> str:
     """Return what a covariate adds in points, or that it is not used."""
-    known = counted(one.known, "paper" if one.of == "item" else "reviewer")
-    if one.kind == "ranking" and not one.known:
-        return f"{one.name} is not used: no author ranks two papers that have scores, and one alone has no order."
-    if not one.known:
-        return f"{one.name} is not used: it is known of no {'paper' if one.of == 'item' else 'reviewer'} with a score."
-    if not one.used:
-        return (
-            f"{one.name} (known of {known}) is not used: it raises the log evidence by {one.gain:.1f}, less than "
-            f"{MIN_GAIN:g}."
-        )
-    what = "quality" if one.of == "item" else "scores"
-    largest = order_of(-np.abs([each.effect for each in one.effects]))
-    per = "" if one.kind == "category" else " per standard deviation"
+    described = "paper" if row.of == "item" else "reviewer"
+    if row.kind == "ranking" and not row.known:
+        return f"{row.name} is not used: no author ranks two papers that have scores, and one alone has no order."
+    if not row.known:
+        return f"{row.name} is not used: it is known of no {described} with a score."
+    known = f"{row.name} (known of {counted(row.known, described)})"
+    if not row.used:
+        return f"{known} is not used: it raises the log evidence by {row.gain:.1f}, less than {MIN_GAIN:g}."
+    largest = order_of(-np.abs([effect.effect for effect in row.effects])).tolist()
     effects = [
-        f"{f'{each.level} ' if each.level else ''}{each.effect:+.2f} ({each.low:+.2f} to {each.high:+.2f})"
-        for each in (one.effects[place] for place in largest.tolist())
+        f"{level} {effect:+.2f} ({low:+.2f} to {high:+.2f})".strip()
+        for level, effect, low, high in (row.effects[place] for place in largest)
     ]
+    what = "quality" if row.of == "item" else "scores"
+    per = "" if row.kind == "category" else " per standard deviation"
     return (
-        f"{one.name} (known of {known}) raises the log evidence by {one.gain:.1f}; effect on {what}{per} in points, "
-        f"with 90 % interval: {listed(effects, NAMED, '.')}"
+        f"{known} raises the log evidence by {row.gain:.1f}; effect on {what}{per} in points, with 90 % interval: "
+        f"{listed(effects, NAMED, '.')}"
     )
 
 
-def prior_lines(papers: Sequence[Label]) -> list[str]:
+def _prior_lines(papers: Sequence[Label]) -> list[str]:
     """Name the papers whose scores say nothing of their quality, if there are any.
 
-    >>> prior_lines(["p1"])
+    >>> _prior_lines(["p1"])
     ['1 paper has the quality expected of any paper, because all its reviewers give one score only: p1.']
     """
     if not papers:
@@ -216,27 +210,26 @@ def spread_of_severity(result: PosteriorEstimate) -> float:
 
 def worth(result: PosteriorEstimate) -> str:
     """Return how far reviewers differ, and how much better than averages the correction predicts held-out reviewers."""
-    if not result.beliefs.signal:
+    beliefs = result.beliefs
+    if not beliefs.signal:
         rows = [] if result.covariates is None else result.covariates.rows
         used = [row.name for row in rows if row.used and row.of == "reviewer"]
         if used:
             return f"Beyond {listed(used)}, for which scores are corrected, they show no differences between reviewers."
         return NO_DIFFERENCES
-    beliefs = result.beliefs
-    gain = result.gain
     known = np.isfinite(beliefs.mean)
     quality = beliefs.scale * float(np.sqrt(beliefs.mean[known].var() + beliefs.variance[known].mean()))
     differ = (
         f"The severity of reviewers has a standard deviation of {spread_of_severity(result):.2f} points, the quality "
         f"of papers one of {quality:.2f}. "
     )
-    if not np.isfinite(gain.relative):
+    better = 100.0 * result.gain.relative
+    error = 100.0 * result.gain.standard_error
+    if not np.isfinite(better):
         return differ + (
             "Too few reviewers scored two papers that others scored too: how much better than averages the correction "
             "predicts cannot be estimated."
         )
-    better = 100.0 * gain.relative
-    error = 100.0 * gain.standard_error
     digits = 0 if error >= 1.0 else 1
     less = "less" if better >= 0 else "more"
     return differ + (
@@ -291,25 +284,27 @@ def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Return the expected number of wrong selections, the three lists, and the changes compared with averages."""
     n = selection.n
     stated = percent(1.0 - selection.error_rate)
-    number = f" ({selection.certain.size})" if selection.certain.size else ""
+    certain = selection.certain
+    number = f" ({certain.size})" if certain.size else ""
     lines = [
         expectation(selection),
         *aside_lines(selection.named(selection.aside), result.group[selection.aside], selection.ranked.size),
         "",
-        f"In, with probability at least {stated}{number}: {_names(result, selection.certain)}",
+        f"In, with probability at least {stated}{number}: "
+        f"{listed([str(label) for label in selection.named(certain)], DISCUSSED) if certain.size else 'none'}",
     ]
     if selection.discuss.size:
-        places = n - selection.certain.size
+        places = counted(n - certain.size, "place")
         lines.append(
-            f"To discuss ({counted(selection.discuss.size, 'paper')} for {counted(places, 'place')}), nearest to the "
-            f"line first, with the probability of being among the best {n}:"
+            f"To discuss ({counted(selection.discuss.size, 'paper')} for {places}), nearest to the line first, with "
+            f"the probability of being among the best {n}:"
         )
         shown = selection.nearest[:DISCUSSED]
         for i in shown.tolist():
             mark = "" if selection.comparable[i] else " *"
             lines.append(f"  {percent(float(selection.chance[i])):>6}  {paper_name(result, i)}{mark}")
-        if others := selection.discuss.size - shown.size:
-            lines.append(f"  and {others:,} farther from the line; -o FILE writes all (list: in, discuss, out)")
+        if more := selection.discuss.size - shown.size:
+            lines.append(f"  and {more:,} farther from the line; -o FILE writes all (list: in, discuss, out)")
         if not selection.comparable[shown].all():
             lines.append("No review connects papers marked * to most others.")
         lines += advice(result, selection)
@@ -339,7 +334,7 @@ def advice(result: PosteriorEstimate, selection: Selection) -> list[str]:
             "More reviews by the same reviewers cannot settle what they leave unexplained. Have the papers nearest to "
             "the line measured, too, and add them to --references."
         ]
-    if _better(result, int(discuss[0]), int(discuss[-1])) < sure:
+    if result.probability_better(*selection.named(discuss[[0, -1]])) < sure:
         return [
             f"Even the first and the last of these are statistically tied (at {percent(sure)}): discuss them, add "
             "reviews, or use a lottery (--lottery)."
@@ -375,15 +370,15 @@ def changes(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Return the papers that the average would have selected instead, with a probability for each change."""
     n = selection.n
     into = selection.swapped_in
-    out_of = selection.swapped_out
     if not into.size:
         return [f"The {n} of highest average are the same papers as the {n} of highest quality."]
     are = noun(into.size, "is", "are")
     lines = [f"{into.size} of the {n} of highest quality {are} not among the {n} of highest average:"]
     # The best of the new papers is compared with the weakest of those that it replaces.
-    for better, worse in zip(into[:CHANGES].tolist(), out_of[::-1][:CHANGES].tolist(), strict=False):
+    for better, worse in zip(into[:CHANGES].tolist(), selection.swapped_out[::-1][:CHANGES].tolist(), strict=False):
+        chance = percent(result.probability_better(result.items[better], result.items[worse]))
         names = f"{paper_name(result, better)} instead of {paper_name(result, worse)}"
-        lines.append(f"  {names}: the better of the two with probability {percent(_better(result, better, worse))}")
+        lines.append(f"  {names}: the better of the two with probability {chance}")
     if into.size > CHANGES:
         lines.append(f"  and {into.size - CHANGES} more")
     return lines
@@ -442,8 +437,15 @@ def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> 
     lines = []
     for quantity, above, below in kinds:
         low, high = interquartile_range(quantity)
-        lines += _named(labels, above, quantity.low > high, -quantity.mean)
-        lines += _named(labels, below, quantity.high < low, quantity.mean)
+        for word, stands_out, order in (
+            (above, quantity.low > high, -quantity.mean),
+            (below, quantity.high < low, quantity.mean),
+        ):
+            codes = np.flatnonzero(stands_out)
+            if codes.size:
+                most = f"{codes.size}, most of all " if codes.size > NAMED else ""
+                first = codes[order_of(order[codes])][:NAMED].tolist()
+                lines.append(f"  {word}: {most}{listed([labels[j] for j in first])}")
     judged = counted(int(np.isfinite(reviewers.severity.mean).sum()), "reviewer")
     if lines:
         lines = [f"Of {judged}, outside the interquartile range with probability 90 %:", *lines]
@@ -452,13 +454,6 @@ def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> 
     if few := int(((loads > 0) & (loads < LEAST_LOAD)).sum()):
         lines.append(f"{counted(few, 'reviewer')} gave one or two scores, too few to estimate their severity.")
     return lines
-
-
-def _named(labels: Sequence[Label], word: str, stands_out: BoolArray, order: FloatArray) -> list[str]:
-    codes = np.flatnonzero(stands_out)
-    first = codes[order_of(order[codes])][:NAMED].tolist()
-    most = f"{codes.size}, most of all " if codes.size > NAMED else ""
-    return [f"  {word}: {most}{listed([labels[j] for j in first])}"] if codes.size else []
 
 
 def lottery_lines(
@@ -490,15 +485,6 @@ def percent(chance: float) -> str:
     ('58 %', '> 99 %', '< 1 %')
     """
     return "> 99 %" if chance > 0.995 else "< 1 %" if chance < 0.005 else f"{100.0 * chance:.0f} %"
-
-
-def _names(result: PosteriorEstimate, codes: IntArray) -> str:
-    return listed([str(result.items[i]) for i in codes.tolist()], DISCUSSED) if codes.size else "none"
-
-
-def _better(result: PosteriorEstimate, first: int, second: int) -> float:
-    """Probability that one paper, given by code, is better than another."""
-    return result.probability_better(result.items[first], result.items[second])
 
 
 # Tables larger than memory: shorter pages.
@@ -552,7 +538,7 @@ def _opening(result: StreamedEstimate, what: str) -> list[str]:
     ]
     if missing := stream.n_items - total:
         lines.append(f"{counted(missing, 'paper has', 'papers have')} no score and so no place.")
-    return lines + prior_lines(result.by_prior if isinstance(result, StreamedPosterior) else [])
+    return lines + _prior_lines(result.by_prior if isinstance(result, StreamedPosterior) else [])
 
 
 def _decisions(result: StreamedPosterior, selection: Selection) -> list[str]:
