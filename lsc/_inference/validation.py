@@ -162,8 +162,8 @@ def _qualities(posterior: Posterior, population: Population, kept: BoolArray) ->
     state = state_of(Part(start, part.item[kept], score, log_weight))
     # Similar papers need the spectrum of their prior: held-out scores are compared without.
     problem = problem_of(pieces_of(state), posterior.mean.size)
-    found = fit(problem, population._replace(kappa=0.0), max_sweeps=SWEEPS, learn=False)
-    return np.asarray(found.items.shift / found.items.precision)
+    items = fit(problem, population._replace(kappa=0.0), max_sweeps=SWEEPS, learn=False).items
+    return np.asarray(items.shift / items.precision)
 
 
 def _averages(item: IntArray, score: FloatArray, size: int) -> FloatArray:
@@ -179,8 +179,7 @@ def centred_ranks(value: FloatArray, code: IntArray) -> FloatArray:
     """Share of all values below each, ties counted half, minus the mean of the reviewer."""
     spread = float(value.std()) or 1.0
     _, place, count = np.unique(snapped(value, spread), return_inverse=True, return_counts=True)
-    rank = ((np.cumsum(count) - 0.5 * count) / value.size)[place]
-    return centred(rank, code)
+    return centred(((np.cumsum(count) - 0.5 * count) / value.size)[place], code)
 
 
 def centred(value: FloatArray, code: IntArray) -> FloatArray:
@@ -305,8 +304,8 @@ def misfit_of(posterior: Posterior) -> Misfit:
     ([7], True)
     """
     rows = posterior.used
-    who = posterior.reviewer[rows]
-    used = UsedReviews(who, posterior.scores.part.score, *posterior.cavities, noise_factors(posterior)[rows])
+    factor = noise_factors(posterior)[rows]
+    used = UsedReviews(posterior.reviewer[rows], posterior.scores.part.score, *posterior.cavities, factor)
     statistics = compute_statistics(used, population_of(posterior), posterior.slope.size)
     p_value = np.minimum(2.0 * np.minimum(statistics.too_large, statistics.too_low), 1.0)
     return Misfit(statistics.mean_square, statistics.agreement, p_value)
@@ -323,10 +322,10 @@ def population_of(posterior: Posterior) -> Slopes:
     share = np.outer(scale * density, density).ravel()
     share /= share.sum()
     deviation = np.repeat(scale * NODES, NODES.size)
-    # Own noise of a reviewer: log normal with the variance of the log of the scaled inverse chi^2.
-    own = np.tile(np.sqrt(2 / population.freedom) * NODES, NODES.size)
+    # The logarithm of a reviewer's noise has the variance of that of the scaled inverse chi^2.
+    own_noise = np.tile(np.sqrt(2 / population.freedom) * NODES, NODES.size)
     slope = np.exp(population.mu + deviation)
-    noise = population.pooled * np.exp(2.0 * population.rho * deviation + own)
+    noise = population.pooled * np.exp(2.0 * population.rho * deviation + own_noise)
     return Slopes(share, slope, noise, float(share @ slope), population.pooled, population.rounding)
 
 
@@ -335,47 +334,41 @@ def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) 
     from scipy.special import ndtr
 
     who = rows.reviewer
-    count = np.bincount(rows.reviewer, minlength=n_reviewers)
-    weight = 1.0 / (
-        population.typical_slope**2 * rows.variance + population.typical_noise * rows.factor + population.rounding
-    )
-    total = np.bincount(who, weight, n_reviewers)
+    a0 = population.typical_slope
+    weight = 1.0 / (a0**2 * rows.variance + population.typical_noise * rows.factor + population.rounding)
 
     def summed(value: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(who, value, n_reviewers))
 
-    def within(value: FloatArray) -> FloatArray:
-        return np.asarray(value - (summed(weight * value) / np.where(count, total, 1.0))[who])
-
-    # Both statistics, of deviations from the weighted means of each reviewer.
-    score = within(rows.score)
-    mean = within(rows.mean)
-    square = summed(weight * (score - population.typical_slope * mean) ** 2)
+    count = summed(np.ones(who.size))
+    total = np.where(count > 0, summed(weight), 1.0)
+    score = rows.score - (summed(weight * rows.score) / total)[who]
+    mean = rows.mean - (summed(weight * rows.mean) / total)[who]
+    square = summed(weight * (score - a0 * mean) ** 2)
     spread = summed(weight * mean**2)
     cross = summed(weight * mean * score)
     distinguished = spread > NEGLIGIBLE * count
-    # Variances of cross and square given slope and noise: sums of those of papers, of noise, and of rounding.
-    parts = (rows.variance, rows.factor, np.ones(who.size))
-    of_cross = [summed((weight * mean) ** 2 * part) for part in parts]
     freedom = np.maximum(count - 1.0, 1.0)
+
+    # Given slope and noise, the variances of cross and square are sums of those of papers, of noise, and of rounding.
+    parts = (rows.variance, rows.factor, np.ones(who.size))
+    of_cross = np.array([summed((weight * mean) ** 2 * part) for part in parts])
     residual_weight = weight * (1.0 - weight / total[who])
-    of_square = [summed(residual_weight * part) / freedom for part in parts]
-    # Tail probabilities, averaged over the nodes of the population.
-    too_large, too_low = np.zeros((2, n_reviewers))
+    of_square = np.array([summed(residual_weight * part) / freedom for part in parts])
+
+    # Tail probabilities, averaged over the nodes of the population. Agreement is undefined where the others do not
+    # distinguish the papers.
+    too_large = np.zeros(n_reviewers)
+    too_low = np.zeros(n_reviewers)
     for share, slope, noise in zip(population.weight, population.slope, population.noise, strict=True):
-        terms = slope**2, noise, population.rounding
-        scale = sum(term * part for term, part in zip(terms, of_square, strict=True)) + (count < 2)
-        error = np.sqrt(sum(term * part for term, part in zip(terms, of_cross, strict=True)))
-        noncentrality = (slope - population.typical_slope) ** 2 * spread / scale
-        too_large += share * _upper_tail(square / scale, freedom, noncentrality)
-        # Agreement is undefined where the others do not distinguish the papers.
+        terms = np.array([slope**2, noise, population.rounding])
+        scale = terms @ of_square + (count < 2)
+        error = np.sqrt(terms @ of_cross)
+        too_large += share * _upper_tail(square / scale, freedom, (slope - a0) ** 2 * spread / scale)
         standardised = np.divide(cross - slope * spread, error, out=np.zeros(n_reviewers), where=distinguished)
         too_low += share * np.where(distinguished, ndtr(standardised), 1.0)
-    agreement = np.divide(
-        cross, population.typical_slope * spread, out=np.full(n_reviewers, np.nan), where=distinguished
-    )
-    statistics = square / freedom, agreement, too_large, too_low
-    return Statistics(*(np.where(count > 1, value, np.nan) for value in statistics))
+    agreement = np.divide(cross, a0 * spread, out=np.full(n_reviewers, np.nan), where=distinguished)
+    return Statistics(*np.where(count > 1, [square / freedom, agreement, too_large, too_low], np.nan))
 
 
 def _upper_tail(value: FloatArray, freedom: FloatArray, noncentrality: FloatArray) -> FloatArray:

@@ -99,9 +99,12 @@ class Validity:
 
     def quality(self, beliefs: _Consensus) -> FloatArray:
         """Return the posterior means of the wanted quality, shape (N,)."""
-        by_judges = self.intercept + self.slope * beliefs.quality
-        own = np.where(self.share > 0, self.value, 0.0)
-        return np.asarray((1 - self.share) * by_judges + self.share * own)
+        return self._given_quality(beliefs.quality)
+
+    def _given_quality(self, quality: FloatArray) -> FloatArray:
+        """Return the expected wanted quality given that of the judges, shape (..., N)."""
+        by_reference = self.share * np.where(self.share > 0, self.value, 0.0)
+        return np.asarray((1 - self.share) * (self.intercept + self.slope * quality) + by_reference)
 
     def standard_error(self, beliefs: _Consensus) -> FloatArray:
         """Return its posterior standard deviations, shape (N,)."""
@@ -112,9 +115,7 @@ class Validity:
         """Return draws of the wanted quality given those of q, shapes (D, N)."""
         if not self.n:
             return quality
-        own = np.where(self.share > 0, self.value, 0.0)
-        mean = (1 - self.share) * (self.intercept + self.slope * quality) + self.share * own
-        return np.asarray(mean + np.sqrt(self.error) * rng.standard_normal(quality.shape))
+        return np.asarray(self._given_quality(quality) + np.sqrt(self.error) * rng.standard_normal(quality.shape))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries that the command's ``--json`` prints."""
@@ -131,7 +132,11 @@ class Validity:
 def without_references(n_items: int) -> Validity:
     """Return the validity that takes the judges' quality for the wanted one."""
     zeros = np.zeros(n_items)
-    return Validity(0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0, np.full(n_items, np.nan), zeros, zeros)
+    return _on_scale_of_scores(0, np.full(n_items, np.nan), zeros, zeros)
+
+
+def _on_scale_of_scores(n: int, value: FloatArray, share: FloatArray, error: FloatArray) -> Validity:
+    return Validity(0.0, 1.0, 1.0, 0.0, 0.0, 0.0, n, value, share, error)
 
 
 def validity_of(beliefs: _Consensus, item: IntArray, value: FloatArray, scale: float, score_spread: float) -> Validity:
@@ -158,34 +163,31 @@ def validity_of(beliefs: _Consensus, item: IntArray, value: FloatArray, scale: f
     square = float(((x - centre) ** 2).sum())
     estimate = float(((x - centre) @ (y - y.mean())) / square)
     slope = max(estimate, 0.0)
-    square_of_references = float(y.var(ddof=1))
     residual = y - y.mean() - slope * (x - centre)
-    total = (float(residual @ residual) + PSEUDO_REFERENCES * square_of_references) / (n - 2 + PSEUDO_REFERENCES)
-    omega = max(total - slope**2 * float(variance[scored].mean()), 0.05 * total)
-
+    prior = PSEUDO_REFERENCES * float(y.var(ddof=1))
+    total = (float(residual @ residual) + prior) / (n - 2 + PSEUDO_REFERENCES)
+    omega_square = max(total - slope**2 * float(variance[scored].mean()), 0.05 * total)
     known = np.isfinite(quality)
     of_judges = float(quality[known].var() + variance[known].mean())
-    spread = float(np.sqrt(slope**2 * of_judges + omega))
 
     # Error of the line at each paper, and of u; a reference's own share of omega^2 is its error.
-    error = omega + total * (1 / n + (quality - centre) ** 2 / square)
-    share = np.zeros(quality.size)
-    known &= np.isfinite(full)
-    own = OWN_SHARE * omega
-    by_judges = error + slope**2 * variance - own
-    share[known] = (by_judges / (by_judges + own))[known]
-    left = np.where(known, share * own - ((1 - share) * slope) ** 2 * variance, error)
+    error = omega_square + total * (1 / n + (quality - centre) ** 2 / square)
+    referenced = known & np.isfinite(full)
+    of_reference = OWN_SHARE * omega_square
+    by_judges = error + slope**2 * variance - of_reference
+    share = np.where(referenced, by_judges / (by_judges + of_reference), 0.0)
+    remaining = np.where(referenced, share * of_reference - ((1 - share) * slope) ** 2 * variance, error)
     return Validity(
-        float(y.mean() - slope * centre),
-        slope,
-        estimate,
-        float(stdtrit(n - 2 + PSEUDO_REFERENCES, 0.95) * np.sqrt(total / square)),
-        float(np.sqrt(omega)),
-        spread,
-        n,
-        full,
-        share,
-        np.maximum(left, 0.0),
+        intercept=float(y.mean() - slope * centre),
+        slope=slope,
+        estimate=estimate,
+        slope_error=float(stdtrit(n - 2 + PSEUDO_REFERENCES, 0.95) * np.sqrt(total / square)),
+        sd=float(np.sqrt(omega_square)),
+        spread=float(np.sqrt(slope**2 * of_judges + omega_square)),
+        n=n,
+        value=full,
+        share=share,
+        error=np.maximum(remaining, 0.0),
     )
 
 
@@ -201,7 +203,6 @@ def _few(beliefs: _Consensus, value: FloatArray, scale: float, score_spread: flo
             f"found {int(known.sum())} that are neither; pass more, or values as a typical reviewer would score"
         )
         raise InputError(message)
-    own = (ASSUMED_ERROR * scale) ** 2
-    share = np.where(known, variance / (variance + own), 0.0)
-    error = np.where(known, share**2 * own, 0.0)
-    return Validity(0.0, 1.0, 1.0, 0.0, 0.0, 0.0, int(known.sum()), value, np.nan_to_num(share), np.nan_to_num(error))
+    of_reference = (ASSUMED_ERROR * scale) ** 2
+    share = np.nan_to_num(np.where(known, variance / (variance + of_reference), 0.0))
+    return _on_scale_of_scores(int(known.sum()), value, share, share**2 * of_reference)
