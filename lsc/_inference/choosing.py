@@ -123,9 +123,9 @@ def first_populations(problem: Problem, rounding: float) -> list[Population]:
 def _squares_within(state: PartState, _: Vectors) -> tuple[Vectors, float]:
     """Return the sum of squared deviations of the scores from the mean of their reviewer."""
     score = state.part.score
-    who = np.repeat(np.arange(state.load.size), state.load)
-    mean = np.bincount(who, score, state.load.size) / np.maximum(state.load, 1)
-    return (), float(((score - mean[who]) ** 2).sum())
+    scored = state.load > 0
+    total = np.add.reduceat(score, state.part.start[:-1][scored])
+    return (), float(score @ score - (total**2 / state.load[scored]).sum())
 
 
 def best_fit(

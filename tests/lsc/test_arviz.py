@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lsc._inference.predicting import new_scores
 from lsc.posteriors import PosteriorEstimate, posterior
 from reviewgraph import InputError, Reviews
 
@@ -23,16 +22,6 @@ def found() -> PosteriorEstimate:
         for i in rng.choice(10, 6, replace=False).tolist()
     ]
     return posterior(Reviews.from_pairs([*rows, ("r0", "new", None)], lower_is_better=True))
-
-
-def test_new_scores_have_the_moments_of_predictions(found: PosteriorEstimate) -> None:
-    reviews = found.reviews.only_scored()
-    new = new_scores(found.beliefs, found.draws(6000), np.random.default_rng(1))
-    labels = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
-    who, what = zip(*((reviews.reviewers[j], reviews.items[i]) for j, i in labels), strict=True)
-    predicted = found.predict(list(who), list(what))
-    assert -new.mean(axis=0) == pytest.approx(predicted.mean, abs=5 * predicted.sd.max() / np.sqrt(6000))
-    assert new.std(axis=0) == pytest.approx(predicted.sd, rel=0.08)
 
 
 EVERY = ("quality", "severity", "slope", "noise")

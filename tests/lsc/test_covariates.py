@@ -170,14 +170,6 @@ def test_unknown_names_are_counted_and_values_may_be_missing(conference: Confere
     assert next(part for part in found.account("p3").parts if part.source == "covariate").moves == 0.0
 
 
-def test_authors_who_disagree_are_reported(conference: Conference) -> None:
-    rankings = {**conference.rankings, "b": ["p0", "p1", "p2"], "c": ["p2", "p1", "p0"]}
-    found = lsc.posterior(conference.frame, rankings=rankings)
-    assert found.covariates is not None
-    assert found.covariates.conflicts >= 3
-    assert found.to_dict()["covariates"]["opposite_rankings"] == found.covariates.conflicts
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
