@@ -271,8 +271,11 @@ class Draws(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return by variable an object with the draws of each label."""
-        each = {variable: self._labelled(variable) for variable in self.values}
-        return {name: dict(zip(labels, value.T.tolist(), strict=True)) for name, (labels, value) in each.items()}
+        record = {}
+        for variable in self.values:
+            labels, value = self._labelled(variable)
+            record[variable] = dict(zip(labels, value.T.tolist(), strict=True))
+        return record
 
     def headline(self) -> str:
         """Return the number of draws, and of labels of each variable."""
@@ -395,7 +398,8 @@ def to_arviz(
     new = new_scores(beliefs, reviews.printed(drawn.values["quality"]), rng)
     # Draws are independent: one chain. Labels are coordinates, those of reviews on one axis.
     chain = {"chain": [0], "draw": np.arange(len(drawn))}
-    items, people = (np.array([str(one) for one in each], np.str_) for each in (reviews.items, reviews.reviewers))
+    items = np.array([str(label) for label in reviews.items], np.str_)
+    people = np.array([str(label) for label in reviews.reviewers], np.str_)
     of_review = {
         "review": scored,
         "reviewer": ("review", people[reviews.reviewer[scored]]),

@@ -144,17 +144,17 @@ def best_fit(
     starts = first_populations(problem, rounding)
     fits = [fit(problem, start, tell=at_sweep) for start in starts]
     best = int(np.argmax([result.evidence for result in fits]))
-    plain = fits[best]
+    fitted = fits[best]
     spectrum = None
-    if plain.squares < plain.own * float(problem.degree[problem.known].mean()):
+    if fitted.squares < fitted.plain * float(problem.degree[problem.known].mean()):
         spectrum = spectrum_of(laplacian(problem), problem.degree, problem.known, rng)
-    if spectrum is not None and spectrum.promise(plain.squares, plain.own) >= MIN_PROMISE:
+    if spectrum is not None and spectrum.promise(fitted.squares, fitted.plain) >= MIN_PROMISE:
         tell("similarity of papers that share reviewers")
-        kappa = max(spectrum.best(plain.squares, plain.own), LEAST_KAPPA)
-        similar = fit(problem, plain.population._replace(kappa=kappa), spectrum, tell=at_sweep)
-        if similar.evidence > plain.evidence + MIN_GAIN:
+        kappa = max(spectrum.best(fitted.squares, fitted.plain), LEAST_KAPPA)
+        similar = fit(problem, fitted.population._replace(kappa=kappa), spectrum, tell=at_sweep)
+        if similar.evidence > fitted.evidence + MIN_GAIN:
             return similar, spectrum
     elif best == len(starts) - 1:
-        return plain, None
+        return fitted, None
     # The parts have the state of another fit.
     return fit(problem, starts[best], tell=at_sweep), None

@@ -51,18 +51,18 @@ class ClusterParts:
     def map(self, step: Callable[..., tuple[Vectors, R]], vectors: Vectors, *shared: Any) -> tuple[Vectors, list[R]]:
         """Apply a step to each partition."""
         grid = self.grid
-        sent = grid.put([value[own[: len(value)]] for value in vectors] for own in self.papers)
+        sent = grid.put([value[papers[: len(value)]] for value in vectors] for papers in self.papers)
         self._files.append(Stored(sent, sent))
         done = grid.each(_run, self.reviews, self.states, sent, step=step, shared=shared)
         self.states, answers = grid.sent(done, 2)
         totals: list[FloatArray] = []
         results: list[R] = []
-        for own, answer in zip(self.papers, answers, strict=True):
+        for papers, answer in zip(self.papers, answers, strict=True):
             [(sums, result)] = grid.fetch([answer])
             if not results:
                 totals = [np.zeros((grid.n_items if len(part) else 0, *part.shape[1:])) for part in sums]
             for total, part in zip(totals, sums, strict=True):
-                total[own[: len(part)]] += part
+                total[papers[: len(part)]] += part
             results.append(result)
         self._age += 1
         if self._age == STORE_AFTER:

@@ -108,10 +108,10 @@ class Effects:
         mean[entries] = np.linalg.solve(complete, design[known].T @ target[known] / unit)
         covariance[np.ix_(entries, entries)] = np.linalg.inv(informed)
         for place in places:
-            own = slices[place]
+            effects = slices[place]
             if self.factors[place].kind == "ranking":
-                mean[own] = np.maximum(mean[own], 0.0)
-            square = (mean[own] ** 2 + np.diag(covariance)[own]).mean()
+                mean[effects] = np.maximum(mean[effects], 0.0)
+            square = (mean[effects] ** 2 + np.diag(covariance)[effects]).mean()
             variance[place] = min(max(float(square), LEAST), MOST)
         return replace(self, mean=mean, covariance=covariance, variance=variance)
 

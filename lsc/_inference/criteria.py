@@ -103,12 +103,12 @@ def join(reviewer: IntArray, item: IntArray, target: FloatArray, criteria: Mappi
     squares = (known * deviation[:, :1] ** 2).sum(axis=0)
     slope = deviation[:, 0] @ deviation / np.maximum(squares, LEAST)
     deviation = np.where(known, deviation, slope * deviation[:, :1])
-    others = _mean_of_others(item, deviation)
-    several = np.isfinite(others[:, 0])
+    mean_of_others = _mean_of_others(item, deviation)
+    several = np.isfinite(mean_of_others[:, 0])
     if several.sum() < LEAST_REVIEWS or np.isinf(spread[0]):
         return alone
     response = deviation[several, 0]
-    predictors = others[several]
+    predictors = mean_of_others[several]
     product = predictors.T @ predictors
     product[1:, 1:] += RIDGE * np.trace(product) / len(product) * np.eye(len(criteria))
     # Regression on the target alone, and by how much its weights change with the criteria.
@@ -254,12 +254,12 @@ def severities(
     # Severities are negative effects, in points, where a reviewer has scores that differ.
     who, what = np.nonzero(_sums(reviewer, np.isfinite(standard)) * np.isfinite(spread))
     points = spread[what]
-    own = effect[who, 1 + what]
+    beyond = effect[who, 1 + what]
     return CriterionSeverities(
         reviewer=[labels[j] for j in who.tolist()],
         criterion=[[*columns][c] for c in what.tolist()],
-        severity=-points * direction[what] * (effect[who, 0] + own),
+        severity=-points * direction[what] * (effect[who, 0] + beyond),
         severity_sd=points * np.sqrt(variance[who, 0] + variance[who, 1 + what]),
-        own=-points * direction[what] * own,
+        own=-points * direction[what] * beyond,
         own_sd=points * np.sqrt(variance[who, 1 + what]),
     )

@@ -337,7 +337,7 @@ class Fit(NamedTuple):
     ``items``: precision and shift of the posterior of papers; ``likeness``: of these, what the similarity of papers
     adds; ``moments``: of reviewers, by part; ``effects``: of covariates, or None; ``evidence``: log evidence of the
     standardised scores; ``off``: largest distance of a mean from its limit, in standard deviations, 0 if converged;
-    ``squares``, ``own``: E x'L x and E x'x about the prior means.
+    ``squares``, ``plain``: E x'L x and E x'x about the prior means.
     """
 
     items: Items
@@ -348,7 +348,7 @@ class Fit(NamedTuple):
     sweeps: int
     off: float
     squares: float
-    own: float
+    plain: float
 
 
 class Sweeps:
@@ -402,7 +402,7 @@ class Sweeps:
             of_papers = 0.5 * (1 - population.kappa) * float((self.expected[known] ** 2).sum())
             self.evidence += self.effects.log_prior - of_papers
 
-    def own_squares(self) -> float:
+    def plain_squares(self) -> float:
         """Return E x'x about the prior means, over papers with a score."""
         known = self.problem.known
         mean = self.items.shift[known] / self.items.precision[known] - self.expected[known]
@@ -412,7 +412,7 @@ class Sweeps:
         """Move population and effects to the largest expected log density, and standardise qualities again."""
         population = maximised(self.population, self.sums, self.total)
         if self.spectrum is not None and self.strength:
-            kappa = self.spectrum.best(self.sums.likeness, self.own_squares())
+            kappa = self.spectrum.best(self.sums.likeness, self.plain_squares())
             population = population._replace(kappa=min(max(kappa, LEAST_KAPPA), KAPPAS[-1]))
         if self.effects is not None:
             self.effects = self._improved(self.effects, population)
@@ -451,8 +451,8 @@ class Sweeps:
         precision = prior + sites.precision + likeness.precision
         residual = (sites.shift + likeness.shift + prior * self.expected) / precision - self.expected
         centre = float(residual[known].mean())
-        own = float(((residual[known] - centre) ** 2 + 1 / precision[known]).sum())
-        spread = math.sqrt((prior * own + self.strength * self.sums.likeness) / int(known.sum()))
+        plain = float(((residual[known] - centre) ** 2 + 1 / precision[known]).sum())
+        spread = math.sqrt((prior * plain + self.strength * self.sums.likeness) / int(known.sum()))
         self.gauge = Gauge(centre, spread)
         return Items(
             sites.precision * spread**2 + likeness.precision,
@@ -517,7 +517,7 @@ def fit(
         sweeps=count,
         off=0.0 if off <= TOLERANCE else FAR * off,
         squares=state.sums.likeness,
-        own=state.own_squares(),
+        plain=state.plain_squares(),
     )
 
 

@@ -146,9 +146,9 @@ class Joint:
 
             inverse, _ = dtrtri(self._cholesky, lower=1)
             return np.asarray((inverse**2).sum(axis=0))
-        own = self.diagonal - np.asarray((self.factor**2).sum(axis=1)).ravel()
-        conditional_mean = deviation - self.product(deviation) / own[:, None]
-        return np.asarray(1 / own + (conditional_mean**2).mean(axis=1))
+        precision = self.diagonal - np.asarray((self.factor**2).sum(axis=1)).ravel()
+        conditional_mean = deviation - self.product(deviation) / precision[:, None]
+        return np.asarray(1 / precision + (conditional_mean**2).mean(axis=1))
 
     def _perturbation(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw from N(0, Q), shape (items, n), as a sum of independent terms, one per part of Q."""
@@ -208,7 +208,7 @@ def joint(posterior: Posterior) -> Joint:
     model = linearise(posterior, place)
     n_reviewers = posterior.slope.size
     # D: precisions of the reviews, by item.
-    own = np.asarray(np.bincount(model.what, model.precision + model.likeness, item.size), np.float64)
+    of_reviews = np.asarray(np.bincount(model.what, model.precision + model.likeness, item.size), np.float64)
     # W: for each reviewer two columns a / s U C^(1/2), and one of the prior, sqrt(kappa / (dbar k)).
     load = np.bincount(model.who, minlength=n_reviewers)[model.who]
     columns = [np.sqrt(model.precision) * model.half[:, 0], np.sqrt(model.precision) * model.half[:, 1]]
@@ -218,7 +218,7 @@ def joint(posterior: Posterior) -> Joint:
         (np.concatenate(columns), (np.tile(model.what, 3), column)), shape=(item.size, 3 * n_reviewers)
     )
     factor.eliminate_zeros()
-    return Joint(posterior, item, model, posterior.prior + own, factor)
+    return Joint(posterior, item, model, posterior.prior + of_reviews, factor)
 
 
 def conjugate_gradients(

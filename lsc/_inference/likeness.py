@@ -74,15 +74,14 @@ def step_likeness(
             pull = items.shift[paper]
             if strength > 0.0:
                 # The prior keeps its precision when qualities are rescaled.
-                own = sites.likeness_precision[at]
-                own_shift = (sites.likeness_shift[at] - own * gauge.centre) / gauge.spread
-                cavity = max(precision - own, LEAST_CAVITY * prior)
-                own_pull = pull - own_shift
+                site = sites.likeness_precision[at]
+                cavity = max(precision - site, LEAST_CAVITY * prior)
+                cavity_pull = pull - (sites.likeness_shift[at] - site * gauge.centre) / gauge.spread
                 evidence += 0.5 * (
-                    own_pull * own_pull / cavity - pull * pull / precision + math.log(precision / cavity)
+                    cavity_pull * cavity_pull / cavity - pull * pull / precision + math.log(precision / cavity)
                 )
                 precision = cavity
-                pull = own_pull
+                pull = cavity_pull
             variance[i] = 1.0 / precision
             mean[i] = pull / precision
             if len(expected) > 0:
@@ -107,15 +106,16 @@ def step_likeness(
             share = 1.0 / (1.0 + strength * v)
             squares += share * share * ((mean[i] - centre) ** 2 + 1.0 / total) + v * share
             weight = 1.0 / (v + 1.0 / strength)
-            others = total - weight
-            precision = strength * others / (strength + others)
-            of_others = (weighted - weight * mean[i]) / others
+            # The centre given the other papers is N(rest, 1 / remaining); the paper measures it with variance 1 / c.
+            remaining = total - weight
+            rest = (weighted - weight * mean[i]) / remaining
             if len(expected) > 0:
-                of_others += expected[paper]
-            old_shift = (sites.likeness_shift[at] - sites.likeness_precision[at] * gauge.centre) / gauge.spread
-            precision = sites.likeness_precision[at] + damping * (precision - sites.likeness_precision[at])
-            full = strength * others / (strength + others) * of_others
-            shift = old_shift + damping * (full - old_shift)
+                rest += expected[paper]
+            full = strength * remaining / (strength + remaining)
+            old_precision = sites.likeness_precision[at]
+            old_shift = (sites.likeness_shift[at] - old_precision * gauge.centre) / gauge.spread
+            precision = old_precision + damping * (full - old_precision)
+            shift = old_shift + damping * (full * rest - old_shift)
             sites.likeness_precision[at] = precision
             sites.likeness_shift[at] = shift
             sums.precision[paper] += precision
@@ -150,14 +150,14 @@ class Spectrum(NamedTuple):
         """Return log det K for one or several kappa."""
         return np.asarray(np.log1p(np.multiply.outer(kappa, self.value - 1.0)) @ self.weight)
 
-    def best(self, squares: float, own: float) -> float:
-        """Return the kappa of largest expected log density; ``squares`` = E x'L x, ``own`` = E x'x about the means."""
-        density = self.log_determinant(KAPPAS) - KAPPAS * (squares / self.diagonal - own)
+    def best(self, squares: float, plain: float) -> float:
+        """Return the kappa of largest expected log density; ``squares`` = E x'L x and ``plain`` = E x'x about means."""
+        density = self.log_determinant(KAPPAS) - KAPPAS * (squares / self.diagonal - plain)
         return float(KAPPAS[int(np.argmax(density))])
 
-    def promise(self, squares: float, own: float) -> float:
+    def promise(self, squares: float, plain: float) -> float:
         """Return the gain in log evidence that a step from kappa = 0 predicts: score^2 / (2 information)."""
-        score = 0.5 * (own - squares / self.diagonal)
+        score = 0.5 * (plain - squares / self.diagonal)
         information = 0.5 * float(self.weight @ (self.value - 1.0) ** 2)
         return score**2 / (2 * information) if score > 0 and information > 0 else 0.0
 
@@ -178,26 +178,24 @@ def spectrum_of(
         columns[known] = np.eye(size)
         value = np.linalg.eigvalsh(product(columns)[known])
         return Spectrum(np.maximum(value, 0.0) / diagonal, np.ones(size), diagonal)
+    # Lanczos: L V = V T with T tridiagonal, from random probes of unit length. A probe's quadrature has the eigenvalues
+    # of T as nodes, and the squared first components of its eigenvectors as weights.
     probes = min(PROBES, max(1, -(-ENOUGH // size)))
     vector = np.zeros((known.size, probes))
     vector[known] = rng.choice([-1.0, 1.0], (size, probes)) / math.sqrt(size)
     previous = np.zeros_like(vector)
     beta = np.zeros(probes)
-    diagonals = []
-    neighbours = []
-    for _ in range(STEPS):
+    matrix = np.zeros((probes, STEPS, STEPS))
+    for step in range(STEPS):
         image = product(vector) - beta * previous
         alpha = (image * vector).sum(axis=0)
         image -= alpha * vector
         beta = np.sqrt((image**2).sum(axis=0))
-        diagonals.append(alpha)
-        neighbours.append(beta)
+        matrix[:, step, step] = alpha
+        if step + 1 < STEPS:
+            matrix[:, step + 1, step] = beta
         previous = vector
         vector = image / np.maximum(beta, 1e-12)
-    matrix = np.zeros((probes, STEPS, STEPS))
-    line = np.arange(STEPS)
-    matrix[:, line, line] = np.array(diagonals).T
-    matrix[:, line[1:], line[:-1]] = np.array(neighbours[:-1]).reshape(-1, probes).T
     value, vectors = np.linalg.eigh(matrix)
     weight = vectors[:, 0] ** 2 * size / probes
     return Spectrum(np.maximum(value.ravel(), 0.0) / diagonal, weight.ravel(), diagonal)

@@ -240,9 +240,9 @@ def leave_one_out(posterior: Posterior) -> LeftOut:
     if posterior.population is not None:
         # Remove the review from the offset, and its density from the share of the node.
         weight = 1 / spread
-        others = np.maximum(1 / at.offset_variance[who] - weight, 1e-12)
-        centre = centre - weight * (standard[:, None] - centre) / others
-        spread = spread + 1 / others
+        remaining = np.maximum(1 / at.offset_variance[who] - weight, 1e-12)
+        centre = centre - weight * (standard[:, None] - centre) / remaining
+        spread = spread + 1 / remaining
         gap = standard[:, None] - centre
         log_share = np.log(np.maximum(at.share[who], 1e-300)) + 0.5 * (np.log(spread) + gap**2 / spread)
         share = np.exp(log_share - log_share.max(axis=1, keepdims=True))

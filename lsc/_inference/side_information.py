@@ -67,11 +67,11 @@ def read_covariates(reviews: Reviews, item_covariates: Any, reviewer_covariates:
 
 
 def _known(
-    columns: Iterable[Iterable[Label]], labels: Sequence[Label], name: str, word: str, others: Sequence[Label]
+    columns: Iterable[Iterable[Label]], labels: Sequence[Label], name: str, word: str, mistaken: Sequence[Label]
 ) -> dict[Label, int]:
     """Return the codes of the labels that are among those of the reviews; warn of the others."""
     listed = list(dict.fromkeys(label for column in columns for label in column))
-    codes = match_labels(listed, labels, name, word, other=others).tolist()
+    codes = match_labels(listed, labels, name, word, other=mistaken).tolist()
     return {label: code for label, code in zip(listed, codes, strict=True) if code >= 0}
 
 
@@ -174,8 +174,8 @@ def normal_scores_of(lists: Sequence[Sequence[tuple[int, float]]], has_score: Bo
         known = [(item, rank) for item, rank in rows if has_score[item]]
         if len(known) < LEAST_MEMBERS:
             continue
-        item = np.array([one for one, _ in known])
-        rank = rankdata([-place for _, place in known])
+        item = np.array([item for item, _ in known])
+        rank = rankdata([-rank for _, rank in known])
         # Blom's approximation of the expected order statistics.
         score = ndtri((rank - 0.375) / (item.size + 0.25))
         np.add.at(total, item, score - score.mean())
@@ -185,7 +185,7 @@ def normal_scores_of(lists: Sequence[Sequence[tuple[int, float]]], has_score: Bo
                 if before != after:
                     pair = (min(first, second), max(first, second))
                     order.setdefault(pair, set()).add((before < after) == (first < second))
-    opposite = sum(len(found) > 1 for found in order.values())
+    opposite = sum(len(directions) > 1 for directions in order.values())
     column = np.divide(total, count, out=np.zeros(total.size), where=count > 0)
     return column[:, None], int((count > 0).sum()), opposite
 
@@ -284,14 +284,14 @@ class Covariates:
         return {"used": self.gain > 0, "gain": self.gain, "opposite_rankings": self.conflicts, "factors": rows}
 
 
-def covariates_of(given: Given, posterior: Posterior, gains: Gains, sign: float) -> Covariates:
+def covariates_of(read: Given, posterior: Posterior, gains: Gains, sign: float) -> Covariates:
     """Return effects in points; ``sign`` is -1 if 1 is the best score."""
     effects = posterior.effects
     in_use = dict(zip(gains.used, effects.slices(), strict=True)) if effects is not None else {}
     rows = []
     pulls = {}
     severities = {}
-    for place, (factor, gain) in enumerate(zip(given.factors, gains.by_factor.tolist(), strict=True)):
+    for place, (factor, gain) in enumerate(zip(read.factors, gains.by_factor.tolist(), strict=True)):
         shown: list[Effect] = []
         points = sign * (posterior.scale if factor.of_items else posterior.scores.unit.spread)
         if effects is not None and place in in_use:
@@ -309,7 +309,7 @@ def covariates_of(given: Given, posterior: Posterior, gains: Gains, sign: float)
                 shown.append(Effect(level, points * value, low, high))
         of = "item" if factor.of_items else "reviewer"
         rows.append(Covariate(factor.name, factor.kind, of, bool(shown), gain, factor.known, tuple(shown)))
-    return Covariates(tuple(rows), gains.all_used if in_use else 0.0, given.conflicts, pulls, severities)
+    return Covariates(tuple(rows), gains.all_used if in_use else 0.0, read.conflicts, pulls, severities)
 
 
 def _contrasts(factor: Factor) -> FloatArray:

@@ -576,8 +576,8 @@ def page_of(result: Estimate, selection: Selection | None = None) -> Page:
             parts.append(decisions(result, selection))
         parts += [reviewer_lines(result), criterion_lines(result), misfit_lines(result)]
         body = [line for part in parts if part for line in ("", *part)][1:]
-        lead, *others = opening(result)
-        return Page([lead, *notes, *others], body, [])
+        lead, *notices = opening(result)
+        return Page([lead, *notes, *notices], body, [])
     if isinstance(result, Calibration):
         warnings = [f"Warning: {warning}" for warning in calibration_page.warnings_of(result)]
         return Page([*warnings, *notes], calibration_page.report(result), [calibration_page.closing(result)])
@@ -674,15 +674,15 @@ def _is_corrected(part: Part) -> bool:
 
 
 def _why(part: Part, account: Account) -> str:
-    own = part.severity - sum(part.by_covariate.values())
-    harsh = "harsh" if (own > 0) != account.lower_is_better else "lenient"
+    beyond = part.severity - sum(part.by_covariate.values())
+    harsh = "harsh" if (beyond > 0) != account.lower_is_better else "lenient"
     known = any(abs(value) >= SLIGHT for value in part.by_covariate.values())
     # The stretch has the rest: the reviewer's slope, and what their other papers add to both estimates.
-    others = "by the references and by" if account.of_references else "by"
+    by = "by the references and by" if account.of_references else "by"
     reasons = [
         *((value, f"by {name} of the reviewer") for name, value in part.by_covariate.items()),
-        (own, f"as this reviewer is {harsh}{' beyond that' if known else ''}"),
-        (part.stretch, f"{others} how this reviewer scored other papers"),
+        (beyond, f"as this reviewer is {harsh}{' beyond that' if known else ''}"),
+        (part.stretch, f"{by} how this reviewer scored other papers"),
         *((value, f"by {name}") for name, value in part.criteria.items()),
     ]
     corrections = [f"{value:+.2f} {reason}" for value, reason in reasons if abs(value) >= SLIGHT]
