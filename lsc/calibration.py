@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,9 +49,6 @@ CHOSEN = 1000
 SIGNIFICANT = 1e-3
 #: Parameters per reviewer in classes that do not state their number.
 PARAMETERS = 2
-
-Solver: TypeAlias = Literal["newton", "cvxpy"]
-
 
 # Whether references, as equalities, contradict the scores.
 
@@ -133,7 +130,7 @@ class CalibrationStatus(Status):
     INACCURATE = (
         "inaccurate",
         "the solver stopped before the accuracy asked for; the residuals say how far from the optimum. "
-        "Give it more iterations, or try the other solver",
+        "Give it more iterations",
     )
 
 
@@ -464,7 +461,6 @@ def calibrate(
     max_slope: float | None = None,
     references: References | None = None,
     ties: Ties = "equal",
-    solver: Solver = "newton",
     tolerance: float | None = None,
     max_iterations: int | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -495,8 +491,6 @@ def calibrate(
     ties
         Whether equal scores of one reviewer mean equal perceived qualities (``"equal"``, the default), or need not
         (``"free"``).
-    solver
-        ``"newton"`` (default), or ``"cvxpy"``: the programme as written, by a general solver.
     tolerance, max_iterations
         For the solver; its own defaults if not given.
     progress
@@ -511,8 +505,6 @@ def calibrate(
     ------
     InputError
         If no review has a score, or an argument is not as described.
-    SolverFailed
-        If the solver ends without a solution.
 
     Notes
     -----
@@ -535,10 +527,9 @@ def calibrate(
     group = groups_of(scored)
     balance = balance_of(programme, group)
     even = programme if balance is None else balance.into(programme)
-    best = _solve(even, solver, tolerance, max_iterations, progress)
+    best = _solve(even, tolerance, max_iterations, progress)
     if even.item.size <= CHOSEN and not is_unique(even, best.quality, best.perceived):
-        # Solutions of CVXPY are not refined.
-        near = _sharper(even, best, max_iterations) if tolerance is None and solver == "newton" else best
+        near = _sharper(even, best, max_iterations) if tolerance is None else best
         best = choosing.nearest_to_lines(even, near)
     best = best if balance is None else balance.out_of(programme, best)
     # The programme does not determine the shift (and, without noise, the scale) of a group: the reported scale does.
@@ -574,22 +565,16 @@ def calibrate(
 
 def _solve(
     programme: Programme,
-    solver: Solver,
     tolerance: float | None,
     max_iterations: int | None,
     progress: Callable[[Progress], object] | None,
 ) -> Minimiser:
     passed_options = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
     options: dict[str, Any] = {name: value for name, value in passed_options.items() if value is not None}
-    if solver == "newton":
-        best = newton.minimise(programme, **options)
-        # Without noise the qualities are exact: solve to the last digit.
-        exact = is_noiseless(programme, best.quality, best.perceived, part=NEARLY)
-        return _sharper(programme, best, max_iterations) if tolerance is None and exact else best
-    if solver == "cvxpy":
-        return choosing.minimise(programme, **options)
-    message = f"solver: expected 'newton' or 'cvxpy', found {solver!r}"
-    raise InputError(message)
+    best = newton.minimise(programme, **options)
+    # Without noise the qualities are exact: solve to the last digit.
+    exact = is_noiseless(programme, best.quality, best.perceived, part=NEARLY)
+    return _sharper(programme, best, max_iterations) if tolerance is None and exact else best
 
 
 def _sharper(programme: Programme, best: Minimiser, max_iterations: int | None) -> Minimiser:

@@ -41,7 +41,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "evidence": "_model",
         "selection": "_inference estimate",
         "_inference": "",
-        "_solver": "_model errors evidence programs",
+        "_solver": "_model evidence",
         "predictions": "_inference",
         "posteriors": "_inference estimate evidence predictions selection",
         "calibration": "_model _solver errors estimate evidence",

@@ -1,4 +1,4 @@
-"""Choice among several minimisers: nearest to straight lines, then to one common line; and the reference solver.
+"""Choice among several minimisers: nearest to straight lines, then to one common line.
 
 All minimisers have the same noise, so their qualities form a polyhedron. Two quadratic programmes over it select one
 point, independent of labels and of the solver's path.
@@ -6,10 +6,6 @@ point, independent of labels and of the solver's path.
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,15 +17,11 @@ from lsc._model.formulation import (
     free_ties,
     in_units,
     inequalities,
-    out_of_units,
     pick,
 )
 from lsc._model.hypotheses import classes
-from lsc.errors import SolverFailed
-from lsc.evidence.optimality import residuals
 from lsc.evidence.support import middle_levels
-from lsc.programs import state
-from reviewgraph._base import FloatArray, Progress
+from reviewgraph._base import FloatArray
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -220,58 +212,3 @@ def _minimise_over(distance: sp.csr_array, face: Face, start: FloatArray) -> Flo
     if str(solution.status) not in ("Solved", "AlmostSolved"):
         return None
     return origin + np.asarray(solution.x, np.float64)
-
-
-# The reference solver: the programme as written, by CVXPY and Clarabel.
-
-
-def minimise(
-    programme: Programme,
-    *,
-    tolerance: float = 1e-10,
-    max_iterations: int = 200,
-    progress: Callable[[Progress], object] | None = None,
-) -> Minimiser:
-    """Solve a programme with CVXPY and Clarabel; if the minimiser is not unique, any of them is returned.
-
-    ``tolerance`` is relative, of feasibility and duality gap. ``progress`` is called once the programme is solved, with
-    the number of steps and the largest residual. Raises SolverFailed if the solver ends without a solution.
-
-    >>> from reviewgraph import Reviews
-    >>> from lsc._model.formulation import formulate
-    >>> programme, _ = formulate(Reviews.from_pairs([(0, 0, 1.0), (0, 1, 2.0), (1, 0, 4.0), (1, 1, 3.0)]))
-    >>> round(minimise(programme).objective, 6)
-    0.01
-    """
-    import cvxpy as cp
-
-    began = time.monotonic()
-    scaled, units = in_units(programme)
-    stated = state(scaled)
-    problem = stated.problem
-    # To this tolerance or, where rounding prevents it, to 10 or 100 times it.
-    for loosened in (1.0, 10.0, 100.0):
-        accuracy = {f"tol_{criterion}": loosened * tolerance for criterion in ("gap_abs", "gap_rel", "feas")}
-        with suppress(cp.SolverError), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "the solution may be inaccurate": the status says so
-            problem.solve(solver=cp.CLARABEL, max_iter=max_iterations, **accuracy)
-            if problem.status == "optimal":
-                break
-    if problem.status not in ("optimal", "optimal_inaccurate", "user_limit") or problem.value is None:
-        message = f"solver='cvxpy': expected a solution from Clarabel, found status {problem.status!r}; try 'newton'"
-        raise SolverFailed(message)
-    noise = stated.noise.value
-    quality = np.zeros(scaled.n_items) if stated.quality.value is None else stated.quality.value  # None: no constraint
-    steps = int(problem.solver_stats.num_iters or 0)
-    if progress is not None:
-        distance = max(residuals(scaled, quality, quality[scaled.item] + noise))
-        progress(Progress(time.monotonic() - began, f"step {steps}, {distance:.1e} from the optimum"))
-    solution = Minimiser(
-        quality=quality,
-        perceived=quality[scaled.item] + noise,
-        objective=float(noise @ noise),
-        iterations=steps,
-        converged=problem.status == "optimal",
-        message=f"{problem.solver_stats.solver_name}: {problem.status}",
-    )
-    return out_of_units(solution, units)

@@ -1,5 +1,7 @@
 """The programmes as the paper writes them."""
 
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -7,10 +9,10 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 import lsc
-from lsc.calibration import Solver
 from lsc.programs import feasibility_program, least_squares_program
 from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews, doubly_connected_assignment
+from tests.lsc import by_cvxpy
 from tests.lsc.strategies import Problem, problems
 from tests.trials import examples
 
@@ -32,12 +34,12 @@ def half_linear_half_convex(rng: np.random.Generator) -> tuple[Reviews, dict[int
     return Reviews.from_pairs(rows), kinds
 
 
-@pytest.mark.parametrize("solver", ["newton", "cvxpy"])
-def test_convex_scoring_functions_make_the_slopes_of_the_inverse_decrease(solver: Solver) -> None:
+@pytest.mark.parametrize("calibrate", [lsc.calibrate, by_cvxpy.calibrate])
+def test_convex_scoring_functions_make_the_slopes_of_the_inverse_decrease(calibrate: Any) -> None:
     reviews, kinds = half_linear_half_convex(np.random.default_rng(0))
     squares = float(reviews.score @ reviews.score)
-    right = lsc.calibrate(reviews, kinds, solver=solver)
-    wrong = lsc.calibrate(reviews, {j: kind.replace("convex", "concave") for j, kind in kinds.items()}, solver=solver)
+    right = calibrate(reviews, kinds)
+    wrong = calibrate(reviews, {j: kind.replace("convex", "concave") for j, kind in kinds.items()})
     assert right.objective <= 1e-9 * squares
     assert wrong.objective > 1e-5 * squares
 

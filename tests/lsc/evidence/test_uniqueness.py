@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 import lsc
 from reviewgraph import Reviews
+from tests.lsc import by_cvxpy
 from tests.lsc.certificates import rows
 from tests.lsc.strategies import Problem, problems
 from tests.trials import examples
@@ -57,7 +58,7 @@ def parts(problem: Problem) -> list[set[int]]:
 @examples(24)
 @given(problems(max_items=5, max_reviewers=4))
 def test_unique_exactly_where_no_direction_keeps_the_noise(problem: Problem) -> None:
-    result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    result = by_cvxpy.calibrate(problem.reviews, **problem.arguments)
     programme, row, quality, perceived, *_ = result.solution
     noise = np.empty(row.size)
     noise[row] = perceived - quality[programme.item]
@@ -78,7 +79,7 @@ def test_unique_exactly_where_no_direction_keeps_the_noise(problem: Problem) -> 
 @given(problems())
 def test_both_solvers_choose_the_same_minimiser(problem: Problem) -> None:
     fast = lsc.calibrate(problem.reviews, **problem.arguments)
-    slow = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    slow = by_cvxpy.calibrate(problem.reviews, **problem.arguments)
     assert fast.unique == slow.unique
     rounding = 1e-3 * max(np.nanstd(slow.quality), 1e-3)
     np.testing.assert_allclose(fast.quality, slow.quality, atol=rounding)

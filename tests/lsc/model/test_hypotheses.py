@@ -9,6 +9,7 @@ import lsc
 from lsc._model.hypotheses import HYPOTHESES, PARTS, Hypothesis, classes, hypothesis_of, level_of
 from lsc.commands.calibrate import calibrate
 from reviewgraph import InputError, Reviews
+from tests.lsc import by_cvxpy
 from tests.lsc.strategies import CLASSES as DRAWN
 
 ROOT = Path(__file__).parents[3]
@@ -34,7 +35,7 @@ def test_a_class_calibrates_by_name_by_object_and_by_both_solvers(kind: type[Hyp
     fast = lsc.calibrate(reviews, kind.name)
     assert fast.kinds == (kind,)
     assert fast.hypothesis == kind.name
-    for other in (lsc.calibrate(reviews, hypothesis_of(kind.name)), lsc.calibrate(reviews, kind.name, solver="cvxpy")):
+    for other in (by_cvxpy.calibrate(reviews, hypothesis_of(kind.name)), lsc.calibrate(reviews, kind.name)):
         assert other.objective == pytest.approx(fast.objective, rel=1e-6, abs=1e-9)
     assert fast.scoring_function(0)(fast.quality[0] + fast.noise[0]) == pytest.approx(rows[0][2])
     assert fast.support.level is kind.level

@@ -11,6 +11,7 @@ import lsc
 from lsc.evidence import support
 from reviewgraph import InputError, Reviews
 from reviewgraph.graph import covariance
+from tests.lsc import by_cvxpy
 from tests.lsc.strategies import Problem, problems
 from tests.trials import NIGHTLY, examples
 
@@ -92,7 +93,7 @@ def test_standard_errors_where_they_are_estimated(monkeypatch: pytest.MonkeyPatc
 @given(problems(names=("offset",)))
 def test_both_solvers_agree_on_offsets_alone(problem: Problem) -> None:
     fast = lsc.calibrate(problem.reviews, **problem.arguments)
-    slow = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    slow = by_cvxpy.calibrate(problem.reviews, **problem.arguments)
     squares = sum(y * y for _, _, y in problem.scores) + sum(q * q for q in problem.references.values())
     assert fast.objective == pytest.approx(slow.objective, rel=1e-7, abs=1e-9 * max(squares, 1e-4))
     assert_allclose(fast.quality, slow.quality, atol=1e-5 * max(1.0, np.sqrt(squares)))

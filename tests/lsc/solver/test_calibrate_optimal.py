@@ -6,6 +6,7 @@ from hypothesis import given
 
 import lsc
 from lsc.evidence.optimality import residuals
+from tests.lsc import by_cvxpy
 from tests.lsc.certificates import violations
 from tests.lsc.strategies import Problem, problems
 from tests.trials import examples
@@ -33,7 +34,7 @@ def assert_certified(problem: Problem, result: lsc.Calibration, tolerance: float
 @given(problems())
 def test_the_fast_solver_is_optimal_and_agrees_with_the_programme_as_written(problem: Problem) -> None:
     fast = lsc.calibrate(problem.reviews, **problem.arguments)
-    slow = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    slow = by_cvxpy.calibrate(problem.reviews, **problem.arguments)
     assert fast.status == "optimal"
     squares = sum(y * y for _, _, y in problem.scores)
     assert fast.objective == pytest.approx(slow.objective, rel=1e-7, abs=1e-9 * max(squares, units(problem) ** 2))
@@ -45,7 +46,7 @@ def test_the_fast_solver_is_optimal_and_agrees_with_the_programme_as_written(pro
 @examples(INSTANCES)
 @given(problems())
 def test_the_programme_as_written_is_optimal(problem: Problem) -> None:
-    result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    result = by_cvxpy.calibrate(problem.reviews, **problem.arguments)
     assert_certified(problem, result, 1e-6)
     assert result.is_optimal(1e-6)
 
@@ -54,7 +55,7 @@ def test_the_programme_as_written_is_optimal(problem: Problem) -> None:
 @examples(INSTANCES)
 @given(problems())
 def test_moving_the_solution_is_noticed(problem: Problem) -> None:
-    result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    result = by_cvxpy.calibrate(problem.reviews, **problem.arguments)
     programme, _, quality, perceived, *_ = result.solution
     step = units(problem)
     for r in range(perceived.size):

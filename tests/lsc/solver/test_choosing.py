@@ -8,6 +8,7 @@ import pytest
 import lsc
 from lsc import calibration
 from reviewgraph import Reviews
+from tests.lsc import by_cvxpy
 
 Rows = list[tuple[int, int, float]]
 #: Part of the range by which qualities may move.
@@ -72,4 +73,4 @@ def test_the_second_solver_is_not_helped_by_the_first(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("lsc._solver.newton.minimise", refuse)
     apart = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3", 1.0), ("bob", "p4", 3.0)])
-    assert not lsc.calibrate(apart, "monotone", solver="cvxpy").unique
+    assert not by_cvxpy.calibrate(apart, "monotone").unique
