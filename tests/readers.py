@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet
 from click.testing import CliRunner
 
-from lsc.commands.sheets import INDEX, expect_folder
 from reviewgraph import check_stream, connected_components, stream_reviews
 from reviewgraph._base import InputError, csv_text
 from reviewgraph.cli import main
@@ -73,15 +72,6 @@ def _large(path: str) -> None:
         raise AssertionError(message)
 
 
-def _index(path: str) -> None:
-    """Look at a folder of sheets whose index this is."""
-    folder = Path(path).with_suffix(".sheets")
-    folder.mkdir(exist_ok=True)
-    (folder / INDEX).write_bytes(Path(path).read_bytes())
-    (folder / "p1.html").write_text('<meta name="generator" content="reviewgraph">', "utf-8")
-    expect_folder(str(folder))
-
-
 def _stream(path: str) -> None:
     """Read reviews by batches, and look at what connects them: as in memory, where these are the same columns."""
     with stream_reviews(path, batch=2) as stream:
@@ -129,7 +119,6 @@ READERS: dict[str, Callable[[str], object]] = {
     },
     **{f"side, {name}": partial(side.read_chosen, name=name) for name in ("senior", "willing")},
     "key of codes": read_key,
-    "index of sheets": _index,
     "stream": _stream,
     "answer": _answer,
 }
@@ -209,7 +198,6 @@ def _plain() -> list[Case]:
     cases.append(Case("items of reviews", "reviews.csv", as_csv(["reviewer", "paper", "score", "submitted_at"], dates)))
     key = [["reviewer", "R1", "ann", ""], ["paper", "P1", "'=3", 'a "title",\nin two lines']]
     cases.append(Case("key of codes", "page.html.key.csv", as_csv(["kind", "code", "label", "title"], key)))
-    cases.append(Case("index of sheets", INDEX, as_csv(["item", "file"], [["p1", "p1.html"]])))
     for data in _parquets():
         cases += [
             Case(reader, "table.parquet", data)

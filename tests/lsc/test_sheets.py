@@ -94,40 +94,9 @@ def test_labels_that_are_no_file_names() -> None:
     assert all(re.fullmatch(r"[\w-][\w.-]*\.html", name) for name in names)
 
 
-@pytest.mark.slow
-def test_an_earlier_run_is_written_over_and_nothing_else() -> None:
-    Path("empty").mkdir()
-    run("--sheet", "empty")
-    assert run("--sheet", "empty", "--explain", "Label-3-Xw").exit_code == 0
-    assert {path.name for path in Path("empty").iterdir()} == {"index.csv", "Label-3-Xw.html"}
-    Path("empty/mine.txt").write_text("keep")
-    done = run("--sheet", "empty")
-    assert done.exit_code == 2
-    assert "--sheet empty: it contains 'mine.txt', which is not a page listed in its index.csv" in done.stderr
-    assert {path.name for path in Path("empty").iterdir()} == {"index.csv", "Label-3-Xw.html", "mine.txt"}
-
-
-@pytest.mark.parametrize("index", ["item,file\np1,{}\n", "file\n{}\n", "item,file,more\np1,{},x\n"])
-@pytest.mark.parametrize("name", ["mine.html", "index.csv", "folder"])
-def test_an_index_that_lists_what_is_no_sheet_lets_nothing_be_deleted(name: str, index: str) -> None:
-    Path("out/folder").mkdir(parents=True)
-    Path("out/mine.html").write_text("<p>keep</p>")
-    Path("out/index.csv").write_text(index.format(name))
-    before = {path.name for path in Path("out").iterdir()}
-    done = run("--sheet", "out")
-    assert done.exit_code == 2
-    assert "which is not a page listed in its index.csv" in done.stderr
-    assert {path.name for path in Path("out").iterdir()} == before
-
-
-def test_a_sheet_that_somebody_wrote_anew_is_kept() -> None:
-    run("--sheet", "out", "--explain", "Label-3-Xw")
-    Path("out/Label-3-Xw.html").write_text("<p>my own</p>")
-    assert run("--sheet", "out").exit_code == 2
-    assert Path("out/Label-3-Xw.html").read_text() == "<p>my own</p>"
-
-
-@pytest.mark.parametrize(("path", "why"), [("r.csv", "it is a file"), ("no/where", "there is no folder")])
+@pytest.mark.parametrize(
+    ("path", "why"), [("r.csv", "it is a file"), ("no/where", "there is no folder"), (".", "it contains files")]
+)
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(path: str, why: str) -> None:
     done = run("--sheet", path)
     assert done.exit_code == 2
