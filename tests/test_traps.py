@@ -546,7 +546,3 @@ def test_nodes_of_several_groups_and_of_none_are_mapped_as_documented() -> None:
     assert large != small
     assert [of_node.get(("item", item)) for item in (1, 3, 4, 9)] == [large, large, small, None]
     assert connected_components(reviews).to_mapping()["item", 9] == 1
-
-
-def test_there_are_many_of_them() -> None:
-    assert len({trap.name for trap in ALL}) == len(ALL) >= 120

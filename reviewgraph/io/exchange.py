@@ -151,8 +151,8 @@ def refuse_equal_labels(reviews: Reviews) -> None:
     for labels, side in ((reviews.reviewers, "reviewers"), (reviews.items, "items")):
         if len(set(labels)) < len(labels):
             first: dict[Label, Label] = {}
-            known, again = next((first[x], x) for x in labels if first.setdefault(x, x) is not x)
-            message = f"{side}: labels {known!r} and {again!r} are equal in Python; give them as text to keep them apart"
+            known, key = next((first[x], x) for x in labels if first.setdefault(x, x) is not x)
+            message = f"{side}: labels {known!r} and {key!r} are equal in Python; give them as text to keep them apart"
             raise InputError(message)
 
 

@@ -403,17 +403,6 @@ def test_the_option_selects_the_score_of_every_command(table):
     assert (twice.exit_code, "leave one of the two out" in twice.stderr) == (2, True)
 
 
-def test_qualities_are_those_of_the_chosen_score_alone(table):
-    columns = pandas.read_csv(table)
-    columns[["reviewer", "item", "clarity"]].rename(columns={"clarity": "score"}).to_csv("one.csv", index=False)
-    answers = [
-        json.loads(run("calibrate", *words, "--method", "average", "--json").stdout)
-        for words in (("one.csv",), (table, "--score", "clarity"), ("long.csv", "--score", "Clarity"))
-    ]
-    for other in answers[1:]:
-        assert [one["quality"] for one in other["items"]] == [one["quality"] for one in answers[0]["items"]]
-
-
 def test_a_typed_score_counts_more_than_the_conference_file(table):
     Path("conference.toml").write_text('[columns]\nscore = "novelty"\n', "utf-8")
     assert "the score is 'novelty'" in run("check", table).stderr
@@ -429,13 +418,3 @@ def test_confidence_is_named_by_the_user(table):
     assert "how sure they are" not in run("check", "sure.csv").stderr
     assert "how sure they are" in run("check", "sure.csv", "--columns", "confidence=sure").stderr
     assert "how sure they are" not in run("check", table, "--score", "clarity", "--columns", "confidence=").stderr
-
-
-def test_batches_take_a_column_and_no_criteria(table):
-    frame = pandas.read_csv(table).dropna()
-    frame.to_parquet("three.parquet")
-    pandas.read_csv("long.csv").to_parquet("long.parquet")
-    told = run("calibrate", "three.parquet", "--stream", "--score", "clarity", "-o", "out.csv")
-    assert told.exit_code == 0, told.output
-    refusal = run("calibrate", "long.parquet", "--stream", "-o", "out.csv")
-    assert (refusal.exit_code, "expected one row per review" in refusal.stderr) == (2, True)

@@ -16,7 +16,7 @@ import pytest
 
 from planner import plan_extra_reviews
 from reviewgraph import ColumnWarning, InputError, Reviews, connected_components, read_reviews
-from reviewgraph.formats.audit.audit import FINDINGS, Audit
+from reviewgraph.formats.audit.audit import FINDINGS
 from tests.naive import repeat_union
 
 PEOPLE = ("Ann", "Bob", "Cyd", "Dan", "Eva", "Fay")
@@ -326,14 +326,6 @@ def test_roles_are_no_people(labels: str) -> None:
     assert Reviews.from_pairs([(names[who], paper, score) for who, paper, score in rows]).n_reviewers == 3
 
 
-@pytest.mark.parametrize(
-    "word", ["Anonymous Reviewer", "N.N. (Uni Bonn)", "TBD 2", "2nd reviewer TBD", "null", "(blank)"]
-)
-def test_more_words_for_nobody(word: str) -> None:
-    with pytest.warns(ColumnWarning, match="12 rows left out, whose reviewer is a placeholder"):
-        Reviews.from_pairs([*CLEAN, *((word, paper, None) for paper in PAPERS)])
-
-
 @pytest.mark.parametrize("word", ["NA", "NN"])
 def test_initials_may_be_a_word_for_nobody(word: str) -> None:
     initials = dict(zip(PEOPLE, ("AL", "BR", "CD", "DF", "EP", word), strict=True))
@@ -432,22 +424,6 @@ def test_corrected_tables_have_the_pieces_that_people_see() -> None:
         assert len(connected_components(table)) == pieces == 2
 
 
-def test_the_rows_left_out_are_counted_by_file(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", HEADER, CASES["placeholders"].rows)
-    with pytest.warns(ColumnWarning, match="12 rows left out"):
-        [file] = read_reviews(path).origin.files
-    assert (file.rows, [(one.rows, one.why) for one in file.left_out]) == (
-        24,
-        [(12, "whose reviewer is a placeholder")],
-    )
-
-
-def test_names_of_findings_are_checked() -> None:
-    with pytest.raises(InputError, match="accept: expected names of findings, found 'placeholder'"):
-        Audit("placeholder")
-    assert Audit("ranges, status").accept == ("ranges", "status")
-
-
 @pytest.mark.parametrize("spelling", ["{1}-R{0}", "Reviewer {0} of {1}", "{1}_Reviewer_{0}"])
 def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> None:
     rows = [(spelling.format(1 + turn, paper), paper) for paper in PAPERS for turn in range(2)]
@@ -456,11 +432,6 @@ def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> No
     assert Reviews.from_pairs(rows, accept="positional-reviewers").n_reviewers == 24
     # Ids of both sides that count together are no such names.
     assert Reviews.from_pairs([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8
-
-
-def test_a_series_is_no_frame() -> None:
-    with pytest.raises(InputError, match="expected a data frame, found a Series"):
-        Reviews.from_frame(pandas.Series([1.0, 2.0]))
 
 
 @pytest.mark.parametrize("sentinel", [-999, 999, 9999999])

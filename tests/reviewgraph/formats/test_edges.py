@@ -5,10 +5,8 @@ from __future__ import annotations
 import codecs
 
 import pytest
-from click.testing import CliRunner
 
 from reviewgraph import InputError, read_reviews
-from reviewgraph.cli import main
 from tests.reviewgraph.formats import exports
 from tests.reviewgraph.formats.exports import EVERY, PAPERS, SCORES, as_json
 from tests.reviewgraph.formats.test_exports import found
@@ -91,13 +89,6 @@ def test_cells_that_are_no_scores_are_refused_in_one_line_of_their_place(write, 
             assert told.startswith(export.name), export.name
             assert told.count("\n") == 0, export.name
             assert f"the score {cell!r} is not" in told
-
-
-def test_commands_end_with_one_message(write):
-    write(b"paper,title,email,OveMer\n3,T,a,NaN\n")
-    told = CliRunner().invoke(main, ["check", "reviews.csv"])
-    assert (told.exit_code, told.stdout) == (2, "")
-    assert told.stderr.count("reviews.csv:2: the score 'NaN' is not a finite number") == 1
 
 
 @pytest.mark.parametrize(

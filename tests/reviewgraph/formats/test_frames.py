@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 
 from reviewgraph import DuplicateReview, InputError, Reviews
-from reviewgraph._base.results import frame_of
 
 BUILD = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pa.table}
 
@@ -24,14 +23,6 @@ def test_columns_by_name_and_null_as_planned(build):
     reviews = Reviews.from_frame(frame)
     assert triples(reviews) == [("a", 9, 3.0), ("a", 10, None)]
     assert reviews.titles == {9: "T"}
-
-
-def test_numbers_and_text_are_two_labels(build):
-    as_numbers = Reviews.from_frame(build({"reviewer": ["r", "r"], "item": [7, 12]}))
-    as_text = Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["7", "12"]}))
-    assert (as_numbers.items, as_text.items) == ((7, 12), ("7", "12"))
-    assert as_numbers.item.tolist() == as_text.item.tolist()
-    assert not as_numbers.scored.any()
 
 
 def test_objects_keep_their_types():
@@ -83,17 +74,6 @@ def test_options_reach_the_table(build):
     frame = build({"reviewer": ["r", "r"], "item": ["i", "i"], "score": [1, 3]})
     reviews = Reviews.from_frame(frame, duplicates="mean", lower_is_better=True, items=["j"], reviewers=["s"])
     assert (reviews.items, reviews.reviewers, reviews.score.tolist()) == (("i", "j"), ("r", "s"), [-2.0])
-
-
-@pytest.mark.parametrize("backend", list(BUILD))
-def test_there_and_back(backend):
-    reviews = Reviews.from_pairs([("r", 1, 2.5), ("r", 2, None), ("s", 1, 1.0)])
-    assert triples(Reviews.from_frame(reviews.to_frame(backend))) == triples(reviews)
-
-
-def test_unknown_backend():
-    with pytest.raises(InputError, match="expected 'pandas', 'polars' or 'pyarrow'"):
-        frame_of({"item": [1]}, "spreadsheet")
 
 
 @pytest.mark.parametrize("role", ["item", "reviewer"])

@@ -9,7 +9,6 @@ import pytest
 
 from reviewgraph import InputError, Reviews, read_reviews
 from reviewgraph.formats import side
-from reviewgraph.formats.columns import normalise
 from tests.reviewgraph.formats.exports import as_xlsx
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
@@ -28,17 +27,6 @@ def test_scores_of_an_unknown_name_need_it_and_say_so(write):
         "reviews.csv: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)"
     ]
     assert rows(named) == [("a", "3", 4.0)]
-
-
-def test_hotcrp_scores_are_known(write):
-    notes = []
-    scored = read_reviews(write(HOTCRP), note=notes.append)
-    assert notes == [
-        "reviews.csv: read as HotCRP's review scores",
-        "reviews.csv: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)",
-    ]
-    assert rows(scored) == [("r1@example.org", "3", 4.0), ("r2@example.org", "3", 2.0)]
-    assert scored.titles == {"3": "A paper"}
 
 
 @pytest.mark.parametrize(
@@ -157,22 +145,11 @@ def test_row_numbers_of_frames_are_asked_for_in_terms_of_python():
     assert Reviews.from_frame(frame, columns={"item": "title"}).n_items == 1
 
 
-def test_answers_to_a_form_are_not_called_by_their_numbers(write):
-    text = "ID,Start time,Completion time,Email,Which paper?,Your score\n1,x,y,a,P,3\n2,x,y,b,P,4\n"
-    assert rows(read_reviews(write(text))) == [("a", "P", 3.0), ("b", "P", 4.0)]
-
-
 def test_columns_that_do_not_exist_list_those_that_do(write):
     message = refused(write(HOTCRP), columns={"score": "Overall"})
     assert "no column 'Overall'" in message
     assert "'OveMer'" in message
     assert "expected one of reviewer, item, score, title" in refused("reviews.csv", columns={"paper": "paper"})
-
-
-def test_headers_are_normalised():
-    assert [normalise(text) for text in ("# Paper ID", " E-Mail ", "submission #", "Straße")] == [
-        *("paper_id", "e_mail", "submission", "strasse"),
-    ]
 
 
 @pytest.mark.parametrize("head", [["Student", "Grader", "Grade"], ["Name of it", "Panel member", "Points given"]])

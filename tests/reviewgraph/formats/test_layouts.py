@@ -13,7 +13,6 @@ import pytest
 
 from reviewgraph import read_reviews
 from reviewgraph.formats.delimited import LARGE
-from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.side import read_affinity
 from tests.reviewgraph.formats.exports import as_spreadsheet_xml, as_xlsx
 from tests.reviewgraph.reading_cases import refused, rows
@@ -256,13 +255,3 @@ def test_comparisons_of_pairs_are_told_at_once(write, header, columns):
     assert "choix" in message
     chosen = {"item": header.split(",")[1], "reviewer": header.split(",")[0]}
     assert read_reviews(name, columns=chosen).n_reviews == 1
-
-
-def test_papers_beside_columns_of_two_sides_are_scores(write):
-    assert read_reviews(write("judge,entry,left,right,label,score\nann,p1,1,2,x,3\n")).n_reviews == 1
-
-
-def test_a_file_without_any_row_is_no_crash(write):
-    for text in ("sep=;\n", "sep=;\n\n;;\n", ",,,\n", "\n\n,\n"):
-        assert refused(write(text))
-    open_table(write("sep=;\njudge;entry\n"), (), {}, print)

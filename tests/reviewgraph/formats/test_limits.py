@@ -131,12 +131,6 @@ def test_rows_that_are_left_out_are_counted(write, monkeypatch):
     assert "the limit is 10,000 rows of a sheet, found 999,999,999 or more" in refused(name)
 
 
-def test_cells_of_a_sheet_are_counted_empty_or_not(write, monkeypatch):
-    name = write(as_xlsx({"S": [HEAD, *[[1, "a", 3]] * 10]}))
-    monkeypatch.setattr("reviewgraph.formats.workbooks.CELLS", files.CELLS._replace(most=20))
-    assert "the limit is 20 cells of a sheet, found 21 or more" in refused(name)
-
-
 def test_archives_have_limits(write, monkeypatch):
     name = write(as_zip({"a.csv": b"0" * 1000, "b.csv": b"paper,email\n1,a\n"}), "r.zip")
     with monkeypatch.context() as less:

@@ -44,14 +44,6 @@ def test_which_way_assignments_go_is_told_by_addresses(write):
     assert pairs_of(read_reviews(by_code)) == {("PERSAA", "TALKAA"): None}
 
 
-def test_how_many_take_no_more_reviews_is_said():
-    notes = []
-    event = Event(FOLDERS[0])
-    read_reviews(event.path("api-submissions.json"), note=notes.append)
-    decided = sum(state in ("accepted", "confirmed", "rejected") for state in event.truth["states"].values())
-    assert f"{decided} papers are decided on; pretalx takes no more reviews of them" in "\n".join(notes)
-
-
 def test_a_category_called_as_a_field_is_leaves_the_field_alone(write):
     scores = [{"category": {"name": {"en": name}}, "value": "1.00"} for name in ("user", "score", "Fit")]
     one = {"submission": "TALKAA", "user": "PERSAA", "score": "7.00", "scores": scores}

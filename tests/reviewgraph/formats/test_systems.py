@@ -16,7 +16,7 @@ from reviewgraph.formats.files import Problems
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.side import read_affinity, read_authors, read_items
 from reviewgraph.formats.systems.known import SYSTEMS, sources
-from reviewgraph.formats.systems.system import ACCEPTED, is_alias
+from reviewgraph.formats.systems.system import is_alias
 from tests.reviewgraph.formats.exports import (
     BIDS,
     CONFLICTS,
@@ -541,13 +541,6 @@ def test_problems_name_the_sheet_and_the_row(write):
     assert "reviews.csv: review 1: the item is empty" in refused(
         write(as_json([{"object": "review", "pid": "", "reviewer_email": "a", "status": "complete"}]))
     )
-
-
-def test_every_use_is_of_a_kind_that_can_be_wanted():
-    for system in SYSTEMS.values():
-        for export in system.exports:
-            assert {use.kind for use in export.uses} <= {*ACCEPTED, "names"}, export.what
-            assert export.system == system.name
 
 
 def test_the_pages_on_files_and_uploads_have_every_system():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,8 @@ import numpy as np
 import pandas
 import polars
 import pytest
-from click.testing import CliRunner
 
 from reviewgraph import InputError, Reviews, read_reviews
-from reviewgraph.cli import main
 from reviewgraph.formats.weighted import Weighted
 
 TOTAL = '2*impact + 0.5*"Overall merit" - `tech-fit`'
@@ -111,18 +108,3 @@ def test_a_column_that_is_called_like_a_sum_wins(frame: pandas.DataFrame, score:
 
 def test_weights_of_a_column_that_stands_twice_add_up() -> None:
     assert Weighted.of("a - 0.5*b + .5*a + b*2").weights == {"a": 1.5, "b": 1.5}
-
-
-@pytest.mark.parametrize(
-    "words", ["check a.csv --use-scores", "plan a.csv --target double", "calibrate a.csv --method average --select 3"]
-)
-def test_commands_and_verify_read_it_alike(
-    frame: pandas.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    frame.to_csv("a.csv", index=False)
-    command, *rest = [*words.split(), "--score", TOTAL]
-    done = CliRunner().invoke(main, [command, *rest, "--json"], catch_exceptions=False)
-    assert json.loads(done.stdout)["files"][0]["scored"] == len(frame)
-    Path("answer.json").write_text(done.stdout)
-    assert CliRunner().invoke(main, ["verify", "answer.json", *rest], catch_exceptions=False).exit_code == 0
