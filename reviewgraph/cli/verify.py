@@ -232,10 +232,10 @@ def _rules(session: Session) -> PlainRules:
     barred += [(str(who), str(what)) for who, what in reviews.origin.meta]
     fixed = _pairs_of(session, "fixed")
     return PlainRules(
-        table,
-        spare,
-        frozenset(barred),
-        tuple(dict.fromkeys(pair for pair in fixed if pair not in table.score)),
+        table=table,
+        spare=spare,
+        barred=frozenset(barred),
+        fixed=tuple(dict.fromkeys(pair for pair in fixed if pair not in table.score)),
         willing=None if willing is None else frozenset(map(str, willing)),
         panels=_people(session, table.reviewers),
         **_prices(session, table.reviewers, table.items),
@@ -289,24 +289,20 @@ def _assign(session: Session, answer: Answer) -> Findings:
         fixed = [(who, what) for who, what in fixed if what in demand]
         loads = {who: (0, 0) for who, _ in fixed} | loads
     # Demands and loads are at least those of the fixed pairs.
-    there = Counter(what for _, what in fixed)
-    given = Counter(who for who, _ in fixed)
+    fixed_demand = Counter(what for _, what in fixed)
+    fixed_load = Counter(who for who, _ in fixed)
     market = Market(
-        {item: max(need, there[item]) for item, need in demand.items()},
-        {who: (least, max(most, given[who])) for who, (least, most) in loads.items()},
-        affinity,
-        any_pair,
-        frozenset(conflicts),
-        tuple(fixed),
-        first,
-        params["target"],
-        params["survive"],
-        _panels(session, loads, params["reviewers_file"]),
-        None if previous is None else frozenset(pairs_in(previous)),
-        params["min_affinity"],
-        params["floor"],
-        params["floor_best"],
+        demand={item: max(need, fixed_demand[item]) for item, need in demand.items()},
+        loads={who: (least, max(most, fixed_load[who])) for who, (least, most) in loads.items()},
+        affinity=affinity,
+        any_pair=any_pair,
+        barred=frozenset(conflicts),
+        fixed=tuple(fixed),
+        phase_one=first,
+        panels=_panels(session, loads, params["reviewers_file"]),
+        **{name: params[name] for name in ("target", "survive", "floor", "floor_best")},
         plain=not any(params[name] for name in ("authors", "max_probability", "perturbation", "design")),
+        sums_alone=previous is None and params["min_affinity"] is None,
         named=_named(session, "target"),
     )
     return verify_assignment(answer, market)
@@ -396,22 +392,22 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     classes, methods = (command.context_settings["obj"][kind] for kind in ("classes", "methods"))
     is_class = claimed in classes and not params["by_reviewer"]
     usual = params["hypothesis"] or (claimed if is_class else None) or "linear"
-    others = session.read("by_reviewer") or {}
+    by_reviewer = session.read("by_reviewer") or {}
+    default = next(name for name, method in methods.items() if not of_lsc or "hypothesis" in method.options)
     wanted = Wanted(
-        params["method"]
-        or next(name for name, method in methods.items() if not of_lsc or "hypothesis" in method.options),
-        bool(params["method"]) or of_lsc,
-        None if params["select"] is None else params["select"].of,
-        params["error_rate"],
-        params["by_group_average"],
-        dict.fromkeys(table.reviewers, usual) | {str(who): kind for who, kind in others.items()},
-        10.0 if params["max_slope"] is None else params["max_slope"],
-        params["ties"] != "free",
-        {str(item): value for item, value in (session.read("references") or {}).items()},
-        (params["seed"] or 0) if params["lottery"] else None,
-        {name: method.verifier for name, method in methods.items()},
+        method=params["method"] or default,
+        named=bool(params["method"]) or of_lsc,
+        select=None if params["select"] is None else params["select"].of,
+        error_rate=params["error_rate"],
+        across_groups=params["by_group_average"],
+        hypotheses=dict.fromkeys(table.reviewers, usual) | {str(who): kind for who, kind in by_reviewer.items()},
+        max_slope=10.0 if params["max_slope"] is None else params["max_slope"],
+        ties_equal=params["ties"] != "free",
+        references={str(item): value for item, value in (session.read("references") or {}).items()},
+        lottery=(params["seed"] or 0) if params["lottery"] else None,
+        methods={name: method.verifier for name, method in methods.items()},
         # A class that is derived from another has other equations.
-        {name: vars(kind).get("verifier") for name, kind in classes.items()},
+        classes={name: vars(kind).get("verifier") for name, kind in classes.items()},
     )
     return verify_calibration(answer, table, wanted)
 

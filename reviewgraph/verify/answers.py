@@ -1,6 +1,6 @@
 """Answers (what a command printed with ``--json``), and the findings on them.
 
-Answers are read strictly: unknown keys, values of another kind and repeated keys are errors. A second run of the
+Answers are read strictly: missing keys, values of another kind and repeated keys are errors. A second run of the
 command, and the hashes of the files, serve where nothing here recomputes a value.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.files import cut
-from reviewgraph.verify.schemas import KEYS, SCHEMAS, TEXT, misfits, unseen
+from reviewgraph.verify.schemas import KEYS, SCHEMAS, misfits, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Relative difference up to which numbers are equal: they are printed in full, but summed here in another order.
 ROUNDING = 1e-9
+
+#: Keys that are no sentences, and that no answer rests on.
+ASIDE = ("timed_out", "mail", "explanation")
 
 HOLDS = "holds"
 REFUTED = "refuted"
@@ -55,7 +58,7 @@ def shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a command; its keys and kinds of values are those of its schema."""
+    """The answer of a command; the keys that are checked are there, and of the kinds of their schema."""
 
     path: str
     command: str
@@ -86,7 +89,7 @@ class Answer:
     def figures(self) -> list[str]:
         """Those of them that the answer rests on: no sentences, nor whether a time limit ended the search."""
         places = unseen(self.content, SCHEMAS[self.command])
-        return [place for place, part in places if part not in (TEXT, [TEXT]) and place not in ("timed_out", "mail")]
+        return [place for place, value in places if not isinstance(value, str) and place not in ASIDE]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -282,35 +285,38 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
 
     An answer may be true of another file than it was made from, so a file of other bytes refutes nothing: it leaves
     the answer undecided. ``files`` are those that were read, as answers list them; ``arguments`` those of verify, file
-    names among them. CSV names no files.
+    names among them.
     """
-    remaining = list(findings.answer.content.get("files", ()))
+    remaining = list(findings.answer.content["files"])
     if not remaining:
         findings.not_checked("that it was made from these files: it names none")
         return
     # Each file is compared with the entry of its path, else of its name and bytes, its name, or its bytes.
     entry_of: dict[int, Mapping[str, Any]] = {}
-    for alike in (_path, _name_and_bytes, _name, _bytes):
+    for keys in (("file",), ("name", "sha256"), ("name",), ("sha256",)):
         for number, file in enumerate(files):
-            entry = next((entry for entry in remaining if alike(entry) == alike(file)), None)
-            if number not in entry_of and entry is not None:
-                entry_of[number] = entry
-                remaining = [other for other in remaining if other is not entry]
+            alike = [entry for entry in remaining if _named(entry, keys) == _named(file, keys)]
+            if alike and number not in entry_of:
+                entry_of[number] = alike[0]
+                remaining = [entry for entry in remaining if entry is not alike[0]]
     for number, file in enumerate(files):
         _compare(findings, file, entry_of.get(number))
     # Files that only the answer names.
-    names = {_name(file) for file in files}
-    read = {_name_and_bytes(file) for file in files}
-    passed = {_base(word) for word in arguments} - names
+    read = {(_base(file["file"]), file["sha256"]) for file in files}
+    passed = {_base(word) for word in arguments} - {name for name, _ in read}
     for entry in remaining:
-        name = _name(entry)
-        if _name_and_bytes(entry) in read:
+        name = _base(entry["file"])
+        if (name, entry["sha256"]) in read:
             findings.expect(False, f"files: {name}: listed more often than it was read")
         elif name in passed:
             findings.not_checked(f"{name}: read for the answer, not checked here")
         else:
             findings.not_checked(f"{name}: read for the answer, but not passed to verify", decisive=True)
     findings.check("files: the bytes of those that were read here, and which of their rows count")
+
+
+def _named(file: Mapping[str, Any], keys: tuple[str, ...]) -> list[Any]:
+    return [_base(file["file"]) if key == "name" else file[key] for key in keys]
 
 
 def _compare(findings: Findings, file: Mapping[str, Any], entry: Mapping[str, Any] | None) -> None:
@@ -328,24 +334,8 @@ def _compare(findings: Findings, file: Mapping[str, Any], entry: Mapping[str, An
             findings.expect(entry[key] == file[key], words)
         if entry.get("options") != file.get("options"):
             findings.not_checked(f"{name}: other options of it were used where the answer was made", decisive=True)
-        if _name(entry) != _name(file):
+        if _base(entry["file"]) != _base(name):
             findings.not_checked(f"{name}: called {entry['file']} where the answer was made")
-
-
-def _path(file: Mapping[str, Any]) -> str:
-    return str(file["file"])
-
-
-def _bytes(file: Mapping[str, Any]) -> str:
-    return str(file["sha256"])
-
-
-def _name(file: Mapping[str, Any]) -> str:
-    return _base(file["file"])
-
-
-def _name_and_bytes(file: Mapping[str, Any]) -> tuple[str, str]:
-    return _name(file), _bytes(file)
 
 
 def _base(name: str) -> str:

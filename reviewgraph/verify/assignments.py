@@ -1,7 +1,7 @@
 """Answers of ``assign``: demands, loads, rules, the level and all sums, recomputed.
 
 The largest affinity, without rules and with them, is that of a programme of its own. Not checked: optima under rules in
-large cases and at a level, that no fewer pairs change or lie below a threshold, and that a lottery gains most.
+large cases and at a level, and that a lottery gains most.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def verify_assignment(answer: Answer, market: Market) -> Findings:
     check_market(findings, market, answer.pairs, assignment.short())
     for number, (value, pair) in enumerate(zip(answer.rows("reviews", "affinity"), answer.pairs, strict=True)):
         findings.same(f"reviews[{number}].affinity", value, market.affinity.get(pair, 0.0))
-    for check in (assignment.level, assignment.sums, assignment.bounds, assignment.lottery, assignment.beside):
+    for check in (assignment.level, assignment.sums, assignment.bounds, assignment.lottery):
         if not findings.wrong:
             check()
     return findings
@@ -140,7 +140,7 @@ class _Assignment:
         words = f"bound: claims {bound:.9g}, and affinity and rewards are {total + rewards:.9g}"
         self.findings.expect(bound >= total + rewards - SUMS * max(abs(bound), 1.0), words)
         # With changes or a threshold the total is not what is optimised.
-        if self.status == "optimal" and self.market.previous is None and self.market.min_affinity is None:
+        if self.status == "optimal" and self.market.sums_alone:
             self._close("bound", total + rewards, total)
 
     def bounds(self) -> None:
@@ -214,23 +214,6 @@ class _Assignment:
         words = "probabilities, draws: that no others gain more is not recomputed"
         self.findings.not_checked(words, decisive=True)
 
-    def beside(self) -> None:
-        """Compare what follows from a previous assignment and from a threshold."""
-        findings = self.findings
-        market = self.market
-        pairs = {*self.pairs}
-        findings.same("changes", self.answer.get("changes") is not None, market.previous is not None)
-        findings.same("below", self.answer.get("below") is not None, market.min_affinity is not None)
-        if market.previous is not None:
-            findings.value("changes.kept", len(market.previous & pairs))
-            findings.rows("changes.dropped", "reviewer item", market.previous - pairs)
-            findings.rows("changes.new", "reviewer item", pairs - market.previous)
-            findings.check("changes: pairs kept, dropped and new")
-        if market.min_affinity is not None:
-            low = [pair for pair in self.pairs if market.affinity.get(pair, 0.0) < market.min_affinity]
-            findings.rows("below.reviews", "reviewer item", low)
-            findings.check("below: the pairs below the threshold")
-
     def none(self) -> None:
         """Test whether demands can be met where no assignment is claimed to exist."""
         findings = self.findings
@@ -269,7 +252,7 @@ class _Assignment:
                 self.findings.check("that no assignment obeys the rules")
                 return
             _, pairs = ruled
-            if pairs and self.reaches(pairs) and market.previous is None and market.min_affinity is None:
+            if pairs and self.reaches(pairs) and market.sums_alone:
                 named = ", ".join(f"{who} on {what}" for who, what in pairs)
                 self.findings.expect(False, f"status {self.status}: an assignment is {named}")
                 return

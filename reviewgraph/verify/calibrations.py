@@ -2,7 +2,7 @@
 
 Qualities are checked by the :class:`Equations` of their method, which the method itself names: averages, centring,
 z-score and ridge here, least squares in :mod:`reviewgraph.verify.fits`. Those of the posterior are left to a second run
-of the command. Not checked: qualities of other methods, beyond the direction of their ranking.
+of the command. Not checked: qualities of other methods.
 """
 
 from __future__ import annotations
@@ -202,20 +202,6 @@ class Calibration:
         for row in self.rows.values():
             self.findings.same(f"{row.item}, rank", row.rank, ranks.get(row.item))
         self.findings.check("ranks by quality")
-
-    def agrees_with_scores(self) -> None:
-        """Refute a ranking that runs against the scores, overall; references may turn it round."""
-        if self.wanted.references:
-            return
-        within = 0.0
-        for reviewer, items in self.scored.rows().items():
-            pairs = [(self.scores[reviewer, item], self.quality[item]) for item in items if item in self.quality]
-            within += _together(pairs)
-        averages = averaged(self.scores)
-        across = _together([(averages[item], value) for item, value in self.quality.items() if item in averages])
-        words = "quality: the ranking runs against the scores within reviewers and against the averages, overall"
-        self.findings.expect(not (within < 0 and across < 0), words)
-        self.findings.check("that the ranking agrees with the scores overall")
 
     def intervals(self) -> None:
         """Check standard errors, and that intervals are those about each quality."""
@@ -423,14 +409,6 @@ def _largest_first(values: Mapping[str, float], sign: float = 1.0) -> list[str]:
     return [papers[place] for place in order_of(-sign * np.array(list(values.values()))).tolist()]
 
 
-def _together(pairs: list[tuple[float, float]]) -> float:
-    """Return the sum of products of deviations from the means."""
-    if not pairs:
-        return 0.0
-    x, y = np.array(pairs).T
-    return float((x - x.mean()) @ (y - y.mean()))
-
-
 def _mean(values: list[float]) -> float:
     return math.fsum(values) / len(values)
 
@@ -444,16 +422,14 @@ def _by(end: int, scores: Mapping[Pair, float]) -> dict[str, list[float]]:
 
 
 def _not_recomputed(calibration: Calibration) -> None:
-    """Note that no equations of the method are known; refute a ranking that runs against the scores."""
+    """Note that no equations of the method are known."""
     words = f"quality, rank: what {calibration.method} estimated for the ranking is not recomputed"
     calibration.findings.not_checked(words, decisive=True)
-    calibration.agrees_with_scores()
 
 
 def _left_to_the_command(calibration: Calibration) -> None:
-    """Leave the posterior to a second run of the command; refute a ranking that runs against the scores."""
+    """Leave the posterior to a second run of the command."""
     findings = calibration.findings
-    calibration.agrees_with_scores()
     findings.by_command.append("qualities, standard errors, reviewers and the model of the posterior")
     if calibration.answer.get("status") not in ("converged", "no_signal"):
         findings.not_checked("quality, rank: inference ended before it converged", decisive=True)

@@ -298,9 +298,9 @@ class Market:
     with ``any_pair`` other pairs may be assigned for 0. ``barred`` pairs are forbidden, ``fixed`` ones required.
     Reviews of ``phase_one`` link in addition to demands and loads, and may not be assigned again. ``target`` is the
     level, ``none`` without one; with ``survive`` it shall hold without any one reviewer; ``named`` tells whether it was
-    passed. ``panels`` restrict the reviewers of a paper, ``previous`` is the assignment before; ``min_affinity``,
-    ``floor`` and ``floor_best`` are thresholds of pairs and papers. ``plain`` tells whether the largest affinity
-    without a level depends on demands, loads and pairs alone.
+    passed. ``panels`` restrict the reviewers of a paper, ``floor`` and ``floor_best`` are least affinities of papers.
+    ``plain`` tells whether the largest affinity without a level depends on demands, loads and pairs alone,
+    ``sums_alone`` whether it is what is optimised: no change from a previous assignment and no threshold counts.
     """
 
     demand: Mapping[str, int]
@@ -313,11 +313,10 @@ class Market:
     target: str = "none"
     survive: bool = False
     panels: tuple[PanelRule, ...] = ()
-    previous: frozenset[Pair] | None = None
-    min_affinity: float | None = None
     floor: float | None = None
     floor_best: float | None = None
     plain: bool = True
+    sums_alone: bool = True
     named: bool = False
 
     @property

@@ -104,16 +104,6 @@ def _at(*path: Any, by: float = 0.01) -> Callable[[dict[str, Any]], None]:
     return forge
 
 
-def _reversed(answer: dict[str, Any]) -> None:
-    """Turn the ranking round about its middle, with intervals and ranks."""
-    rows = answer["items"]
-    middle = sum(row["quality"] for row in rows) / len(rows)
-    for row in rows:
-        row["quality"] = 2 * middle - row["quality"]
-        row["interval"] = [2 * middle - end for end in row["interval"][::-1]]
-        row["rank"] = len(rows) + 1 - row["rank"]
-
-
 def _halved(answer: dict[str, Any]) -> None:
     """Halve the standard errors, and let intervals follow."""
     for row in answer["items"]:
@@ -129,7 +119,6 @@ def _exchanged(answer: dict[str, Any]) -> None:
 
 
 REFUTED: list[tuple[Callable[[dict[str, Any]], None], str]] = [
-    (_reversed, "the ranking runs against the scores within reviewers and against the averages"),
     (_halved, "probability: claims"),
     (_at("items", 1, "probability"), "probability: sum to"),
     (_at("items", 1, "interval", 0), "p1, interval: is not the 90 % interval about the quality"),

@@ -70,13 +70,12 @@ def test_a_verdict_and_its_reasons() -> None:
     ("least", "words"),
     [
         (20, ("check", "reviews.csv")),
-        (25, ("plan", "reviews.csv")),
-        (20, ("calibrate", "reviews.csv")),
-        (20, ("calibrate", "reviews.csv", "--hypothesis", "linear", "--select", "1")),
+        (20, ("plan", "reviews.csv")),
+        (15, ("calibrate", "reviews.csv", "--hypothesis", "linear", "--select", "1")),
     ],
-    ids=["check", "plan", "posterior", "lsc"],
+    ids=["check", "plan", "lsc"],
 )
-def test_no_answer_holds_without_a_key_that_is_always_printed(least: int, words: tuple[str, ...]) -> None:
+def test_no_answer_holds_without_a_key(least: int, words: tuple[str, ...]) -> None:
     answer = asked(*words)
     from_json("answer.json", json.dumps(answer))
     required, optional = 0, []
@@ -189,14 +188,12 @@ def test_keys_that_lack_or_are_something_else_are_refused() -> None:
     ("command", "forged", "message"),
     [
         ("plan", ('"count": 2', '"count": 2, "count": 2'), "the key 'count' stands twice in one object"),
-        ("plan", ('"count": 2', '"count": 2, "moon": 1'), "found a key moon, which no such answer has"),
         ("plan", ('"count": 2', '"count": 2.0'), "expected a whole number at count, found 2.0"),
-        ("plan", ('"kind": "', '"Kind": "", "kind": "'), "found a key bounds[0].Kind, which no such answer has"),
-        ("plan", ('"words": "', '"words": 3, "text": "'), "expected a text at bounds[0].words, found 3"),
+        ("plan", ('"kind": "', '"Kind": "'), "expected a key bounds[0].kind, found none"),
         ("calibrate", ('"rank": 1', '"rank": 1.9'), "rank, found 1.9"),
     ],
 )
-def test_schemas_are_closed(command: str, forged: tuple[str, str], message: str) -> None:
+def test_keys_that_are_checked_are_there_and_of_their_kind(command: str, forged: tuple[str, str], message: str) -> None:
     asked(command, "reviews.csv")
     text = Path("answer.json").read_text()
     assert forged[0] in text
@@ -204,6 +201,12 @@ def test_schemas_are_closed(command: str, forged: tuple[str, str], message: str)
     result = verified("answer.json", "reviews.csv")
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_key_that_no_command_prints_is_seen_by_a_second_run() -> None:
+    plan = asked("plan", "reviews.csv")
+    result = verified("answer.json", "reviews.csv", answer={**plan, "moon": 1})
+    assert (result.exit_code, "moon: claims 1; a second run of plan prints nothing" in result.stdout) == (4, True)
 
 
 def _long_chain() -> dict[str, Any]:
