@@ -12,7 +12,7 @@ import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.fair import Fair
-from planner._assign.findings import CONDITIONING, DRAWS, Floors, UsualLoad
+from planner._assign.findings import DRAWS, Floors, UsualLoad
 from planner._assign.inputs import Constraints, build, scored_pairs, without_load
 from planner._assign.levels import AssignmentTarget, aim_named, aims, design_named, way_named
 from planner._assign.lottery import Lottery
@@ -22,7 +22,7 @@ from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
 from reviewgraph._base import Clock, InputError, Progress, check_magnitude, checked, whole_seed
-from reviewgraph.graph import Assumptions, doubly_connected_components
+from reviewgraph.graph import doubly_connected_components
 
 if TYPE_CHECKING:
     from planner._assign.inputs import Scored
@@ -43,7 +43,7 @@ def check_loss(aim: Aim, survive: int) -> None:
         message = f"survive: expected 0 or 1, found {survive!r}"
         raise InputError(message)
     if survive and not aim.may_survive:
-        able = " or ".join(repr(other.name) for other in aims() if other.may_survive)
+        able = " or ".join(repr(level.name) for level in aims() if level.may_survive)
         message = f"survive: expected target {able} with it, found {aim.name!r}"
         raise InputError(message)
 
@@ -88,8 +88,6 @@ def assign(
     previous: Pairs | None = None,
     per_change: float | None = None,
     min_affinity: float | None = None,
-    conditioning: float = CONDITIONING,
-    assumptions: Assumptions | None = None,
     fair: str | None = None,
     floor: float | None = None,
     floor_best: float | None = None,
@@ -122,7 +120,6 @@ def assign(
        network, cheapest first; then those no longer needed are freed again. Where that loses more than a
        ten-thousandth of the affinity beyond what it must, sets of few cheap pairs that bring it together.
     5. To survive the loss of a reviewer: the same for the reviews that are missing without this reviewer.
-    6. Exchanges for smaller expected errors, at a cost of at most ``conditioning``.
 
     Parameters
     ----------
@@ -157,12 +154,6 @@ def assign(
         Minimum gain in affinity per changed pair, instead of as few changes as possible.
     min_affinity
         Threshold: as few pairs of lower affinity as possible, before all other objectives.
-    conditioning
-        Maximum part of the affinity, from 0 to 1, to exchange for smaller expected errors of the qualities: 0.0005 by
-        default. With 0 only exchanges without cost. Up to 2,000 papers, for ``double``.
-    assumptions
-        Assumptions on the scores for these errors: a :class:`reviewgraph.graph.precision.Assumptions`, by default noise
-        1, severity 0.5 and stretch 0.2 in units of the standard deviation of qualities.
     fair
         ``leximin``: the worst-served paper first, at any cost in total affinity. The smallest sum of the affinities of
         a paper's reviewers is maximised, then the second smallest, and so on. By default only the total counts. Cannot
@@ -188,7 +179,7 @@ def assign(
         Breaks ties between equal affinities: the same seed gives the same assignment. Of a randomised assignment
         another seed is another sample from the same probabilities.
     time_limit
-        Seconds for steps 2 to 6; at the limit, and after Ctrl-C, the best assignment so far is returned. No limit by
+        Seconds for steps 2 to 5; at the limit, and after Ctrl-C, the best assignment so far is returned. No limit by
         default: every step ends by itself.
     best_effort
         If demands cannot be met, meet as many as possible, with the missing reviews spread evenly: see
@@ -239,7 +230,6 @@ def assign(
     check_loss(aim, survive)
     finite = -math.inf, math.inf, "a finite number"
     check_numbers(
-        conditioning=(conditioning, 0, 1, "a part of the affinity from 0 to 1"),
         alternates=(alternates, 0, math.inf, "a whole number, 0 or more"),
         floor=(floor, *finite),
         floor_best=(floor_best, *finite),
@@ -284,7 +274,9 @@ def assign(
             progress(Progress(clock.elapsed(), words, done))
 
     say = clock.heeding(tell)
-    how = (aim, survive or int(aim.outlives), whole_seed(seed), clock, say, conditioning, assumptions or Assumptions())
+    how: dict[str, Any] = {
+        "aim": aim, "survive": survive or int(aim.outlives), "seed": whole_seed(seed), "clock": clock, "say": say
+    }  # fmt: skip
 
     def best(constraints: Constraints, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
         """Return the best assignment for demands less ``missing``, and the missing reviews."""
@@ -293,9 +285,9 @@ def assign(
             missing = missing_reviews(asked)
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         if drawn:
-            return replace(Lottery(problem, *how, randomisation=chances).result(), facts=asked.facts), missing
+            return replace(Lottery(problem, **how, randomisation=chances).result(), facts=asked.facts), missing
         fairness = Fair(problem, way, say) if fairly or floors.asked else None
-        chosen = Run(problem, *how, fairness, alternates, best_effort=best_effort).result()
+        chosen = Run(problem, **how, fair=fairness, alternates=alternates, best_effort=best_effort).result()
         if missing is not None and missing.any():
             chosen = chosen.short_of(shortage(asked, missing))
         return replace(chosen, facts=asked.facts), missing
@@ -373,10 +365,10 @@ def design_assignment(
     drawn = design_named(design).draw(len(items), list(loads.values()), np.random.default_rng(seed))
     reviews = replace(drawn, reviewers=tuple(loads), items=tuple(items))
     return Assignment(
-        AssignmentStatus.FEASIBLE,
-        "double" if doubly_connected_components(reviews).covers_all else "none",
-        reviews,
-        np.zeros(reviews.n_reviews),
-        0.0,
+        status=AssignmentStatus.FEASIBLE,
+        target="double" if doubly_connected_components(reviews).covers_all else "none",
+        reviews=reviews,
+        affinities=np.zeros(reviews.n_reviews),
+        affinity_unconstrained=0.0,
         loads=reviews.loads,
     )

@@ -204,7 +204,7 @@ def said_once(sentences: Sequence[str], short: Sequence[str]) -> Said:
     Said(once=['reserve (2 reviews): a link in reserve'], rows=['reserve', 'joins p1 to p2', 'reserve'])
     """
     numbers = Counter(zip(sentences, short, strict=True))
-    again = [(each, number) for each, number in numbers.most_common() if number > 1]
-    repeated = {each for each, _ in again}
+    again = [(pair, number) for pair, number in numbers.most_common() if number > 1]
+    repeated = {pair for pair, _ in again}
     rows = [few if (words, few) in repeated else words for words, few in zip(sentences, short, strict=True)]
     return Said([f"{few} ({counted(number, 'review')}): {words}" for (words, few), number in again], rows)

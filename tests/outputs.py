@@ -111,7 +111,6 @@ ASSIGNED = """--target survives-reviewer
 --max-probability 0.5 --probabilities probabilities.csv --seed 4
 --max-probability 0.6 --draws 8 --seed 4
 --perturbation 0.5 --seed 4
---conditioning 0.05
 --demand 6 --best-effort"""
 ASSIGNMENTS = [
     f"assign {MARKET}",

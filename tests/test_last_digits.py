@@ -123,7 +123,7 @@ EVERYDAY = [
     "plan scores.csv --for decision --select 3 --max-reviews 6 --spare 1",
     "plan scores.csv --for decision --select 3 --max-reviews 6 --rounds 2 --spare 2",
     MARKET,
-    f"{WORTH} --conditioning 0.05",
+    WORTH,
     f"{WORTH} --fair leximin",
     f"{WORTH} --max-probability 0.5 --seed 4",
 ]
@@ -133,7 +133,6 @@ NIGHT = [
     *(f"calibrate scores.csv --hypothesis {name}" for name in ("linear", "convex", "offset")),
     "plan reviews.csv --spare 2 --affinity affinity.csv --min-reviews 4",
     "plan scores.csv --for decision --select 3 --max-reviews 6 --spare 2",
-    WORTH,
     f"{WORTH} --target none",
     f"{WORTH} --target survives-reviewer",
     f"{WORTH} --floor 0.5 --best-effort",

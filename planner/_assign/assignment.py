@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         Authored,
         Below,
         Changes,
-        Exchanges,
         Facts,
         Fairness,
         Kept,
@@ -198,10 +197,6 @@ class Assignment(Pictured):
         Pairs that the level forced in, beyond what affinity chose.
     explanation
         Why the assignment is infeasible or misses the level; empty otherwise.
-    exchanges
-        The affinity given up for smaller errors by exchanges, and their effect; None if these were not tried.
-    not_exchanged
-        Why they were not tried, where the assignment is too large for them; empty otherwise.
     least_loss
         Lower bound on the affinity that the level costs; None if there is none.
     loads
@@ -242,8 +237,6 @@ class Assignment(Pictured):
     critical: tuple[Label, ...] | None = None
     forced: int = 0
     explanation: str = ""
-    exchanges: Exchanges | None = None
-    not_exchanged: str = ""
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     concerned: Concerned = field(default_factory=Concerned)
@@ -340,9 +333,9 @@ class Assignment(Pictured):
             fairness=fairness if fairness is None or self.fairness is None else fairness.under(self.fairness),
         )
 
-    def in_frames_like(self, given: Any) -> Assignment:
-        """Return the assignment with data frames of the kind of ``given``; unchanged if that is none."""
-        return replace(self, reviews=replace(self.reviews, backend=backend_of(given)))
+    def in_frames_like(self, table: Any) -> Assignment:
+        """Return the assignment with data frames of the kind of a table; unchanged if that is none."""
+        return replace(self, reviews=replace(self.reviews, backend=backend_of(table)))
 
     @property
     def _why_none(self) -> str:
@@ -404,10 +397,7 @@ class Assignment(Pictured):
             "forced": self.forced,
             "critical": self.critical,
             "survives": self.survives,
-            "exchanges": None if self.exchanges is None else self.exchanges.to_dict(),
-            "price_percent_of_exchanges": self.price_of_exchanges,
             "price_percent_of_changes_and_threshold": self.price_of_concerns,
-            "not_exchanged": self.not_exchanged,
             "changes": None if self.changes is None else self.changes.to_dict(),
             "below": None if self.below is None else self.below.to_dict(),
             "authors": None if self.authors is None else self.authors.to_dict(),
@@ -475,11 +465,6 @@ class Assignment(Pictured):
         best = self.affinity_unconstrained
         rules = self.kept or self.authors
         return 0.0 if rules is None else percent_of(best - self.concerned.lost - rules.affinity, best)
-
-    @property
-    def price_of_exchanges(self) -> float:
-        """The part of the price that was given up for smaller errors; the rest is the price of all else."""
-        return self._share(0.0 if self.exchanges is None else self.exchanges.lost)
 
     @property
     def price_of_concerns(self) -> float:

@@ -1,7 +1,7 @@
 """The core of an assignment under change: the group of reviewers that covers most required items.
 
 Kernels grow one component from a seed, or all of them, and rank the pairs that would add to the core; :class:`Core`
-keeps the groups up to date, and :class:`Changes` finds the cheapest cycle through a pair.
+keeps the groups up to date.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def second_steps(
     n_items = net.item_start.size - 1
     n_groups = groups.start.size - 1
     best = np.full(n_groups, FAR, np.int64)
-    other = np.full(n_groups, FAR, np.int64)
+    second = np.full(n_groups, FAR, np.int64)
     best_item = np.full(n_groups, -1, np.int64)
     for i in range(n_items):
         if not grown.covered[i]:
@@ -153,12 +153,12 @@ def second_steps(
             loss = max(cost[p] + net.potential[i] - net.potential[n_items + net.reviewer[p]], floor)
             if loss < best[group]:
                 if best_item[group] != i:
-                    other[group] = best[group]
+                    second[group] = best[group]
                 best[group] = loss
                 best_item[group] = i
-            elif best_item[group] != i and loss < other[group]:
-                other[group] = loss
-    return best, best_item, other
+            elif best_item[group] != i and loss < second[group]:
+                second[group] = loss
+    return best, best_item, second
 
 
 @kernel
@@ -184,7 +184,7 @@ def promise(
     n_items = net.item_start.size - 1
     n_pairs = cost.size
     weight = brought(net, groups, grown, required)
-    best, best_item, other = second_steps(net, cost, groups, grown, floor)
+    best, best_item, second = second_steps(net, cost, groups, grown, floor)
     loss = np.zeros(n_pairs, np.int64)
     follow = np.zeros(n_pairs, np.int64)
     gain = np.zeros(n_pairs, np.int64)
@@ -208,7 +208,7 @@ def promise(
             elif grown.witness[group] >= 0 or shared == 1:
                 gain[p] = weight[group] if grown.witness[group] != i else 0
             else:
-                next_loss = other[group] if best_item[group] == i else best[group]
+                next_loss = second[group] if best_item[group] == i else best[group]
                 gain[p] = weight[group] if next_loss < FAR else 0
                 follow[p] = next_loss
     return loss, follow, gain
@@ -269,19 +269,19 @@ def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_review
                 i = items[now]
                 now += 1
                 for e in range(item_start[i], item_start[i + 1]):
-                    other = label[reviewer[e]]
-                    if other == seed:
+                    first = label[reviewer[e]]
+                    if first == seed:
                         continue
-                    if shared > 1 and (met_in[other] != growth or witness[other] == i):
-                        met_in[other] = growth
-                        witness[other] = i
+                    if shared > 1 and (met_in[first] != growth or witness[first] == i):
+                        met_in[first] = growth
+                        witness[first] = i
                         continue
-                    # All of it joins, at the end of the list.
-                    first = other
+                    # All of that component joins, at the end of the list.
                     joined = True
-                    while other >= 0:
-                        label[other] = seed
-                        other = following[other]
+                    m = first
+                    while m >= 0:
+                        label[m] = seed
+                        m = following[m]
                     following[last[seed]] = first
                     last[seed] = last[first]
                     member = first if member < 0 else member
@@ -351,8 +351,10 @@ class Core:
         self.seed = core
         n_items = self.required.size
         n_groups = self.groups.start.size - 1
-        self.grown, self.spare = nothing_grown(n_items, n_groups), nothing_grown(n_items, n_groups)
-        self.sizes, self.count = np.diff(self.groups.start), self._grow(self.groups, self.grown, core)
+        self.grown = nothing_grown(n_items, n_groups)
+        self.spare = nothing_grown(n_items, n_groups)
+        self.sizes = np.diff(self.groups.start)
+        self.count = self._grow(self.groups, self.grown, core)
 
     def _grow(self, groups: Groups, grown: Grown, seed: int) -> int:
         return grow(self.net, groups, grown, self.required, seed, self.aim.shared, -1)
@@ -404,7 +406,8 @@ class Core:
         count = self._grow(self.groups, self.spare, self.seed)
         if count < least:
             return False
-        self.grown, self.spare, self.count = self.spare, self.grown, count
+        self.grown, self.spare = self.spare, self.grown
+        self.count = count
         return True
 
     def gains_by(self, pair: int) -> bool:

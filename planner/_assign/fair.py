@@ -637,8 +637,7 @@ def too_few_places(problem: Problem) -> Shortfall | None:
 # 3. No paper falls further below it than by a part of the spread of affinities, which grows.
 # 4. Only the floor is kept: papers at the floor stay there, those below it lose nothing.
 #
-# Once the level holds no paper loses anything more, where a fair assignment was requested: exchanges for smaller errors
-# are made only where both papers keep their scores.
+# Once the level holds no paper loses anything more, where a fair assignment was requested.
 
 #: Parts of the spread of affinities by which papers may fall where the level needs it.
 LOWER = (0.06, 0.12, 0.25, 0.5, 1.0)
@@ -724,16 +723,17 @@ class Fair:
         served = problem.served
         after = panel_scores(problem.network(assigned))
         below = np.flatnonzero(served & (after < self.floor))
-        (first, worst), (last, better) = (_lowest(score[served]) for score in (self.before, after))
+        first, worst = _lowest(self.before[served])
+        last, better = _lowest(after[served])
         return Fairness(
-            self.way.name if self.way else "",
-            problem.floors,
-            (unit * first, unit * last),
-            (unit * worst, unit * better),
-            None if self.bound is None else max(self.bound.value, unit * last),
-            self.proved,
-            self.lost,
-            tuple(problem.items[int(i)] for i in below),
+            way=self.way.name if self.way else "",
+            floors=problem.floors,
+            smallest=(unit * first, unit * last),
+            worst_tenth=(unit * worst, unit * better),
+            at_most=None if self.bound is None else max(self.bound.value, unit * last),
+            proved=self.proved,
+            lost=self.lost,
+            below=tuple(problem.items[int(i)] for i in below),
         )
 
     @cached_property

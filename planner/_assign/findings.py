@@ -1,4 +1,4 @@
-"""Parts of an assignment's result: fairness, authors, changes, exchanges, rules, the lottery, alternates."""
+"""Parts of an assignment's result: fairness, authors, changes, rules, the lottery, alternates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
-    from reviewgraph.graph import Assumptions
 
 
 #: Part of the papers that counts as the worst served.
@@ -93,7 +92,6 @@ class Authored:
     coauthors: bool
     barred: int  #: scored pairs that the file rules out by themselves
     rivals: int  #: couples of pairs that may not be together and that the most affinity alone would have
-    cycles_of_three: int  #: circles of three in the assignment: each reviews a paper of the next
     affinity: float  #: affinity of the best assignment found within all rules, before any level
     bound: float  #: upper bound on affinity and rewards within all rules, whatever the level
 
@@ -234,8 +232,12 @@ class Facts(NamedTuple):
         return {
             "kept": self.kept,
             "conflicts": [{"reviewer": who, "item": what} for who, what in self.conflicts],
-            "above_demand": [dict(zip(("item", "reviews", "demand"), one, strict=True)) for one in self.above_demand],
-            "above_load": [dict(zip(("reviewer", "reviews", "load"), one, strict=True)) for one in self.above_load],
+            "above_demand": [
+                {"item": item, "reviews": reviews, "demand": demand} for item, reviews, demand in self.above_demand
+            ],
+            "above_load": [
+                {"reviewer": reviewer, "reviews": reviews, "load": load} for reviewer, reviews, load in self.above_load
+            ],
         }
 
 
@@ -255,50 +257,6 @@ class UsualLoad(NamedTuple):
         if self.load > self.least:
             why = f"the smallest that reaches what was asked for ({self.least} would meet the demands)"
         return f"Maximum load: {self.load}, {why}; --load N sets another."
-
-
-# Exchanges for smaller errors.
-
-#: Part of the affinity that may be given up for smaller errors by default.
-CONDITIONING = 0.0005
-
-#: Part of the papers that a selection takes, where the share of right ones is given.
-SELECTED = 0.1
-
-
-@dataclass(frozen=True)
-class Exchanges:
-    """Figures before and after exchanges of reviews, under the same assumptions."""
-
-    lost: float  #: affinity given up for them
-    #: Expected standard error of a paper's quality once scores are in (root mean square over the papers), before and
-    #: after, in points of the assumed spread
-    error: tuple[float, float]
-    right: tuple[float, float]  #: expected share of the best tenth of the papers among those selected, before and after
-    assumptions: Assumptions  #: assumptions about the scores
-
-    @classmethod
-    def of(cls, before: FloatArray, after: FloatArray, lost: float, assumptions: Assumptions) -> Exchanges:
-        """Sum up error variances of the papers, in units of the variance of qualities, before and after."""
-        import numpy as np
-
-        from reviewgraph.graph import expected_share
-
-        selected = max(1, round(SELECTED * before.size))
-        (error, right), (less, more) = (
-            (assumptions.spread * float(np.sqrt(variance.mean())), expected_share(variance, selected))
-            for variance in (before, after)
-        )
-        return cls(lost, (error, less), (right, more), assumptions)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as the command's ``--json`` prints them."""
-        return {
-            "affinity": self.lost,
-            "expected_error": {"before": self.error[0], "after": self.error[1]},
-            "expected_right": {"before": self.right[0], "after": self.right[1]},
-            "assumptions": dict(vars(self.assumptions)),
-        }
 
 
 # Rules on panels.
@@ -499,18 +457,20 @@ class Alternates:
         """Return one row per alternate; ``replaces`` is ``all``, or names separated by semicolons."""
         rank: defaultdict[Label, count[int]] = defaultdict(lambda: count(1))
         return {
-            "item": [one.item for one in self.listed],
-            "alternate": [next(rank[one.item]) for one in self.listed],
-            "reviewer": [one.reviewer for one in self.listed],
-            "affinity": [one.affinity for one in self.listed],
-            "replaces": ["all" if one.everyone else ";".join(map(str, one.replaces)) for one in self.listed],
+            "item": [alternate.item for alternate in self.listed],
+            "alternate": [next(rank[alternate.item]) for alternate in self.listed],
+            "reviewer": [alternate.reviewer for alternate in self.listed],
+            "affinity": [alternate.affinity for alternate in self.listed],
+            "replaces": [
+                "all" if alternate.everyone else ";".join(map(str, alternate.replaces)) for alternate in self.listed
+            ],
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the alternates as the command's ``--json`` prints them."""
         return {
-            "alternates": [one._asdict() | {"replaces": list(one.replaces)} for one in self.listed],
+            "alternates": [alternate._asdict() | {"replaces": list(alternate.replaces)} for alternate in self.listed],
             "alternates_missing": [
-                {"item": one.item, "found": one.found, "why": one.why.value} for one in self.missing
+                {"item": paper.item, "found": paper.found, "why": paper.why.value} for paper in self.missing
             ],
         }

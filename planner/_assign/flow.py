@@ -272,8 +272,8 @@ def sharing(net: Network, item: int, group: int, without: int) -> int:
     """Count the reviewers of an item who are members of a group, one of them aside."""
     count = 0
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
-        other = net.reviewer[net.panel[slot]]
-        if other != without and belongs(net.panels, other, group):
+        j = net.reviewer[net.panel[slot]]
+        if j != without and belongs(net.panels, j, group):
             count += 1
     return count
 
@@ -290,15 +290,15 @@ def different(net: Network, item: int, attribute: int, leaving: int, entering: i
     first = net.panel_start[item]
     end = net.panel_start[item] + net.n_panel[item]
     for place in range(first, end):
-        other = net.reviewer[net.panel[place]]
-        if other == leaving:
+        staying = net.reviewer[net.panel[place]]
+        if staying == leaving:
             continue
-        for slot in range(panels.start[other], panels.start[other + 1]):
+        for slot in range(panels.start[staying], panels.start[staying + 1]):
             g = panels.group[slot]
             fresh = panels.attribute[g] == attribute and not belongs(panels, entering, g)
             for later in range(place + 1, end):
-                third = net.reviewer[net.panel[later]]
-                fresh = fresh and (third == leaving or not belongs(panels, third, g))
+                further = net.reviewer[net.panel[later]]
+                fresh = fresh and (further == leaving or not belongs(panels, further, g))
             if fresh:
                 count += 1
     return count
@@ -317,31 +317,25 @@ def toll(net: Network, item: int, leaving: int, entering: int) -> int:
     # Groups of the one who enters: none above its upper bound.
     for slot in range(panels.start[entering], panels.start[entering + 1]):
         g = panels.group[slot]
-        others = sharing(net, item, g, leaving)
-        if others >= panels.most[g]:
+        staying = sharing(net, item, g, leaving)
+        if staying >= panels.most[g]:
             return FAR
-        if others == 0 and not belongs(panels, leaving, g):
+        if staying == 0 and not belongs(panels, leaving, g):
             cost -= net.bonus[panels.attribute[g]]
     # Groups of the one who leaves: none below its lower bound, and enough different ones stay.
     for slot in range(panels.start[leaving], panels.start[leaving + 1]):
         g = panels.group[slot]
         if belongs(panels, entering, g):
             continue
-        others = sharing(net, item, g, leaving)
-        if others < panels.least[g]:
+        staying = sharing(net, item, g, leaving)
+        if staying < panels.least[g]:
             return FAR
         a = panels.attribute[g]
-        if others == 0:
+        if staying == 0:
             cost += net.bonus[a]
             if panels.different[a] > 0 and different(net, item, a, leaving, entering) < panels.different[a]:
                 return FAR
     return cost
-
-
-@kernel
-def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
-    """Whether a reviewer may replace another on an item without breaking a rule or losing a reward."""
-    return toll(net, item, leaving, entering) <= 0
 
 
 @kernel
@@ -388,8 +382,8 @@ def clash(net: Network, pairs: IntArray) -> int:
         if net.assigned[p] or net.rival_start[p] == net.rival_start[p + 1]:
             continue
         for slot in range(net.rival_start[p], net.rival_start[p + 1]):
-            for other in pairs:
-                if other == net.rival[slot] and not net.assigned[other]:
+            for q in pairs:
+                if q == net.rival[slot] and not net.assigned[q]:
                     return int(p)
     return -1
 

@@ -111,15 +111,15 @@ def _of_matrix(
     # Labels, one for each line.
     labels: list[Sequence[Label]] = []
     for name, declared, size in (("reviewers", reviewers, matrix.shape[0]), ("items", items, matrix.shape[1])):
-        own = range(size) if declared is None else declared
-        if len(own) != size:
-            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(own)}"
+        lines = range(size) if declared is None else declared
+        if len(lines) != size:
+            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(lines)}"
             raise InputError(message)
         if declared is not None and len(set(declared)) < size:
             twice = next(label for place, label in enumerate(declared) if label in declared[:place])
             message = f"{name}: expected a label of its own for each line of affinity, found {twice!r} twice"
             raise InputError(message)
-        labels.append(own)
+        labels.append(lines)
     scores = row.astype(np.int64), column.astype(np.int64), value.astype(np.float64)
     return Scored(*scores, labels[0], labels[1], spellings, Order(labels[0], labels[1]))
 
@@ -173,8 +173,10 @@ def per_label(
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
         raise InputError(message)
-    stated = [numbers[label] for label in labels]
-    whole = [-1 if optional and one is None else min(count_of(one, name), UNLIMITED) for one in stated]
+    whole = []
+    for label in labels:
+        number = numbers[label]
+        whole.append(-1 if optional and number is None else min(count_of(number, name), UNLIMITED))
     return np.array(whole, np.int64)
 
 
@@ -219,19 +221,18 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     barred = conflict[1] * M + conflict[0]
     held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
     wrote = written_by(rules, scored)
-    own = np.empty(0, np.int64) if wrote is None else wrote.barred()
+    by_authors = np.empty(0, np.int64) if wrote is None else wrote.barred()
     barred = np.union1d(barred, held)
     demand = np.pad(demand, (0, N - n_items))
-    facts = _facts(scored, fixed, old_key, (demand, load), np.union1d(barred, own))
+    facts = _facts(scored, fixed, old_key, (demand, load), np.union1d(barred, by_authors))
     if facts is not None:
         demand = np.maximum(demand, facts.per_item)
         load = np.maximum(load, facts.per_reviewer)
     # Candidates, and the given pairs that are none of them, in one ascending order.
-    key, affinity = _candidates(
-        scored, n_items, np.union1d(np.union1d(barred, own), old_key), constraints.allow_unscored
-    )
-    given = np.union1d(old_key, fixed_key)
-    missing = given[~np.isin(given, key, assume_unique=True)]
+    excluded = np.union1d(np.union1d(barred, by_authors), old_key)
+    key, affinity = _candidates(scored, n_items, excluded, constraints.allow_unscored)
+    standing = np.union1d(old_key, fixed_key)
+    missing = standing[~np.isin(standing, key, assume_unique=True)]
     order = np.argsort(np.concatenate([key, missing]), kind="stable")
     value = np.concatenate([affinity, np.zeros(missing.size)])[order]
     key = np.concatenate([key, missing])[order]
@@ -240,15 +241,14 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     read = np.bincount(old[1], minlength=N)
     written = np.bincount(old[0], minlength=M)
     affinity = np.where(is_old, 0.0, value)
-    own_scored = own
     if not constraints.allow_unscored:
-        own_scored = own[occurs(own, distinct(scored.item * M + scored.reviewer))]
+        by_authors = by_authors[occurs(by_authors, distinct(scored.item * M + scored.reviewer))]
     concerns = _concerns(constraints, scored, key, barred, old_key, affinity, (n_items, n_reviewers))
     problem = Problem(
         item=key // M if M else key,
         reviewer=key % M if M else key,
         affinity=affinity,
-        given=np.isin(key, given, assume_unique=True),
+        given=np.isin(key, standing, assume_unique=True),
         old=is_old,
         demand=demand + read,
         load=load + written,
@@ -256,7 +256,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         required=np.arange(N) < n_items,
         ruled=ruled(scored.reviewers, rules, LISTS, spellings=scored.spellings),
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
-        barred=np.bincount(own_scored // max(M, 1), minlength=N),
+        barred=np.bincount(by_authors // max(M, 1), minlength=N),
         wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
@@ -355,11 +355,11 @@ def _meta_reviews(tables: Iterable[Any], scored: Scored) -> IntArray:
     return np.unique(item * len(scored.reviewers) + reviewer)
 
 
-def _newcomers(codes: IntArray, labels: Sequence[Label], there: Sequence[Label]) -> list[Label]:
+def _newcomers(codes: IntArray, labels: Sequence[Label], listed: Sequence[Label]) -> list[Label]:
     """Return labels of rows that are not in the problem yet, in the order of their first rows."""
     used, row = np.unique(codes, return_index=True)
     new = used[np.argsort(row)]
-    return [labels[code] for code in new[codes_among(labels, there)[new] < 0].tolist()]
+    return [labels[code] for code in new[codes_among(labels, listed)[new] < 0].tolist()]
 
 
 def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: bool) -> tuple[IntArray, FloatArray]:
@@ -495,19 +495,19 @@ def merge_affinities(
     for table, _ in tables:
         row = codes_among(table.reviewers, reviewers)
         column = codes_among(table.items, items)
-        own = row[table.reviewer] * len(items) + column[table.item]
-        distinct, first = np.unique(own, return_index=True)
-        if distinct.size < own.size:
-            again = int(np.setdiff1d(np.arange(own.size), first)[0])
+        pairs = row[table.reviewer] * len(items) + column[table.item]
+        first = np.unique(pairs, return_index=True)[1]
+        if first.size < pairs.size:
+            again = int(np.setdiff1d(np.arange(pairs.size), first)[0])
             pair = (table.reviewers[int(table.reviewer[again])], table.items[int(table.item[again])])
             message = f"affinities: expected each (reviewer, item) pair once in a table, found {pair!r} twice"
             raise InputError(message)
-        keys.append(own)
+        keys.append(pairs)
     every = np.concatenate([np.empty(0, np.int64), *keys])
     key, at = np.unique(every, return_inverse=True)
     value = np.concatenate([np.empty(0), *(weight * table.affinity for table, weight in tables)])
     # Affinities come first, then bids.
-    split = sum(one.size for one in keys[: len(scored)])
+    split = sum(pairs.size for pairs in keys[: len(scored)])
     total = np.asarray(np.bincount(at, value, key.size), np.float64)
     affine = np.bincount(at[:split], minlength=key.size) > 0
     welcome = np.bincount(at[split:], value[split:], key.size) > 0

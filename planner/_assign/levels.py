@@ -35,7 +35,6 @@ class Aim(ABC):
     # critical reviewers, proofs that the level is out of reach) are about the level itself.
     core_decides: ClassVar[bool]
     may_survive: ClassVar[bool]  # whether it can be required to hold after any one reviewer drops out
-    conditioned: ClassVar[bool]  # whether exchanges reduce the errors of the recovered qualities
     outlives: ClassVar[bool] = False  # whether it holds after any one loss by definition
 
     @abstractmethod
@@ -111,7 +110,7 @@ class ToDouble(_SharingTwo):
 
     name = "double"
     level = level_named("double")
-    core_decides = may_survive = conditioned = True
+    core_decides = may_survive = True
 
 
 class ToSurviveReviewer(ToDouble):
@@ -128,7 +127,7 @@ class ToSurviveReview(ToDouble):
     name = "survives-review"
     level = level_named("survives-review")
     outlives = True
-    may_survive = conditioned = False
+    may_survive = False
 
     def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
         """Find the reviewers of critical reviews: surviving a reviewer implies surviving each of their reviews."""
@@ -151,7 +150,7 @@ class ToRecoverable(_SharingTwo):
 
     name = "recoverable"
     level = level_named("recoverable")
-    core_decides = may_survive = conditioned = False
+    core_decides = may_survive = False
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
         from reviewgraph.graph import recoverability
@@ -182,7 +181,6 @@ class ToConnected(_SharingOne):
     name = "connected"
     level = level_named("connected")
     core_decides = may_survive = True
-    conditioned = False
 
 
 class ToNothing(_SharingOne):
@@ -190,7 +188,7 @@ class ToNothing(_SharingOne):
 
     name = "none"
     level = None
-    core_decides = may_survive = conditioned = False
+    core_decides = may_survive = False
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
         return True
@@ -206,7 +204,7 @@ def aim_of(aimed: Level) -> Aim:
     class Tested(base):  # type: ignore[misc, valid-type]
         name = aimed.name
         level = aimed
-        core_suffices = core_decides = may_survive = conditioned = False
+        core_suffices = core_decides = may_survive = False
 
         def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
             from reviewgraph.graph import structure_of

@@ -303,8 +303,6 @@ class _Parts:
 #: Seconds that plain Python takes per pair of the support and draw.
 DRAWING = 5e-5
 
-_NOT_EXCHANGED = "exchanges would change the probabilities of the draws"
-
 #: Only rivals are in the way, and nothing is proved.
 _ONLY_RIVALS = (
     "No probabilities under these caps were found that keep apart the pairs that may not be assigned together."
@@ -408,8 +406,7 @@ class Lottery(Run):
         # The price of the rules is that of the best assignment; the rest of a draw's loss is the lottery's.
         kept = assignment.kept and replace(assignment.kept, affinity=self.best)
         authors = assignment.authors and replace(assignment.authors, affinity=self.best)
-        assignment = replace(assignment, kept=kept, authors=authors)
-        return replace(assignment, not_exchanged=_NOT_EXCHANGED if self.aim.conditioned else "", least_loss=None)
+        return replace(assignment, kept=kept, authors=authors, least_loss=None)
 
     def _described(
         self, problem: Problem, probability: FloatArray, value: float, bound: float, listed: Listed | None

@@ -102,8 +102,8 @@ def route_of(problem: Problem, attribute: int) -> Route | None:
     # What each paper lacks of groups, and of different groups.
     for g in ours[panels.least[ours] > 0].tolist():
         could = np.bincount(place[group == g], (n_arcs + have)[group == g], problem.n_items)
-        there = np.bincount(standing[standing % size == g] // size, minlength=problem.n_items)
-        if (problem.bound & (np.maximum(could, there) < panels.least[g])).any():
+        fixed = np.bincount(standing[standing % size == g] // size, minlength=problem.n_items)
+        if (problem.bound & (np.maximum(could, fixed) < panels.least[g])).any():
             return None
     lack = panels.different[attribute] - np.bincount(np.unique(standing) // size, minlength=problem.n_items)
     lack = np.where(problem.bound, np.maximum(lack, 0), 0)
@@ -197,7 +197,7 @@ def depending(problem: Problem, chosen: BoolArray) -> BoolArray:
     on = chosen[pair]
     present, count = np.unique(cell[on], return_counts=True)
     place = np.minimum(np.searchsorted(present, cell), max(present.size - 1, 0))
-    there = np.where(present[place] == cell, count[place], 0) if present.size else np.zeros(cell.size, np.int64)
+    members = np.where(present[place] == cell, count[place], 0) if present.size else np.zeros(cell.size, np.int64)
     owner = panels.attribute[group]
     # The last of its group removes a different one.
     key = problem.item[pair] * max(panels.different.size, 1) + owner
@@ -207,10 +207,10 @@ def depending(problem: Problem, chosen: BoolArray) -> BoolArray:
     )
     spot = np.minimum(np.searchsorted(distinct, key), max(distinct.size - 1, 0))
     kinds = np.where(distinct[spot] == key, several[spot], 0) if distinct.size else np.zeros(key.size, np.int64)
-    single = (there == 1) & (kinds <= panels.different[owner]) & (panels.different[owner] > 0)
+    single = (members == 1) & (kinds <= panels.different[owner]) & (panels.different[owner] > 0)
     rewarded = panels.reward[owner] > 0
-    leaves = (there <= panels.least[group]) | (rewarded & (there == 1)) | single
-    comes = (there >= panels.most[group]) | (rewarded & (there == 0))
+    leaves = (members <= panels.least[group]) | (rewarded & (members == 1)) | single
+    comes = (members >= panels.most[group]) | (rewarded & (members == 0))
     held = np.zeros(problem.item.size, np.bool_)
     held[pair[np.where(on, leaves, comes)]] = True
     return held | (problem.rivals.count_among(chosen) > 0)
@@ -570,9 +570,9 @@ def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
         return most_given(problem.item[free], problem.reviewer[free], within, np.minimum(capped, problem.n_items))
 
     wanted = int(need.sum())
-    others = int(room[~reviewers].sum())
+    elsewhere = int(room[~reviewers].sum())
     high = problem.n_items
-    low = min(max(-(-(wanted - others) // max(int(reviewers.sum()), 1)), 0), high)
+    low = min(max(-(-(wanted - elsewhere) // max(int(reviewers.sum()), 1)), 0), high)
     if met(low) == wanted:
         return low, True
     most = met(high)

@@ -62,7 +62,8 @@ class Written:
         from scipy.sparse import coo_array
 
         self.distance = rules.author_distance or 0
-        self.allow_cycles, self.allow_coauthors = bool(rules.allow_cycles), bool(rules.allow_coauthors)
+        self.allow_cycles = bool(rules.allow_cycles)
+        self.allow_coauthors = bool(rules.allow_coauthors)
         n_items, n_reviewers = sizes
         shape = (max(int(item.max(initial=-1)) + 1, n_items), max(int(author.max(initial=-1)) + 1, n_reviewers))
         self.n_items = n_items
@@ -107,22 +108,6 @@ class Written:
         item, reviewer = near.coords
         return np.unique(item.astype(np.int64) * self.n_reviewers + reviewer)
 
-    def cycles_of_three(self, item: IntArray, reviewer: IntArray) -> int:
-        """Count circles of three reviewers in an assignment: each reviews a paper of the next.
-
-        Takes the time of squaring the sparse matrix of who reviews whom.
-        """
-        from scipy.sparse import coo_array
-
-        size = self.n_authors[item]
-        judge = np.repeat(reviewer, size)
-        judged = self.author[spread(self.start[item], size)]
-        ours = (judged < self.n_reviewers) & (judged != judge)
-        shape = (self.n_reviewers, self.n_reviewers)
-        who = coo_array((np.ones(int(ours.sum()), np.int64), (judge[ours], judged[ours])), shape=shape).tocsr()
-        who.data[:] = 1
-        return int((who @ who).multiply(who.T).sum()) // 3
-
 
 # Cliques that cover couples of rivals: of each, at most one pair may be assigned.
 
@@ -139,11 +124,11 @@ def cliques_of(rivals: Rivals) -> tuple[IntArray, IntArray]:
     ([0, 0, 0, 1, 1], [0, 1, 2, 2, 3])
     """
     near = [set(part.tolist()) for part in np.split(rivals.rival, rivals.start[1:-1])]
-    remaining = [{other for other in others if other > pair} for pair, others in enumerate(near)]
+    remaining = [{rival for rival in beside if rival > pair} for pair, beside in enumerate(near)]
     cliques: list[list[int]] = []
-    for pair, others in enumerate(remaining):
-        while others:
-            clique = [pair, min(others)]
+    for pair, uncovered in enumerate(remaining):
+        while uncovered:
+            clique = [pair, min(uncovered)]
             # Add pairs, smallest codes first, while one is a rival of all.
             could = near[clique[0]] & near[clique[1]]
             for more in sorted(could):
@@ -151,8 +136,8 @@ def cliques_of(rivals: Rivals) -> tuple[IntArray, IntArray]:
                     clique.append(more)
                     could &= near[more]
             cliques.append(sorted(clique))
-            for one in clique:
-                remaining[one].difference_update(clique)
+            for member in clique:
+                remaining[member].difference_update(clique)
     members = np.array([pair for clique in cliques for pair in clique], np.int64)
     return np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques]), members
 
@@ -199,18 +184,18 @@ def coauthors_together(item: IntArray, reviewer: IntArray, wrote: Written) -> In
     """
     shares = wrote.coauthors()
     start = shares.indptr.astype(np.int64)
-    other = shares.indices.astype(np.int64)
+    coauthor = shares.indices.astype(np.int64)
     size = start[reviewer + 1] - start[reviewer]
     first = np.repeat(np.arange(item.size), size)
-    other = other[spread(start[reviewer], size)]
-    upper = other > reviewer[first]
+    coauthor = coauthor[spread(start[reviewer], size)]
+    upper = coauthor > reviewer[first]
     first = first[upper]
-    other = other[upper]
+    coauthor = coauthor[upper]
     key = item * wrote.n_reviewers + reviewer
-    wanted = item[first] * wrote.n_reviewers + other
+    wanted = item[first] * wrote.n_reviewers + coauthor
     second = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
-    both = key[second] == wanted if key.size else np.zeros(0, np.bool_)
-    return np.column_stack([first[both], second[both]])
+    allowed = key[second] == wanted if key.size else np.zeros(0, np.bool_)
+    return np.column_stack([first[allowed], second[allowed]])
 
 
 # Floors: lower bounds on the sum of a paper's affinities, or on the best of them; in whole units.
@@ -273,8 +258,8 @@ class Rivals(NamedTuple):
         size = self.start[held + 1] - self.start[held]
         first = np.repeat(held, size)
         second = self.rival[spread(self.start[held], size)]
-        both = chosen[second] & (first < second)
-        return np.column_stack([first[both], second[both]]).astype(np.int64)
+        together = chosen[second] & (first < second)
+        return np.column_stack([first[together], second[together]]).astype(np.int64)
 
     def among(self, pairs: IntArray) -> Rivals:
         """Return the rivals within some of the pairs, given as ascending codes, by their places.
@@ -424,8 +409,8 @@ class Problem:
 
     def open_loads(self) -> tuple[IntArray, IntArray]:
         """Return maximum and minimum reviews of each reviewer beyond the given ones."""
-        given = np.bincount(self.reviewer[self.given], minlength=self.n_reviewers)
-        return self.load - given, np.maximum(self.least - given, 0)
+        held = np.bincount(self.reviewer[self.given], minlength=self.n_reviewers)
+        return self.load - held, np.maximum(self.least - held, 0)
 
     def network(self, chosen: BoolArray, bonus: IntArray | None = None) -> Network:
         """Return the network with the chosen pairs assigned and the given ones locked; ``bonus``: rewards as costs."""
@@ -569,9 +554,9 @@ def with_rivals(problem: Problem, wrote: Written) -> Problem:
     together = rivals.couples_among(problem.given)
     bad = together[~problem.old[together].all(axis=1)]
     if bad.size:
-        one, other = (f"reviewer {who!r} on item {what!r}" for who, what in _labels(problem, bad[0]))
+        pairs = " and ".join(f"reviewer {who!r} on item {what!r}" for who, what in _labels(problem, bad[0]))
         message = (
-            f"fixed: {one} and {other} may not both be, by the authors' file; remove one of the pairs, or allow cycles "
+            f"fixed: {pairs} may not both be, by the authors' file; remove one of the pairs, or allow cycles "
             "or co-authors"
         )
         raise InputError(message)
@@ -598,15 +583,20 @@ def restricted(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Pro
     return replace(problem, **columns, concerns=concerns)
 
 
-def authored(problem: Problem, assigned: BoolArray, rivals: int, best: float, bound: float) -> Authored | None:
+def authored(problem: Problem, rivals: int, best: float, bound: float) -> Authored | None:
     """Return the outcome of an authors' file; None without one."""
     wrote = problem.wrote
     if wrote is None:
         return None
-    three = wrote.cycles_of_three(problem.item[assigned], problem.reviewer[assigned])
-    barred = int(problem.barred.sum())
-    allowed = wrote.distance, wrote.allow_cycles, wrote.allow_coauthors
-    return Authored(*allowed, barred, rivals, three, best, bound)
+    return Authored(
+        author_distance=wrote.distance,
+        cycles_of_two=wrote.allow_cycles,
+        coauthors=wrote.allow_coauthors,
+        barred=int(problem.barred.sum()),
+        rivals=rivals,
+        affinity=best,
+        bound=bound,
+    )
 
 
 # The options of a lottery: caps on probabilities, how much it spreads, and the number of draws.
@@ -641,8 +631,8 @@ class Randomisation(NamedTuple):
         """Return them with the labels of pairs in the given spellings, those of a matrix in the given order."""
         if self.one_cap is not None:
             return self
-        given = order.numbered(self.max_probability, "max_probability")
-        table = numbered_pairs(given, "max_probability", PROBABILITY.role, spellings)
+        caps = order.numbered(self.max_probability, "max_probability")
+        table = numbered_pairs(caps, "max_probability", PROBABILITY.role, spellings)
         return self._replace(max_probability=table)
 
     def caps(self, problem: Problem) -> FloatArray:

@@ -134,8 +134,8 @@ def close_outside(
                             break
                         inside = i
                     # A second shared item merges another component d into c: its chain goes to the end of c's.
-                    for other in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
-                        r = net.reviewer[net.panel[other]]
+                    for place in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+                        r = net.reviewer[net.panel[place]]
                         d = root[r]
                         if d == c or r == without or grown.joined[groups.label[r]]:
                             continue
@@ -179,11 +179,11 @@ def spared(net: Network, groups: Groups, grown: Grown, required: BoolArray, revi
     """Whether others of the core cover every required item of a reviewer."""
     for slot in range(net.held_start[reviewer], net.held_start[reviewer] + net.n_held[reviewer]):
         i = net.item[net.held[slot]]
-        others = not required[i]
-        for other in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
-            r = net.reviewer[net.panel[other]]
-            others = others or (r != reviewer and grown.joined[groups.label[r]])
-        if not others:
+        covered = not required[i]
+        for place in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+            r = net.reviewer[net.panel[place]]
+            covered = covered or (r != reviewer and grown.joined[groups.label[r]])
+        if not covered:
             return False
     return True
 
@@ -394,13 +394,13 @@ def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
 
 
 class Robust:
-    """Whether an assignment under change still survives any one reviewer of those watched, by default of all."""
+    """Whether an assignment under change still survives any one of the exposed reviewers."""
 
-    def __init__(self, core: Core, clock: Clock, exposed: BoolArray | None = None) -> None:
+    def __init__(self, core: Core, clock: Clock, exposed: BoolArray) -> None:
         self.watch = Watch(core)
         self.clock = clock
         self.core = core
-        self.exposed = np.ones(core.net.n_held.size, np.bool_) if exposed is None else exposed
+        self.exposed = exposed
 
     def holds(self, pairs: IntArray) -> bool:
         """Whether nothing is missing after pairs were flipped; false where time is over before that is certain."""
@@ -563,20 +563,20 @@ class Replacing:
         """Whether the level is kept when one pair takes the place of another."""
         net = self.core.net
         core = self.core
-        both = np.array([gone, entering])
+        exchange = np.array([gone, entering])
         if not self.tested and gone not in self.parts:
-            self.parts[gone] = self._without(both[:1])
+            self.parts[gone] = self._without(exchange[:1])
         parts = None if self.tested else self.parts[gone]
         if parts is None and not self.tested:
             return True
-        flip(net, both)
+        flip(net, exchange)
         if parts is None:
             holds = core.at_level()
         else:
             seed = int(parts[0].label[net.reviewer[entering]])
             reached = grow(net, *parts, core.required, seed, core.aim.shared, -1)
             holds = reached >= self.least or (self.least == core.total and core.aim.holds_early(core.table))
-        flip(net, both)
+        flip(net, exchange)
         return holds
 
     def _without(self, gone: IntArray) -> tuple[Groups, Grown] | None:
@@ -627,12 +627,14 @@ def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, 
         panel = panel[~problem.old[panel]]
         first = net.item_start[item]
         last = net.item_start[item + 1]
-        others = np.arange(first, last)[~net.assigned[first:last]]
-        person = net.reviewer[others]
-        room = others[net.n_held[person] < (net.held_start[1:] - net.held_start[:-1])[person]]
+        candidates = np.arange(first, last)[~net.assigned[first:last]]
+        person = net.reviewer[candidates]
+        room = candidates[net.n_held[person] < (net.held_start[1:] - net.held_start[:-1])[person]]
         # The reviews that each of the best could replace, until enough of them could replace any.
         alternates: list[tuple[int, IntArray]] = []
-        why = Lack.NOBODY if not others.size else Lack.ROOM if not room.size else Lack.RULES
+        why = Lack.RULES if room.size else Lack.ROOM
+        if not candidates.size:
+            why = Lack.NOBODY
         for pair in room[order_of(-problem.affinity[room])][:LOOKED].tolist():
             fitting = [
                 q
@@ -645,13 +647,18 @@ def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, 
                 alternates.append((pair, replaced))
             if sum(part.size == panel.size for _, part in alternates) == number:
                 break
-        alternates.sort(key=lambda one: -one[1].size)
+        alternates.sort(key=lambda alternate: -alternate[1].size)
         full = sum(part.size == panel.size for _, part in alternates[:number])
         for pair, replaced in alternates[:number]:
-            who = problem.reviewers[int(problem.reviewer[pair])]
-            people = problem.reviewer[replaced].tolist()
-            names = tuple(problem.reviewers[j] for j in people)
-            listed.append(Alternate(label, who, float(problem.affinity[pair]), names, replaced.size == panel.size))
+            listed.append(
+                Alternate(
+                    item=label,
+                    reviewer=problem.reviewers[int(problem.reviewer[pair])],
+                    affinity=float(problem.affinity[pair]),
+                    replaces=tuple(problem.reviewers[j] for j in problem.reviewer[replaced].tolist()),
+                    everyone=replaced.size == panel.size,
+                )
+            )
         if full < number:
             missing.append(Missing(label, full, why))
     return Alternates(number, tuple(listed), tuple(missing))

@@ -1,4 +1,4 @@
-"""The stages of an assignment: flow, panels, fairness, the level, what survives, smaller errors.
+"""The stages of an assignment: flow, panels, fairness, the level, what survives.
 
 :func:`decide` is the exact method for few pairs; :class:`Run` takes the stages in order.
 """
@@ -15,7 +15,6 @@ import numpy as np
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.core import Core, largest_of, promise
 from planner._assign.fair import best_with_good, sole
-from planner._assign.findings import Exchanges
 from planner._assign.flow import TIE_BITS, cheapest_path, flip, whole, whole_costs
 from planner._assign.inputs import Constraints, build, scored_pairs
 from planner._assign.levels import aim_named
@@ -34,7 +33,7 @@ from planner._assign.panels import (
     within_rules,
 )
 from planner._assign.problem import NO_FLOOR, authored, concerned, whole_values
-from planner._assign.robust import Robust, alternates_of, critical_without, harden, uncovered_without
+from planner._assign.robust import alternates_of, critical_without, harden, uncovered_without
 from planner._assign.spanning import span
 from planner._assign.why_none import (
     NO_OTHER,
@@ -50,8 +49,8 @@ from planner._assign.why_none import (
     why_unreachable,
 )
 from planner._assign.words import why_below, why_no_floor, why_no_good
-from reviewgraph._base import Clock, Mentions, counted, reaches, snapped
-from reviewgraph.graph import POLICY, Assumptions
+from reviewgraph._base import Clock, Mentions, counted, reaches
+from reviewgraph.graph import POLICY
 from reviewgraph.io import Rules
 from reviewgraph.table import Reviews
 
@@ -102,12 +101,12 @@ def decide(
         # by half a unit.
         value = whole_values(problem.affinity)
         bounded = np.flatnonzero(least > NO_FLOOR // 2)
-        given = np.bincount(problem.item[problem.given], value[problem.given], problem.n_items).astype(np.int64)
+        fixed = np.bincount(problem.item[problem.given], value[problem.given], problem.n_items).astype(np.int64)
         row = np.full(problem.n_items, -1)
         row[bounded] = np.arange(bounded.size)
         row = row[problem.item[programme.pairs]]
         column = np.flatnonzero(row >= 0)
-        low = ((least - given)[bounded] >> COARSE) - problem.demand[bounded]
+        low = ((least - fixed)[bounded] >> COARSE) - problem.demand[bounded]
         weight = np.rint(value[programme.pairs[column]] / 2.0**COARSE).astype(np.int64)
         scores = Rows(row[column], column, low, np.full(bounded.size, 1 << 40), weight)
         programme = programme.under(scores)
@@ -181,10 +180,10 @@ class _Level:
     def cuts(self, picked: BoolArray) -> list[IntArray]:
         """Return sets of columns of each of which whatever reaches the level picks at least one."""
         rng = np.random.default_rng(0)
-        others = np.flatnonzero(~picked)
+        unpicked = np.flatnonzero(~picked)
         cuts: dict[bytes, IntArray] = {}
         for _ in range(CUTS):
-            most = self._extended(picked, rng.permutation(others))
+            most = self._extended(picked, rng.permutation(unpicked))
             cuts[most.tobytes()] = np.flatnonzero(~most)
         return list(cuts.values())
 
@@ -208,12 +207,6 @@ COMPILE_PAIRS = 4_000
 
 #: Seconds of plain Python, above every price of loading compiled kernels.
 EXPECTED = 60.0
-
-#: By default exchanges are examined only where at least FEW_TIES pairs share an affinity, on average.
-FEW_TIES = 4
-
-#: Papers from which exchanges are examined.
-FEWEST = 3
 
 #: Relative excess of a loss over its bound below which no smaller one is sought.
 NEAR = 1e-4
@@ -240,14 +233,10 @@ class Run:
     seed: int  # breaks ties
     clock: Clock
     say: Callable[..., object]  # called with the current step in words, and the share done where that is defined
-    conditioning: float = 0.0  # part of the affinity that may be given up for smaller errors
-    assumptions: Assumptions = field(default_factory=Assumptions)  # about the scores, for these errors
     fair: Fair | None = None  # the stage that serves papers fairly, if requested
     alternates: int = 0  # alternates per paper
     best_effort: bool = False  # whether to continue where it is proved that no assignment reaches the level
     # Results of the stages.
-    exchanges: Exchanges | None = None
-    not_exchanged: str = ""  # why exchanges were not examined
     least_loss: float | None = None  # lower bound on the affinity that the level costs, if there is one
     # Reviewers by whose loss, or that of a review, the level fails although it must not
     exposed: tuple[Label, ...] = ()
@@ -269,7 +258,7 @@ class Run:
         chosen = start.chosen
         if self.aim.level is None and self.fair is None:
             return self.answer(chosen, None, 0, reached=True)
-        # 3. to 6. The worst-served papers, the level, what survives, conditioning.
+        # 3. to 5. The worst-served papers, the level, what survives.
         linker = self._linker(start)
         if self.fair is not None:
             # The cost of rules on panels and authors is no price of fairness.
@@ -349,14 +338,10 @@ class Run:
         critical = None
         if reached and decided:
             critical = self._hardened(linker) if self.survive else None
-        unchanged = bool((core.net.assigned == chosen).all())
-        if reached and self.aim.conditioned:
-            self._condition(linker, robust=bool(self.survive and not critical))
-        # Exchanges may have changed the critical reviewers.
-        if reached and decided and not self.unsure and (critical is None or self.exchanges is not None):
+        if reached and decided and not self.unsure and critical is None:
             critical = self._critical(linker)
             self.exposed = critical or () if self.survive else ()
-        if unchanged:
+        if (core.net.assigned == chosen).all():
             self.least_loss = 0.0
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
 
@@ -405,40 +390,6 @@ class Run:
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
         linker.enough = near * self.scale * 2.0**TIE_BITS
         return linker
-
-    def _condition(self, linker: Relinker, *, robust: bool) -> None:
-        """Exchange reviews for smaller errors, where that is promising."""
-        from planner._assign import precision as better
-
-        problem = self.problem
-        core = linker.core
-        values = np.unique(snapped(np.unique(self.problem.affinity)))
-        # Not for few papers, many papers, or where hardly any exchange is free and none may cost.
-        if core.total < FEWEST or not core.net.assigned.any():
-            return
-        if self.clock.over():
-            self.not_exchanged = "time was over"
-            return
-        if problem.n_items > better.MOST_ITEMS:
-            self.not_exchanged = f"there are more than {better.MOST_ITEMS:,} papers"
-            return
-        if self.conditioning == 0 and values.size > problem.item.size / FEW_TIES:
-            return
-        # The level must hold after each exchange, and survive where it does.
-        self.say("smaller expected errors")
-        watch = Robust(core, self.clock) if robust else None
-        core.regroup()
-        variances = better.improve(
-            core,
-            problem,
-            self.conditioning * abs(self.unconstrained),
-            self.assumptions,
-            np.random.default_rng(self.seed),
-            watch.holds if watch else lambda pairs: core.holds_after(pairs, core.total),
-            self.clock,
-        )
-        core.regroup()
-        self.exchanges = Exchanges.of(*variances, self.assumptions)
 
     def _hardened(self, linker: Relinker) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
@@ -516,14 +467,18 @@ class Run:
         # There is no bound on affinity where other things come first.
         bound = self.solution.bound if problem.concerns is None else math.inf
         return Assignment(
-            *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], self.unconstrained),
-            *(critical, forced, Mentions.labelled(problem.reviewers, problem.items)(why)),
-            exchanges=self.exchanges,
-            not_exchanged=self.not_exchanged,
+            status=status,
+            target=self.aim.name,
+            reviews=self._reviews(new),
+            affinities=problem.affinity[new][order],
+            affinity_unconstrained=self.unconstrained,
+            critical=critical,
+            forced=forced,
+            explanation=Mentions.labelled(problem.reviewers, problem.items)(why),
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
             concerned=concerned(problem, assigned, self.fewest, self.lost_first),
-            authors=authored(problem, assigned, self.rivals, within_rules(problem, assigned, self.solution), bound),
+            authors=authored(problem, self.rivals, within_rules(problem, assigned, self.solution), bound),
             kept=kept_by(problem, assigned, self.solution, bound) if problem.ruled.rules else None,
             fairness=fairness,
             alternates=alternates,
@@ -541,10 +496,14 @@ class Run:
         return self.nothing(AssignmentStatus.INFEASIBLE, reason)
 
     def nothing(self, status: AssignmentStatus, why: str) -> Assignment:
-        nothing = np.empty(0, np.int64)
-        reviews = self._reviews(nothing)
-        explanation = Mentions.labelled(self.problem.reviewers, self.problem.items)(why)
-        return Assignment(status, self.aim.name, reviews, np.empty(0), self.unconstrained, explanation=explanation)
+        return Assignment(
+            status=status,
+            target=self.aim.name,
+            reviews=self._reviews(np.empty(0, np.int64)),
+            affinities=np.empty(0),
+            affinity_unconstrained=self.unconstrained,
+            explanation=Mentions.labelled(self.problem.reviewers, self.problem.items)(why),
+        )
 
 
 def _compile_kernels(clock: Clock) -> float:
@@ -554,7 +513,7 @@ def _compile_kernels(clock: Clock) -> float:
     """
     if uncovered_without.is_loaded or clock.over():
         return 0.0
-    if all(each.is_cached for each in (cheapest_path, promise, largest_of, uncovered_without)):
+    if all(kernel.is_cached for kernel in (cheapest_path, promise, largest_of, uncovered_without)):
         POLICY.expect(EXPECTED)
         return 0.0
     from numba.core import event

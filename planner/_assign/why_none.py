@@ -67,9 +67,9 @@ def why_infeasible(problem: Problem) -> str:
     if not cut.reviewers.size:
         return f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. {problem.advice()}{more}"
     rest = f", and other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers" if cut.pairs else ""
-    others = "" if cut.reviewers.size == problem.n_reviewers else "who may take them "
+    able = "" if cut.reviewers.size == problem.n_reviewers else "who may take them "
     return (
-        f"{needy}; {who} {others}with {each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: "
+        f"{needy}; {who} {able}with {each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: "
         f"{cut.needed} > {give}. Raise loads, add reviewers, lower demands or lift conflicts.{more}"
     )
 
@@ -305,7 +305,7 @@ def too_few_strangers(problem: Problem) -> str:
 
 
 def authors_lines(assignment: Assignment) -> list[str]:
-    """Return lines on the rules of the authors' file: which hold, their cost, and the remaining circles of three."""
+    """Return lines on the rules of the authors' file: which hold, and their cost."""
     authors = assignment.authors
     if authors is None:
         return []
@@ -321,8 +321,7 @@ def authors_lines(assignment: Assignment) -> list[str]:
             f"  The most affinity alone breaks this {counted(authors.rivals, 'time')}; no assignment within all rules "
             f"has more than {authors.bound:.6g}, and this one is {round(short, 4):g} % below."
         )
-    circles = counted(authors.cycles_of_three, "circle of three reviews", "circles of three review")
-    return [*lines, f"  {circles} each other's papers in turn."]
+    return lines
 
 
 # Why the rules on who reviews a paper together cannot hold.
@@ -404,8 +403,8 @@ def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     home[single] = attribute.value[attribute.start[:-1][single]]
     pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
     size = len(attribute.values) + problem.n_reviewers
-    own = np.where(home >= 0, home, len(attribute.values) + np.arange(problem.n_reviewers))[problem.reviewer[pairs]]
-    key, count = np.unique(problem.item[pairs] * size + own, return_counts=True)
+    home = np.where(home >= 0, home, len(attribute.values) + np.arange(problem.n_reviewers))
+    key, count = np.unique(problem.item[pairs] * size + home[problem.reviewer[pairs]], return_counts=True)
     limit = np.append(most, np.ones(problem.n_reviewers, np.int64))
     can = np.bincount(key // size, np.minimum(count, limit[key % size]), problem.n_items)
     bad = np.flatnonzero(problem.bound & (problem.open_demand() > 0) & (can < problem.demand))

@@ -56,9 +56,9 @@ def alternate_lines(alternates: Alternates | None) -> list[str]:
     papers = counted(len(alternates.missing), "paper")
     have = noun(len(alternates.missing), "has", "have")
     lines = [f"{papers} {have} fewer than {people} who can replace anyone on the panel:"]
-    reasons = Counter(one.why for one in alternates.missing)
+    reasons = Counter(paper.why for paper in alternates.missing)
     for why, count in sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0].value)):
-        named = _first([one.item for one in alternates.missing if one.why is why], PAPERS_NAMED)
+        named = _first([paper.item for paper in alternates.missing if paper.why is why], PAPERS_NAMED)
         lines.append(f"  {why.value}: {counted(count, 'paper')} ({named}).")
     return lines
 
@@ -124,13 +124,13 @@ def fact_lines(facts: Facts | None) -> list[str]:
     if facts.conflicts:
         clash = counted(len(facts.conflicts), "fixed review is", "fixed reviews are")
         lines += [f"  {clash} in conflict, and kept all the same:", *_named("    ", facts.conflicts)]
-    for above, one, several in (
+    for above, single, several in (
         (facts.above_demand, "paper has more than its demand", "papers have more than their demand"),
         (facts.above_load, "reviewer has more than their load", "reviewers have more than their load"),
     ):
         if above:
             who = _first([f"{label} has {reviews} of {limit}" for label, reviews, limit in above], CHANGES_NAMED)
-            lines.append(f"  {counted(len(above), one, several)}, and no further ones: {who}")
+            lines.append(f"  {counted(len(above), single, several)}, and no further ones: {who}")
     return lines
 
 
@@ -458,7 +458,6 @@ def sentences(assignment: Assignment) -> list[str]:
         *rule_lines(assignment),
         *authors_lines(assignment),
         *fair_lines(assignment.fairness),
-        *_exchanges(assignment),
         *concerns(assignment),
         *_critical(assignment),
         *alternate_lines(assignment.alternates),
@@ -474,58 +473,32 @@ def shortage_lines(assignment: Assignment) -> list[str]:
 
 
 def figures(assignment: Assignment) -> list[str]:
-    """Return lines that name nobody: affinities, their price, and expected errors."""
+    """Return lines that name nobody: affinities and their price."""
     return [
         f"Affinity: total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, "
         f"least {assignment.minimum_affinity:.4g}.",
         f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
         f"{assignment.price:.3f} %{_parts(assignment)}.",
-        *_exchanges(assignment),
     ]
 
 
 def _parts(assignment: Assignment) -> str:
-    """Return the parts of the price: concerns before affinity, rules, the level, and smaller errors."""
+    """Return the parts of the price: concerns before affinity, rules, fairness and the level."""
     least = assignment.least_price
-    for_errors = assignment.price_of_exchanges
     first = assignment.price_of_concerns
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
     fair = assignment.price_of_fairness
-    # The rest is rounding where only smaller errors cost anything; + 0.0 removes its sign.
-    rest = round(assignment.price - for_errors - first - assignment.price_of_rules - fair, 3) + 0.0
+    # The rest may be rounding; + 0.0 removes its sign.
+    rest = round(assignment.price - first - assignment.price_of_rules - fair, 3) + 0.0
     purposes = (assignment.changes, "fewer changes"), (assignment.below, "the threshold")
     purpose = " and ".join(words for part, words in purposes if part is not None)
     parts = [f"{first:.3f} % {purpose}"] if first else []
     parts += [f"{assignment.price_of_rules:.3f} % the rules"] if assignment.kept or assignment.authors else []
     parts += [f"{fair:.3f} % fairness"] if fair else []
     last = "the level" if assignment.randomised is None else "the lottery and the level"
-    parts += [f"{rest:.3f} % {last}"] if parts or for_errors else []
-    parts += [f"{for_errors:.3f} % smaller errors"] if for_errors else []
+    parts += [f"{rest:.3f} % {last}"] if parts else []
     forced = f"({counted(assignment.forced, 'pair')} forced in for the level)"
     return f"{': ' if parts else ''}{', '.join(parts)}{bound} {forced}"
-
-
-def _exchanges(assignment: Assignment) -> list[str]:
-    exchanges = assignment.exchanges
-    if exchanges is None:
-        why = assignment.not_exchanged
-        return [f"Exchanges for smaller errors were not tried: {why}."] if why else []
-    (error, less) = exchanges.error
-    (right, more) = exchanges.right
-    assumed = exchanges.assumptions
-    unit = "of the spread of qualities" if assumed.spread == 1.0 else "points"
-    was, so = (f" ({error:.4g} before exchanges for that)", f" ({100 * right:.2f} %)") if less != error else ("", "")
-    end = (
-        "with --conditioning 0 no affinity is given up"
-        if was
-        else "no exchanges were found that lower the error enough to give up affinity"
-    )
-    return [
-        f"Expected error of a paper once scores are in: {less:.4g} {unit}{was}; "
-        f"expected to be right among the best 10 %: {100 * more:.2f} %{so}, "
-        f"assuming noise {assumed.noise:.2g}, severity {assumed.severity:.2g}, stretch {assumed.stretch:.2g} of that "
-        f"spread; {end}.",
-    ]
 
 
 def _level(assignment: Assignment) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner._assign.findings import CONDITIONING, DRAWS
+from planner._assign.findings import DRAWS
 from planner._assign.levels import DESIGNS, WAYS, ToDouble, aims
 from planner.commands.options import (
     DESTINATION,
@@ -173,6 +173,10 @@ def read_cap(session: Session) -> Any:
 @click.command(
     cls=Command,
     renamed={"--min-affinity": ("--avoid-below", "from the next release --min-affinity excludes such pairs")},
+    gone={
+        "--conditioning": "no affinity is exchanged for smaller errors any more; see the expected errors by check",
+        "--like": "the assignment uses no assumptions on scores any more; see the expected errors by check --like",
+    },
     epilog=examples(
         (
             "Three reviews per paper, at most six per reviewer:",
@@ -245,19 +249,7 @@ def read_cap(session: Session) -> Any:
     type=click.Choice([design.name for design in DESIGNS]),
     help="Instead: every reviewer gets exactly their load " + ", or ".join(design.words for design in DESIGNS) + ".",
 )
-@option(
-    "Preferences",
-    "--conditioning PART",
-    type=Number(0, 1),
-    default=CONDITIONING,
-    help="Maximum part of the affinity to exchange for smaller expected errors.",
-)
 @fair_options
-@option(
-    "Assumptions",
-    "--like FILE",
-    help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
-)
 @lot_options
 @option("Search", "--time-limit S", type=Number(0), help="Time limit in seconds.  [default: none]")
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed.")
@@ -314,7 +306,7 @@ def assign(session: Session, /, **_: Any) -> None:
 
         subject = f"{params['items_file']}, {params['reviewers_file']}"
         return document(
-            shown if codes is None else coded_assignment(shown, codes), subject, [str(each) for each in following]
+            shown if codes is None else coded_assignment(shown, codes), subject, [str(command) for command in following]
         )
 
     session.report(assignment, assignment.reviews, compose)
@@ -338,7 +330,7 @@ def _assign(problem: dict[str, Any], origin: Any) -> Assignment:
 
 #: Parameters that are arguments of :func:`planner.assign` as they are.
 AS_GIVEN = (
-    *("target", "conditioning", "perturbation", "draws", "fair", "floor", "floor_best"),
+    *("target", "perturbation", "draws", "fair", "floor", "floor_best"),
     *("seed", "time_limit", "best_effort"),
 )
 
@@ -346,28 +338,26 @@ AS_GIVEN = (
 def _problem(session: Session) -> tuple[dict[str, Any], Any]:
     """Read the files; returns the arguments of assigning, and which papers and reviews are not counted."""
     from planner._assign.problem import LISTS
-    from reviewgraph.graph import learned_from
 
     params = session.params
     cap = read_cap(session)
     listing = session.read("listing", params["items_file"])
     items = listing.items
     reviewers, attributes = session.read("roster", params["reviewers_file"])
-    fixed, others = read_fixed(session, reviewers, items)
-    people = dict.fromkeys([*reviewers, *others])
+    fixed, unlisted = read_fixed(session, reviewers, items)
+    people = dict.fromkeys([*reviewers, *unlisted])
     conflicts = session.read("conflicts")
     wanted, barred = read_wanted(session, people, items)
     authors = read_who_wrote(session, people)
     rules = read_rules(session, {params["reviewers_file"]: attributes}, people, LISTS)
     phase_one = session.read("phase_one")
-    like = session.read("like")
     say_meta_reviews(phase_one, fixed, wanted["previous"])
     arguments = {
         **{name: params[name] for name in AS_GIVEN},
         # What the files leave open, the options decide.
         "demand": _filled({label: entry.demand for label, entry in items.items()}, params["demand"]),
-        "load": others | _filled({label: entry.load for label, entry in reviewers.items()}, params["load"]),
-        "min_load": dict.fromkeys(others, 0)
+        "load": unlisted | _filled({label: entry.load for label, entry in reviewers.items()}, params["load"]),
+        "min_load": dict.fromkeys(unlisted, 0)
         | _filled({label: entry.min_load for label, entry in reviewers.items()}, params["min_load"]),
         "items": items,
         "reviewers": [*people],
@@ -376,7 +366,6 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any]:
         **rules,
         "survive": int(params["survive"]),
         "phase_one": phase_one,
-        "assumptions": None if like is None else learned_from(like, n_draws=0).assumptions,
         **wanted,
         **authors,
         "alternates": params["alternates"] or (ALTERNATES if params["alternates_file"] else 0),
@@ -405,8 +394,8 @@ def _filled(numbers: Mapping[str, int | None], default: int | None) -> dict[str,
 
 #: Parameters that a design would ignore.
 BESIDE_DESIGN = (
-    *(*WANTED, "conflicts", "fixed", "phase_one", "demand", "min_load", "survive", "allow_unscored", "conditioning"),
-    *("like", "authors", *AUTHOR_RULES, "attributes", "at_most", "at_least", "reward"),
+    *(*WANTED, "conflicts", "fixed", "phase_one", "demand", "min_load", "survive", "allow_unscored"),
+    *("authors", *AUTHOR_RULES, "attributes", "at_most", "at_least", "reward"),
     *("fair", "floor", "floor_best", "alternates", "alternates_file"),
     *("max_probability", "perturbation", "draws", "probabilities", "best_effort"),
 )
@@ -443,7 +432,7 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
     def trial(**changes: Any) -> Assignment:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # told before
-            return solve(**{**problem, "survive": 0, "conditioning": 0.0, "alternates": 0, **changes})
+            return solve(**{**problem, "survive": 0, "alternates": 0, **changes})
 
     names = [aim.name for aim in aims()]
     lower = names[names.index(params["target"]) + 1 :]

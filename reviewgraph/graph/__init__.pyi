@@ -24,4 +24,3 @@ from .precision import assumed as assumed
 from .precision import expected_errors as expected_errors
 from .precision import expected_share as expected_share
 from .precision import learned_from as learned_from
-from .precision import mean_information as mean_information

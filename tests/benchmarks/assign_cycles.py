@@ -45,7 +45,7 @@ def at_a_conference(kind: str) -> None:
         print(
             f"{kind}, {target}: {found.status}, {time.process_time() - start:.0f} s CPU, "
             f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB; rivals {now.rivals} before, 0 after; "
-            f"circles of three {now.cycles_of_three}; price {found.price:.4f} %, below the bound by "
+            f"price {found.price:.4f} %, below the bound by "
             f"{100 * (now.bound - found.affinity) / now.bound:.4f} %",
             flush=True,
         )

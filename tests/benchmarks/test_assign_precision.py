@@ -1,8 +1,8 @@
-"""What a connection level buys: affinity lost beside the best papers found, for five kinds of assignment.
+"""What a connection level buys: affinity lost beside the best papers found, for four kinds of assignment.
 
 The instances are those of ``test_assign.py``: 1000 papers, 800 reviewers, three reviews a paper, 2 % conflicts;
-linear scoring functions as in the paper. ``REVIEWGRAPH_SEEDS`` says how many (default 10). The figures of docs/
-come from here: where ``REVIEWGRAPH_PICTURE`` names a file, the picture is written there.
+linear scoring functions as in the paper. ``REVIEWGRAPH_SEEDS`` says how many (default 10). The figures of
+docs/ come from here.
 """
 
 from __future__ import annotations
@@ -25,20 +25,17 @@ _spec.loader.exec_module(instances)
 
 SIGMAS = (0.0, 0.25, 0.5)
 SELECTED = 100
-CONDITIONING = 0.005
 
 
 def contenders(seed, communities):
-    """Five assignments of the same size, with the affinity that each loses, in percent."""
+    """Four assignments of the same size, with the affinity that each loses, in percent."""
     score = instances.similarity(1000, 800, seed, communities=communities)
     loads = [4] * 600 + [3] * 200
     best = assign(score, demand=3, load=5, target="none")
     double = assign(score, demand=3, load=5, target="double")
-    better = assign(score, demand=3, load=5, target="double", conditioning=CONDITIONING)
     tables = {
         "affinity alone": best.reviews,
         "assign(target='double')": double.reviews,
-        f"the same, conditioning={CONDITIONING}": better.reviews,
         "Algorithm 2": random_assignment(1000, 800, loads, np.random.default_rng(seed)),
         "Algorithm 3": doubly_connected_assignment(1000, 800, loads, np.random.default_rng(seed)),
     }
@@ -76,34 +73,6 @@ def test_what_connection_buys(benchmark):
     print("\ncommunities | assignment | affinity lost % | double | precision at sigma 0, 0.25, 0.5")
     for (communities, name), mean in means.items():
         print(f"{communities} | {name} | {mean[0]:.3f} | {mean[1]:.0%} | " + " | ".join(f"{v:.1f}" for v in mean[2:]))
-    if place := os.environ.get("REVIEWGRAPH_PICTURE"):
-        errors = {key: np.std(np.array(found, float), axis=0, ddof=1) / seeds**0.5 for key, found in rows.items()}
-        picture(means, errors, place)
     for communities in (False, True):
         assert means[communities, "assign(target='double')"][1] == 1.0
         assert means[communities, "assign(target='double')"][0] < 0.5
-
-
-def picture(means, errors, place):
-    """Precision by noise with two standard errors, one panel for each kind of instance; affinity lost in the legend."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    marks = list(zip("osD^v", ("#000000", "#e69f00", "#d55e00", "#56b4e9", "#009e73"), strict=True))
-    for axes, communities in zip(figure.subplots(1, 2, sharey=True), (False, True), strict=True):
-        names = [name for kind, name in means if kind == communities]
-        for place_of, (name, (mark, colour)) in enumerate(zip(names, marks, strict=True)):
-            mean, error = means[communities, name], errors[communities, name]
-            shift = 0.006 * (place_of - 2)
-            lost = f"{name}: {round(mean[0], 3) + 0:.3g} % lost"
-            axes.errorbar(
-                [sigma + shift for sigma in SIGMAS], mean[2:], 2 * error[2:],
-                marker=mark, markersize=5, color=colour, capsize=2, linewidth=1.2, label=lost,
-            )  # fmt: skip
-        axes.set_title("two communities" if communities else "topic clusters", fontsize=10)
-        axes.set_xlabel("noise in the scores (sigma)")
-        axes.set_xticks(SIGMAS)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16))
-    figure.axes[0].set_ylabel("best 100 papers found, %")
-    figure.savefig(place, metadata={"Date": None})

@@ -116,7 +116,7 @@ def market(rng: np.random.Generator) -> dict[str, Any]:
 
 def our_assignment(asked: dict[str, Any]) -> Any:
     rest = {name: value for name, value in asked.items() if name != "affinity"}
-    found = assign(asked["affinity"], items=asked["demand"], reviewers=asked["load"], conditioning=0.0, **rest)
+    found = assign(asked["affinity"], items=asked["demand"], reviewers=asked["load"], **rest)
     table = found.reviews
     pairs = [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
     return found, pairs

@@ -102,11 +102,9 @@ def assign_case(rng: np.random.Generator) -> Case | None:
     words += ["--survive"] if _odd(rng, 0.1) else []
     words += ["--best-effort"] if _odd(rng, 0.3) else []
     words += ["--alternates", "2"] if _odd(rng, 0.15) else []
-    words += ["--conditioning", str(rng.choice(["0", "0.05"]))] if _odd(rng, 0.2) else []
     words += ["--fair", "leximin"] if _odd(rng, 0.1) else []
     words += ["--floor", "0.5"] if _odd(rng, 0.1) else []
     words += ["--floor-best", "0.5"] if _odd(rng, 0.1) else []
-    words += ["--like", write("like.csv", "reviewer,item,score", _scores(rng))] if _odd(rng, 0.1) else []
     words += ["--design", str(rng.choice(["random", "double"]))] if _odd(rng, 0.05) else []
     if _odd(rng, 0.1):
         words += ["--max-probability", "0.7", "--draws", "3"]

@@ -44,7 +44,7 @@ def tight():
 @pytest.mark.parametrize("cap", sampled([0.5, 0.7, 0.9]))
 def test_what_is_published_is_exact(cap):
     affinity = tight()
-    result = assign(affinity, demand=DEMAND, load=LOAD, max_probability=cap, draws=20, conditioning=0.0)
+    result = assign(affinity, demand=DEMAND, load=LOAD, max_probability=cap, draws=20)
     assert result.status == "feasible"
     assert result.randomised.listed.at_level < 1
     for pairs in lists(result):
@@ -103,7 +103,7 @@ def test_lotteries_are_among_those_over_all_assignments_at_the_level(cap):
     for seed in range(2 if NIGHTLY else 1):
         affinity = np.random.default_rng(seed).random((m, n))
         best = best_expected(affinity, at_level(n, m, demand, load), cap)
-        result = assign(affinity, demand=demand, load=load, max_probability=cap, draws=10, conditioning=0.0)
+        result = assign(affinity, demand=demand, load=load, max_probability=cap, draws=10)
         reached = result.randomised is not None and result.randomised.listed.repaired == 1.0
         if best is None:
             assert not reached
@@ -222,7 +222,7 @@ def test_where_many_papers_are_apart_a_skeleton_repairs_each_assignment(monkeypa
     monkeypatch.setattr(spanning.Spanning, "start", counted)
     n, m, demand, load = 90, 88, 3, 4
     affinity = np.random.default_rng(1).random((m, n))
-    result = assign(affinity, demand=demand, load=load, max_probability=0.7, draws=10, conditioning=0.0)
+    result = assign(affinity, demand=demand, load=load, max_probability=0.7, draws=10)
     assert result.randomised.listed.at_level == 0
     assert result.randomised.listed.repaired == 1
     # Each is repaired by a skeleton, not by one pair after the other.
@@ -234,5 +234,5 @@ def test_where_many_papers_are_apart_a_skeleton_repairs_each_assignment(monkeypa
     assert max(exact(result).values()) <= Fraction(7, 10)
     # As dear as by one pair after the other, or little more.
     monkeypatch.setattr(spanning, "FEWEST", n + 1)
-    slow = assign(affinity, demand=demand, load=load, max_probability=0.7, draws=10, conditioning=0.0)
+    slow = assign(affinity, demand=demand, load=load, max_probability=0.7, draws=10)
     assert result.randomised.expected >= 0.99 * slow.randomised.expected
