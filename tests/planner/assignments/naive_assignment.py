@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 
 import numpy as np
 
@@ -94,15 +94,3 @@ def best_total(pairs, affinity, demand, load, min_load):
 def survives(pairs, items, reviewers) -> bool:
     """Whether the level ``double`` holds without any one reviewer."""
     return all(doubly_connected([pair for pair in pairs if pair[0] != gone], items) for gone in reviewers)
-
-
-def some_assignment_survives(n_items, n_reviewers, demand, load) -> bool:
-    """Whether any assignment survives any one reviewer: all of them are tried; few papers and reviewers only."""
-    panels = list(combinations(range(n_reviewers), demand))
-    for chosen in combinations_with_replacement(panels, n_items):  # papers are alike, so order does not matter
-        pairs = [(r, i) for i, panel in enumerate(chosen) for r in panel]
-        if max(sum(r == j for r, _ in pairs) for j in range(n_reviewers)) <= load and survives(
-            pairs, range(n_items), range(n_reviewers)
-        ):
-            return True
-    return False

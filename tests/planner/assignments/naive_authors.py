@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import combinations
 
 
 def papers_of(authors):
@@ -31,12 +31,3 @@ def authors_broken(pairs, authors, *, distance=0, allow_cycles=False, allow_coau
         if not allow_coauthors and p == q and share(a, b):
             wrong.append(f"{a} and {b} on {p}")
     return wrong
-
-
-def cycles_of_three(pairs, authors):
-    """Count sets of three who review each other's papers in a circle, each direction for itself."""
-    papers = papers_of(authors)
-    judges = {(a, b) for a, item in pairs for b in papers if item in papers[b] and a != b}
-    people = sorted({person for pair in judges for person in pair}, key=repr)
-    turns = sum({(a, b), (b, c), (c, a)} <= judges for a, b, c in permutations(people, 3))
-    return turns // 3

@@ -9,7 +9,6 @@ import pytest
 
 from planner import assign
 from planner._assign.assignment import AssignmentStatus
-from planner._assign.words import page
 from planner.assigning import design_assignment
 from reviewgraph._base import Progress, Result
 
@@ -61,9 +60,3 @@ def test_progress_tells_seconds_words_and_the_share_done():
     assert [now.seconds for now in told] == sorted(now.seconds for now in told)
     assert {now.done is None for now in told} == {True, False}
     assert all(0 <= now.done <= 1 for now in told if now.done is not None)
-
-
-def test_the_page_tells_the_level_in_the_words_of_the_level(chosen):
-    assert f"Level: all papers are {'comparable for certain (doubly connected)'}." in page(chosen)
-    assert "Level: not asked for." in page(assign(np.ones((4, 4)), demand=2, load=2, target="none"))
-    assert page(assign(np.ones((2, 2)), demand=3, load=1)).startswith("No assignment (infeasible). ")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planner import assign
 from planner._assign.words import page
 from tests.planner.assignments import naive_assignment as naive
-from tests.planner.assignments.naive_authors import authors_broken, cycles_of_three
+from tests.planner.assignments.naive_authors import authors_broken
 from tests.planner.assignments.test_assigning import call, clustered, markets, pairs_of, wrong_with
 from tests.trials import examples
 
@@ -107,7 +107,6 @@ def test_no_rule_is_broken_at_any_level(market, target, data):
     pairs = pairs_of(result)
     assert wrong_with(market, result) == []
     assert authors_broken(pairs, authors, **plain) == []
-    assert result.authors.cycles_of_three == cycles_of_three(pairs, [a for a in authors if a[0] in market["load"]])
     assert result.affinity <= result.authors.bound + 1e-6
     if result.status == "optimal":
         assert result.affinity == pytest.approx(result.authors.bound, abs=1e-6)
@@ -131,7 +130,6 @@ def test_a_conference_with_authors(seed, survive):
     assert naive.violations(pairs, demand=dict.fromkeys(range(30), 3), load=dict.fromkeys(range(24), 5)) == []
     assert naive.doubly_connected(pairs, range(30))
     assert result.authors.rivals > 0
-    assert result.authors.cycles_of_three == cycles_of_three(pairs, authors)
     assert 0 <= result.authors.bound - result.affinity < 0.03 * result.affinity
     assert f"breaks this {result.authors.rivals} time" in page(result)
     assert result.to_dict()["authors"]["rivals"] == result.authors.rivals
@@ -150,14 +148,13 @@ def test_without_exact_programmes_nothing_is_broken(monkeypatch):
     assert result.authors.bound - result.affinity < 0.05 * result.affinity
 
 
-@pytest.mark.parametrize("words", ["rules on who", "smaller expected"])
-def test_an_interrupt_leaves_the_rules_intact(words):
+def test_an_interrupt_leaves_the_rules_intact():
     score, authors = conference(60, 48, 3)
     told = []
 
     def progress(now):
         told.append(now.words)
-        if words in now.words and not any("stopping" in line for line in told):
+        if "rules on who" in now.words and not any("stopping" in line for line in told):
             signal.raise_signal(signal.SIGINT)
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it

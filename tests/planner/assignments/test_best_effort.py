@@ -11,7 +11,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner import AtMost, assign
-from reviewgraph import InputError
 from tests.trials import examples, sampled
 
 
@@ -35,7 +34,7 @@ def test_as_many_demands_as_can_be_are_met_evenly_and_with_most_affinity(data: s
         if data.draw(st.booleans())
     }
     assume(affinity)
-    options: dict[str, Any] = {"reviewers": range(M), "items": range(N), "target": "none", "conditioning": 0}
+    options: dict[str, Any] = {"reviewers": range(M), "items": range(N), "target": "none"}
     options |= {"demand": dict(enumerate(demand)), "load": dict(enumerate(load)), "institutions": home or None}
 
     def obeys(chosen: tuple[tuple[int, int], ...]) -> bool:
@@ -113,11 +112,11 @@ def test_unscored_pairs_leave_the_bounds_true(seed: int) -> None:
     pairs = [(j, i) for j in range(2) for i in range(3)]
     affinity = {pair: float(rng.choice([-0.4, 0.2, 0.6, 1.2])) for pair in pairs if rng.random() < 0.6}
     options: dict[str, Any] = {"reviewers": range(2), "items": range(3), "demand": 2, "load": 2}
-    found = assign(affinity, best_effort=True, allow_unscored=True, target="recoverable", conditioning=0, **options)
+    found = assign(affinity, best_effort=True, allow_unscored=True, target="recoverable", **options)
     assert found.status == "best_effort"
     assert found.reviews.n_reviews == 4
     assert found.affinity <= found.affinity_unconstrained + 1e-9
-    plain = assign(affinity, best_effort=True, allow_unscored=True, target="none", conditioning=0, **options)
+    plain = assign(affinity, best_effort=True, allow_unscored=True, target="none", **options)
     assert found.affinity_unconstrained == pytest.approx(plain.affinity)
 
 
@@ -128,8 +127,3 @@ def test_rules_that_limit_are_kept() -> None:
     assert found.status == "best_effort"
     assert found.shortage is not None
     assert dict(found.shortage.missing) == {"p": 1, "q": 1}
-
-
-def test_a_lottery_has_no_best_effort() -> None:
-    with pytest.raises(InputError, match="best_effort"):
-        assign(np.ones((3, 3)), best_effort=True, max_probability=0.5)

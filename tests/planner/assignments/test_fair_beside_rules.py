@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from planner import assign
 from planner._assign.words import headline, page
-from reviewgraph._base import InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.naive_authors import authors_broken
@@ -147,12 +146,6 @@ def test_alternates_break_no_rule_and_nobody_better_is_passed_over(market, targe
             assert [-one.affinity for one in listed if one.everyone] == full[:2]
         else:
             assert all(set(one.replaces) <= able[one.reviewer] for one in listed)
-
-
-@pytest.mark.parametrize("beside", [{"previous": [(0, 0)]}, {"min_affinity": 0.5}])
-def test_fairness_and_other_things_cannot_both_come_first(beside):
-    with pytest.raises(InputError, match=f"{next(iter(beside))}: expected no fair with it, found one"):
-        assign(np.ones((4, 4)), demand=2, load=2, fair="leximin", **beside)
 
 
 def test_what_rules_cost_is_no_price_of_fairness():

@@ -47,7 +47,7 @@ def reachable(affinity, papers, reviewers, load, floor):
 def test_a_level_beside_fairness_is_missed_only_where_it_is_out_of_reach(seed, asked):
     affinity, papers, reviewers, load, floor = tiny(seed)
     options = {"fair": "leximin"} if asked == "leximin" else {"floor": floor}
-    result = assign(affinity, items=papers, reviewers=reviewers, demand=2, load=load, conditioning=0, **options)
+    result = assign(affinity, items=papers, reviewers=reviewers, demand=2, load=load, **options)
     least = options.get("floor")
     if not result.status.reached:
         assert not reachable(affinity, papers, reviewers, load, least)

@@ -105,16 +105,6 @@ def test_the_most_that_an_item_can_have_and_the_bound(seed):
     assert bound.value == pytest.approx(min(*best, linear_bound(score, demand, problem.load)), abs=1e-6)
 
 
-def test_the_bound_without_time_for_a_programme_is_that_of_each_item_alone(monkeypatch):
-    rng, given = np.random.default_rng(0), []
-    problem = problem_of([(i, j) for i in range(4) for j in range(4)], rng.random(16), 4, 4, demand=2, load=2)
-    monkeypatch.setattr("planner._assign.fair._solve", lambda *args: given.append(args))
-    alone = smallest_at_most(problem, -np.inf, Clock(0.0))
-    assert not given
-    assert alone.value >= smallest_at_most(problem, -np.inf, Clock(60)).value
-    assert len(given) == 1
-
-
 def linear_bound(score, demand, load):
     """The largest smallest score over fractional assignments, over all pairs at once."""
     from scipy.optimize import linprog

@@ -87,16 +87,6 @@ def test_a_mapping_a_table_and_pairs_say_the_same():
         assert problem.rivals.rival.tolist() == found[0].rivals.rival.tolist()
 
 
-def test_authors_nobody_knows_are_refused():
-    scored = scored_pairs(np.zeros((3, 3)), None, None)
-    with pytest.raises(
-        InputError, match="none of 2 authors is in the lists of papers and reviewers \\(authors 'x', 'y'\\)"
-    ):
-        build(scored, constraints([("x", 0), ("y", 1)]))
-    with pytest.raises(InputError, match="the paper is not in the lists of papers and reviewers \\(paper 'p'\\)"):
-        build(scored, constraints([(0, "p")]))
-
-
 def test_fixed_pairs_against_the_authors_are_named_and_two_that_exclude_each_other_refused():
     scored = scored_pairs(np.zeros((3, 3)), None, None)
     assert build(scored, constraints([(0, 0)], fixed=[(0, 0)])).facts.conflicts == ((0, 0),)

@@ -30,32 +30,8 @@ def test_fairness_and_alternates_are_in_json_and_in_a_file(folder):
     assert all(one["everyone"] == (row["replaces"] == "all") for row, one in zip(rows, listed, strict=True))
 
 
-def test_the_page_says_what_floors_and_fairness_reached(folder):
-    page = run(*AFFINITY, "--floor", "1", "--floor-best", "0.5", "--alternates", "1").stdout
-    assert "Smallest sum of affinities of a paper" in page
-    assert "Every paper has 1 or more." in page
-    assert "Every paper has a reviewer of affinity 0.5 or more." in page
-    assert "Every paper has 1 alternate, " in page
-
-
 def test_a_floor_out_of_reach_is_explained_and_nothing_is_written(folder):
     found = run(*AFFINITY, "--floor", "9", "--alternates-file", "by.csv")
     assert found.exit_code == 1
     assert "below the floor of 9" in found.output
     assert not (folder / "by.csv").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--fair", "nice"], "'nice' is not 'leximin'"),
-        (["--floor", "x"], "'x' is not a valid float"),
-        (["--floor", "nan"], "'--floor': expected a finite number"),
-        (["--design", "double", "--floor", "1"], "found --floor"),
-        (["--design", "double", "--alternates-file", "a.csv"], "found --alternates-file"),
-    ],
-)
-def test_bad_input_is_one_message_and_status_2(folder, arguments, message):
-    found = run(*arguments)
-    assert found.exit_code == 2
-    assert message in found.output

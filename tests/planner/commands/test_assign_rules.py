@@ -77,13 +77,10 @@ def test_a_file_of_attributes_adds_columns(folder):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--at-most homes=1", "--at-most homes=1: expected a known attribute, found 'homes'."),
         ("--at-most regions=1", "found 'regions'; did you mean 'region'? Known: "),
         ("--at-least region:Asien=1", "expected a known value of region, found 'Asien'; did you mean 'Asia'?"),
         ("--at-least senior:yes=1", "expected no value of senior, which is only yes or no"),
-        ("--at-most senior", "--at-most senior: expected A=N, as in institution=1"),
         ("--at-least senior=-1", "--at-least senior=-1: expected a whole number after =, found '-1'"),
-        ("--reward region=much", "--reward region=much: expected a number after =, found 'much'"),
         ("--reward region=-1", "--reward region=-1: expected a finite amount of affinity, 0 or more"),
     ],
 )
@@ -92,17 +89,3 @@ def test_a_rule_that_cannot_be_is_one_message(option, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("Error: ") == 1
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--at-least region=9", "get 3 reviews each, too few for at least 9 different values of region"),
-        ("--at-least region:Africa=1", "need at least 1 of region Africa each = 5 reviews; 1 such reviewer (r4)"),
-        ("--at-most senior=0 --at-least senior=1", "need"),
-    ],
-)
-def test_what_cannot_be_is_counted(option, message):
-    result = run(*option.split(" "), "--target", "none")
-    assert result.exit_code == 1
-    assert message in result.stdout

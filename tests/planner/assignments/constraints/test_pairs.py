@@ -33,12 +33,6 @@ def test_codes_stand_for_the_same_pairs(pairs):
     assert table_of(table) is table
 
 
-def test_reviews_keep_their_codes():
-    reviews = Reviews.from_pairs([("b", "q"), ("a", "p")])
-    assert table_of(reviews).reviewer is reviews.reviewer
-    assert sorted(labelled(table_of(reviews))) == [("a", "p"), ("b", "q")]
-
-
 @given(PAIRS, st.lists(LABELS, unique=True), st.booleans())
 def test_codes_among_known_labels_equal_the_naive_way(pairs, reviewers, strict):
     scored = scored_pairs({}, reviewers, ["p2", "p10"])

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
-from planner._assign.words import page
 from reviewgraph import Reviews
-from reviewgraph._base import InputError
 from reviewgraph.formats import Columns
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.test_assigning import call, markets, pairs_of, wrong_with
@@ -47,17 +45,6 @@ def test_every_draw_obeys_the_rules_and_stays_in_the_support(market, cap, beta):
     for item, demand in market["demand"].items():
         assert sum(x for (_, i), x in published.items() if i == item) == pytest.approx(demand)
     assert result.randomised.expected <= result.affinity_unconstrained + 1e-3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("target", ["double", "recoverable", "connected", "survives-review"])
-def test_draws_reach_the_level(target):
-    for seed in range(2):
-        result = assign(affinity(), demand=4, load=6, target=target, max_probability=0.7, draws=10, seed=seed)
-        assert result.status == "feasible"
-        assert result.randomised.listed.repaired == 1.0
-        if target == "double":
-            assert naive.doubly_connected(pairs_of(result), range(N))
 
 
 def communities():
@@ -119,12 +106,6 @@ def test_a_first_phase_links_and_is_not_drawn():
     assert (result.reviews.reviews_per_item == 2).all()
 
 
-def test_survivors_are_drawn_too():
-    result = assign(affinity(), demand=4, load=6, survive=1, max_probability=0.8, draws=5)
-    assert result.status.reached
-    assert naive.survives(pairs_of(result), range(N), range(M))
-
-
 def test_time_that_is_over_leaves_a_draw_within_the_rules():
     result = assign(communities(), demand=2, load=5, max_probability=0.5, draws=50, time_limit=0.0)
     assert (result.reviews.reviews_per_item == 2).all()
@@ -137,32 +118,6 @@ def test_caps_that_leave_nothing_are_counted_out():
     assert result.status == "infeasible"
     assert "3 > 2" in result.explanation
     assert result.randomised is None
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"max_probability": 0.0}, "max_probability: expected a number above 0"),
-        ({"max_probability": 1.5}, "max_probability: expected a number above 0"),
-        ({"max_probability": {(0, 0): 1.5}}, r"found 1.5 for \(0, 0\)"),
-        ({"perturbation": 0.7}, "perturbation: expected a number from 0 to 0.5"),
-        ({"max_probability": 0.5, "draws": 0}, "draws: expected a whole number, 1 or more"),
-    ],
-)
-def test_numbers_out_of_range_are_refused(options, words):
-    with pytest.raises(InputError, match=words):
-        assign(affinity(), **options)
-
-
-def test_the_page_says_what_may_be_promised():
-    text = page(assign(affinity(), demand=3, load=5, max_probability=0.5, draws=10))
-    for words in (
-        "Randomised under a cap of 0.5",
-        "Expected affinity",
-        "One of 10 assignments is drawn",
-        "Guarantee",
-    ):
-        assert words in text
 
 
 def test_no_draw_holds_rivals():

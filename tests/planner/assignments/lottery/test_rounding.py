@@ -14,7 +14,6 @@ from planner._assign.marginals import (
     drawn,
     flow_of,
     limits_of,
-    round_cycles,
     through_rules,
 )
 from tests.planner.assignments.cases import problem_of, ruled_of
@@ -84,15 +83,3 @@ def test_rules_hold_in_every_draw():
         chosen = drawn(flow, rng)
         homes = problem.item[chosen] * 3 + problem.reviewer[chosen] % 3
         assert np.unique(homes).size == homes.size == 18
-
-
-def test_plain_and_compiled_form_draw_the_same():
-    table = np.array(CASES["uneven"][0])
-    flow = flow_of(table[:, 0], table[:, 1], np.array(CASES["uneven"][1]), 3, 4)
-    found = []
-    for form in (round_cycles.python, round_cycles.compiled):
-        part, arc = flow.part.copy(), flow.arc.copy()
-        form(flow.tail, flow.head, part, flow.start, arc, np.random.default_rng(1).random(part.size), UNITS)
-        found.append(part.tolist())
-    assert found[0] == found[1]
-    assert set(found[0]) <= {0, UNITS}

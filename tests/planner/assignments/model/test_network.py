@@ -8,7 +8,6 @@ import pytest
 from planner._assign.flow import (
     FAR,
     cheapest_path,
-    fits,
     flip,
     pop_heap,
     settle_potentials,
@@ -176,4 +175,3 @@ def test_who_fits_is_who_breaks_no_rule_and_loses_no_reward(seed):
                 if extra < FAR:
                     lost = naive.rewards(panel, attributes, rewarded) - naive.rewards(then, attributes, rewarded)
                     assert extra == lost
-                assert fits(net, item, leaving, entering) == (extra <= 0)

@@ -143,18 +143,6 @@ def test_left_behind_papers_are_not_bound():
     assert [result.reviews.reviewers[j] for j in result.reviews.reviewer] == ["c"]
 
 
-def test_two_places_for_one_attribute_are_refused():
-    from reviewgraph._base import InputError
-
-    known = {0: {"institution": "u"}, 1: {"institution": "u"}}
-    with pytest.raises(
-        InputError, match="expected one kind of rules on 'institution', found also --at-most institution=1"
-    ):
-        assign(
-            np.ones((2, 1)), demand=1, institutions={0: "u"}, attributes=known, rules=[AtMost("institution", 1)]
-        )  # fmt: skip
-
-
 def test_the_better_of_a_problem_and_its_stricter_one():
     result = assign(np.ones((3, 3)), demand=1, load=3, target="none")
     worse = replace(result, status=type(result.status).FEASIBLE, affinities=result.affinities - 1)

@@ -8,13 +8,10 @@ import pytest
 from planner import AtMost, assign
 from planner._assign import panel_programme
 from planner._assign.panel_programme import (
-    Repair,
     Solution,
-    broken_items,
     feasible,
     improved,
     programme_of,
-    repair,
     solve,
 )
 from reviewgraph._base import Clock
@@ -142,12 +139,3 @@ def test_an_answer_that_breaks_a_rule_counts_as_none(monkeypatch):
     problem = problem_of([(0, 0), (0, 1)], [1, 1], 1, 2, demand=1, load=1)
     programme = programme_of(problem, np.zeros(2, bool), np.ones(1, bool))
     assert solve(programme, effort()) == Solution(None, False)
-
-
-def test_nothing_broken_needs_no_repair():
-    problem = problem_of([(0, 0), (0, 1)], [1, 2], 1, 2, demand=1, load=1)
-    chosen = np.array([False, True])
-    assert broken_items(problem, chosen).size == 0
-    found = repair(problem, chosen, Clock(None))
-    assert isinstance(found, Repair)
-    assert found.chosen is chosen

@@ -9,10 +9,10 @@ from planner import assign
 from planner._assign import linking
 from planner._assign.core import largest_of
 from planner._assign.levels import aim_named
-from planner._assign.linking import Linker
 from planner._assign.why_none import nearly_all
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import components, core_of, covers_of, problem_of, random_case, similar
+from tests.planner.assignments.test_assigning import pairs_of
 from tests.trials import NIGHTLY, sampled
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
@@ -65,7 +65,7 @@ def test_a_tight_assignment_costs_a_fraction_of_what_the_core_alone_costs(monkey
     assert result.affinity_unconstrained == core.affinity_unconstrained
     assert 0 < result.price < 0.7 * core.price
     assert result.least_price <= result.price
-    pairs = [(row["reviewer"], row["item"]) for row in result.to_dict()["reviews"]]
+    pairs = pairs_of(result)
     assert not naive.violations(
         pairs, demand=dict.fromkeys(range(40), 3), load=dict.fromkeys(range(60), 4), allowed=None
     )
@@ -79,7 +79,7 @@ def test_floors_and_rules_hold_in_what_is_linked_anew(monkeypatch):
     homes = {j: j % 9 for j in range(45)}
     call = {"affinity": score, "demand": 3, "load": 4, "floor": 3.0, "institutions": homes}
     core, result = by_the_core_alone(monkeypatch, **call), assign(**call)
-    pairs = [(row["reviewer"], row["item"]) for row in result.to_dict()["reviews"]]
+    pairs = pairs_of(result)
     assert result.status == "feasible"
     assert result.affinity > core.affinity
     assert min(np.bincount([i for _, i in pairs], [score[pair] for pair in pairs])) >= 3.0
@@ -124,33 +124,6 @@ def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypa
     assert core.survives
     assert result.survives
     assert result.affinity >= core.affinity
-
-
-@pytest.mark.slow
-def test_the_search_gives_up_after_so_many_pairs_in_vain(monkeypatch):
-    tried = []
-    force = Linker.force
-    monkeypatch.setattr(Linker, "force", lambda self, *pair: tried.append(force(self, *pair)) or tried[-1])
-    call = {"affinity": similar(32, 32, 0), "demand": 3, "load": 3, "conditioning": 0.0}
-    monkeypatch.setattr(linking, "ORDERS", 0)
-    assert assign(**call).status == "level_missed"
-    most = len(tried)
-    monkeypatch.setattr(linking, "FUTILE", 20)
-    tried.clear()
-    assert assign(**call).status == "level_missed"
-    assert tried[-20:] == [False] * 20
-    assert len(tried) < most
-
-
-def test_where_nearly_all_reviews_are_needed_it_is_said_before_the_search_and_after(monkeypatch):
-    monkeypatch.setattr(linking, "FUTILE", 10)
-    monkeypatch.setattr(linking, "WORK", 0.1)
-    said = []
-    result = assign(similar(40, 40, 0), demand=3, load=3, progress=lambda now: said.append(now.words))
-    words = "the level needs 118 of the 120 reviews, even with full loads: nearly all"
-    assert words in said
-    assert said.index(words) < next(place for place, line in enumerate(said) if "in the core" in line)
-    assert "The level needs 118 of the 120 reviews, even with full loads: nearly all" in result.explanation
 
 
 @pytest.mark.parametrize(("n", "m", "demand", "load", "needed"), [(118, 177, 3, 3, 352), (118, 177, 2, 4, 234)])

@@ -8,7 +8,8 @@ from planner._assign import linking, spanning
 from planner._assign.spanning import Pairs, skeleton
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import components, grown_naively, similar
-from tests.trials import NIGHTLY, sampled, trials
+from tests.planner.assignments.test_assigning import pairs_of
+from tests.trials import sampled, trials
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
@@ -100,7 +101,7 @@ def test_a_spanned_assignment_keeps_demands_and_loads_and_reaches_the_level(monk
     assert result.affinity_unconstrained == linked.affinity_unconstrained
     # Less than a percent of the affinity beyond what forcing pairs costs, which looks at far more.
     assert result.least_price <= result.price <= linked.price + 1
-    pairs = [(row["reviewer"], row["item"]) for row in result.to_dict()["reviews"]]
+    pairs = pairs_of(result)
     assert not naive.violations(
         pairs, demand=dict.fromkeys(range(60), 3), load=dict.fromkeys(range(80), 4), allowed=None
     )
@@ -118,7 +119,7 @@ def test_fixed_reviews_stay_and_a_first_phase_links(monkeypatch):
     fixed = [(j, i) for j, i in zip(range(10), range(20, 30), strict=True) if (j, i) not in phase_one]
     call = {"affinity": score, "demand": 2, "load": 3, "fixed": fixed, "phase_one": phase_one}
     result, _ = spanned_and_linked(monkeypatch, **call)
-    pairs = [(row["reviewer"], row["item"]) for row in result.to_dict()["reviews"]]
+    pairs = pairs_of(result)
     assert result.status == "feasible"
     assert set(fixed) <= set(pairs)
     assert naive.doubly_connected(pairs + phase_one, range(60))
@@ -131,21 +132,3 @@ def test_where_no_skeleton_is_found_pairs_are_forced_as_ever(monkeypatch):
     monkeypatch.setattr(spanning, "skeleton", lambda *_: None)
     after = assign(**call)
     assert after.to_dict() == before.to_dict()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("even", sampled([False, True]))
-def test_hundreds_of_papers_that_are_apart_are_spanned(monkeypatch, even):
-    """Few candidates each, of random affinities or all the same: nothing but skeletons brings them together."""
-    rng, n = np.random.default_rng(5), 700 if NIGHTLY else 150
-    affinity = {(int(j), i): 1.0 if even else float(rng.random()) for i in range(n) for j in rng.choice(n, 30, False)}
-    monkeypatch.setattr(linking.Linker, "link", None)
-    monkeypatch.setattr(spanning, "FEWEST", spanning.FEWEST if NIGHTLY else 100)
-    result = assign(affinity, demand=3, load=4)
-    pairs = [(row["reviewer"], row["item"]) for row in result.to_dict()["reviews"]]
-    assert result.status in {"feasible", "optimal"}
-    assert result.least_price <= result.price < 5
-    assert naive.doubly_connected(pairs, range(n))
-    assert not naive.violations(
-        pairs, demand=dict.fromkeys(range(n), 3), load=dict.fromkeys(range(n), 4), allowed=set(affinity)
-    )
