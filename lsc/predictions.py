@@ -24,7 +24,7 @@ from reviewgraph._base import (
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Posterior
-    from reviewgraph._base.labels import LabelCodes
+    from reviewgraph._base import LabelCodes
     from reviewgraph.table import Reviews
 
 

@@ -21,10 +21,8 @@ from lsc._model.hypotheses import HYPOTHESES
 from reviewgraph.cli import main
 from reviewgraph.cli.command import GROUP, first_sentence
 from reviewgraph.graph import levels
-from tests import arrows
-from tests.arrows import circles, imports, module_name, nodes, room_of, undrawn
-from tests.draw_rooms import PICTURE, picture
-from tests.rooms import ROOMS
+from tests import rooms
+from tests.rooms import ROOMS, circles, imports, module_name, nodes, room_of, undrawn
 
 ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {"reviewgraph": {"reviewgraph"}, "planner": {"planner", "reviewgraph"}, "lsc": {"lsc", "reviewgraph"}}
@@ -36,9 +34,6 @@ HEAVY = {
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph;
 #: docstrings do not count.
 MOST_LINES, MOST_BODY_LINES = 800, 90
-#: Fronts of reviewgraph that planner and lsc import from.
-MOST_FRONTS = 9
-REVIEWS = Path("reviewgraph/table/reviews.py")
 
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)
 
@@ -69,12 +64,6 @@ def called(node: ast.Call) -> str | None:
     return node.func.id if isinstance(node.func, ast.Name) else None
 
 
-def test_the_walk_over_modules_finds_imports() -> None:
-    assert {path.parts[0] for path in MODULES} == set(MAY_IMPORT)
-    found = set(imported(REVIEWS))
-    assert {"numpy", "reviewgraph._base.labels", "reviewgraph.formats.memory"} <= found
-
-
 def upward(path: Path) -> list[str]:
     """Imports against the arrows."""
     forbidden = {*MAY_IMPORT, "tests"} - MAY_IMPORT[path.parts[0]]
@@ -90,11 +79,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert not found, "\n".join(" -> ".join([*circle, circle[0]]) for circle in found)
 
 
-def test_a_circle_is_found_and_named() -> None:
-    graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")])
-    assert [sorted(circle) for circle in circles(graph)] == [["a", "b", "c"]]
-
-
 def test_every_module_has_a_room() -> None:
     homeless = [str(path) for path in MODULES if room_of(module_name(path)) is None]
     assert not homeless, f"draw them in tests/rooms.py and docs/explanation/architecture.md: {', '.join(homeless)}"
@@ -103,14 +87,6 @@ def test_every_module_has_a_room() -> None:
 def test_arrows_between_rooms_are_those_of_the_plan() -> None:
     found = undrawn()
     assert not found, "\n".join(f"{arrow}: {example}" for arrow, example in sorted(found.items()))
-
-
-def test_the_map_has_a_word_on_every_room() -> None:
-    words = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
-    headings = set(re.split(r",\s*", ", ".join(re.findall(r"^\*\*(.*?)\.\*\*", words, re.M | re.S))))
-    quiet = {"_version", "__main__"}
-    for package, rooms in ROOMS.items():
-        assert {room.replace(".", "/") for room in rooms} - quiet <= headings, package
 
 
 def test_names_on_the_map_exist() -> None:
@@ -128,43 +104,29 @@ def test_names_on_the_map_exist() -> None:
 
 
 def test_the_plan_itself_has_no_circle() -> None:
-    for package, rooms in ROOMS.items():
-        drawn = nx.DiGraph([(room, target) for room, targets in rooms.items() for target in targets.split()])
-        assert set(drawn) <= set(rooms), package
+    for package, plan in ROOMS.items():
+        drawn = nx.DiGraph([(room, target) for room, targets in plan.items() for target in targets.split()])
+        assert set(drawn) <= set(plan), package
         assert circles(drawn) == []
 
 
-def taken_from_reviewgraph(path: Path) -> Iterator[tuple[str, str]]:
-    """Modules of reviewgraph from which a module takes names, with each name."""
-    for node in nodes(path):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "reviewgraph":
-            yield from ((str(node.module), alias.name) for alias in node.names)
+def test_planner_and_lsc_import_fronts_alone() -> None:
+    """What a front does not list is private and may change."""
+    fronts = {"reviewgraph", *(f"reviewgraph.{room}" for room in ROOMS["reviewgraph"])}
 
+    def behind(path: Path) -> list[str]:
+        sources = [node.module or "" for node in nodes(path) if isinstance(node, ast.ImportFrom) and not node.level]
+        return [name for name in sources if name.split(".")[0] == "reviewgraph" and name not in fronts]
 
-def test_planner_and_lsc_know_the_fronts_alone() -> None:
-    """What a front does not list is private and may change; the numbers may only fall."""
-    taken = {pair for path in MODULES if path.parts[0] != "reviewgraph" for pair in taken_from_reviewgraph(path)}
-    fronts = {module for module, _ in taken}
-    assert fronts <= {"reviewgraph", *(f"reviewgraph.{room}" for room in ROOMS["reviewgraph"])}
-    assert len(fronts) <= MOST_FRONTS
-
-
-def layers(arrows: nx.DiGraph) -> int:
-    """Modules or rooms on the longest way along the arrows."""
-    return int(nx.dag_longest_path_length(arrows)) + 1
-
-
-def test_the_house_is_small() -> None:
-    rooms = ROOMS["reviewgraph"]
-    assert len(rooms) + len(["__init__"]) <= 12
-    assert layers(nx.DiGraph([(room, target) for room, targets in rooms.items() for target in targets.split()])) <= 8
+    assert not "".join(
+        f"{path}: {name}\n" for path in MODULES if path.parts[0] != "reviewgraph" for name in behind(path)
+    )
 
 
 def test_the_verifier_shares_nothing_with_what_makes_answers() -> None:
     allowed = {f"reviewgraph._base.{name}" for name in ("arguments", "arrays", "errors")}
     allowed |= {"reviewgraph.graph.levels", "reviewgraph.graph.closure"}
     mine = [path for path in MODULES if room_of(module_name(path)) == "verify"]
-    assert len(mine) > 8
     for path in mine:
         names = [name for name in imported(path) if name.split(".")[0] == "reviewgraph"]
         outside = {name for name in names if not name.startswith(("reviewgraph.verify", "reviewgraph.formats"))}
@@ -231,13 +193,6 @@ def records(path: Path) -> Iterator[tuple[ast.ClassDef, list[str]]]:
             yield node, [name for name in names if not name.startswith("_")]
 
 
-def test_the_reader_of_docstrings_finds_names() -> None:
-    found = {node.name: (documented(ast.get_docstring(node) or ""), fields) for node, fields in records(REVIEWS)}
-    names, fields = found["Reviews"]
-    assert names == fields
-    assert "lower_is_better" in names
-
-
 def misnamed(path: Path) -> Iterator[str]:
     """Records whose docstrings explain other fields than there are."""
     for node, fields in records(path):
@@ -298,7 +253,7 @@ def test_rules_find_what_breaks_them(
 ) -> None:
     (tmp_path / "reviewgraph").mkdir()
     (tmp_path / "reviewgraph/broken.py").write_text(source, "utf-8")
-    for module in (arrows, sys.modules[__name__]):
+    for module in (rooms, sys.modules[__name__]):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     nodes.cache_clear()
     assert list(rule(Path("reviewgraph/broken.py"))) == found
@@ -336,16 +291,6 @@ def test_one_import_lends_names_of_the_others_without_loading_them() -> None:
 
 
 @every_package
-def test_public_names_load_and_are_explained_with_an_example(package: str) -> None:
-    module = importlib.import_module(package)
-    for name in public(package):
-        thing = getattr(module, name)
-        assert inspect.getdoc(thing), name
-        if inspect.isfunction(thing):
-            assert ">>>" in (inspect.getdoc(thing) or ""), f"{package}.{name} has no example"
-
-
-@every_package
 def test_no_module_bears_the_name_of_a_public_name(package: str) -> None:
     modules = {path.stem for path in (ROOT / package).glob("*.py")} | {
         path.parent.name for path in (ROOT / package).glob("*/__init__.py")
@@ -368,7 +313,6 @@ def test_importing_the_packages_loads_nothing_heavy() -> None:
 def test_help_lists_every_command_as_its_docstring_begins_without_loading_it() -> None:
     shown = " ".join(CliRunner().invoke(main, ["--help"]).stdout.split())
     points = entry_points(group=GROUP)
-    assert len(points) == 9
     for point in points:
         sentence = first_sentence(point)
         assert sentence
@@ -412,10 +356,3 @@ def test_links_of_readme_and_contributing_lead_somewhere() -> None:
     for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text("utf-8")):
             assert target.startswith("https://") or (ROOT / target).exists(), f"{page}: {target}"
-
-
-def test_the_picture_is_drawn_from_the_plan() -> None:
-    """Boxes and arrows; where they stand is the layout's, which other versions of igraph may make differently."""
-    stands, drawn = PICTURE.read_text("utf-8"), picture()
-    for part in (r"<text[^>]*>(.*?)</text>", r'<path class="(arrow|bridge)"'):
-        assert sorted(re.findall(part, stands)) == sorted(re.findall(part, drawn)), "run python -m tests.draw_rooms"

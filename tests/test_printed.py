@@ -44,7 +44,7 @@ FURTHER = {
 #: Files that examples of ``verify`` name, and the commands that print them.
 ANSWERS = {
     "plan.json": "plan reviews.csv --conflicts conflicts.csv --spare 1 --json",
-    "check.json": "check reviews.csv -o groups.csv --json",
+    "check.json": "check reviews.csv --json",
 }
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.test_docs import PAGES
-from tests.test_house import documented, public
+from tests.test_house import public
 
 DOCS = Path(__file__).parents[1] / "docs"
 PACKAGES = ("reviewgraph", "planner", "lsc")
@@ -21,12 +20,6 @@ DIRECTIVE = re.compile(r"^\.\. auto(module|class|function):: (\S+)\n((?:   :.*\n
 SUMMARY = re.compile(r"^\.\. currentmodule:: (\S+)\n\n\.\. autosummary::\n(?:   :.*\n)*\n((?:   \w+\n)+)", re.M)
 #: In the text of pages: names in Python of these packages, with or without a call, files left out.
 NAMED = re.compile(r"`((?:reviewgraph|planner|lsc)(?:\.\w+)+)(?:\(.*?\))?`")
-CLASSES = [
-    (package, name)
-    for package in PACKAGES
-    for name in public(package)
-    if inspect.isclass(getattr(importlib.import_module(package), name))
-]
 
 
 class Shown(NamedTuple):
@@ -73,31 +66,6 @@ def things(package: str) -> list[Any]:
 EVERYTHING = [thing for package in PACKAGES for thing in things(package)]
 
 
-def is_method(member: Any) -> bool:
-    kinds = (property, cached_property, classmethod, staticmethod)
-    return inspect.isfunction(member) or isinstance(member, kinds)
-
-
-def unexplained(kind: type) -> list[str]:
-    """Return the public members of a class that neither a docstring on a page nor a list of attributes explains."""
-    fields = {name for base in kind.__mro__ for name in documented(inspect.getdoc(base) or "")}
-    missing = []
-    for base in kind.__mro__:
-        if base.__module__.split(".")[0] not in PACKAGES:
-            continue
-        for name, member in vars(base).items():
-            if name.startswith("_") or name in fields:
-                continue
-            stands = any(base is thing for thing in EVERYTHING) or any(
-                name in vars(thing) and inspect.getdoc(vars(thing)[name])
-                for thing in EVERYTHING
-                if inspect.isclass(thing) and thing in kind.__mro__
-            )
-            if is_method(member) and not (inspect.getdoc(member) and stands):
-                missing.append(f"{base.__qualname__}.{name}")
-    return missing
-
-
 @pytest.mark.parametrize("package", PACKAGES)
 def test_pages_show_public_names_as_they_are_imported(package: str) -> None:
     modules = [directive.module.__name__ for directive in shown(package)]
@@ -120,38 +88,12 @@ def test_every_public_name_stands_on_the_page_of_its_package(package: str) -> No
         if not any(thing is one for one in (EVERYTHING if name in lent else there))
     ]
     assert absent == []
-    assert [name for name in public(package) if not inspect.getdoc(getattr(module, name))] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_name_has_one_page(package: str) -> None:
     names = [name for directive in shown(package) if directive.module.__name__ == package for name in directive.only]
-    assert len(names) > 10
     assert sorted(names) == sorted(set(names))
-
-
-@pytest.mark.parametrize(("package", "name"), CLASSES, ids=lambda part: part)
-def test_every_public_method_is_explained(package: str, name: str) -> None:
-    assert unexplained(getattr(importlib.import_module(package), name)) == []
-
-
-def test_a_method_without_a_word_is_found() -> None:
-    class Silent:
-        """A class.
-
-        Attributes
-        ----------
-        known
-            A field.
-        """
-
-        known: int = 0
-
-        def told(self) -> None: ...
-
-    Silent.__module__ = "lsc.nowhere"
-    Silent.__qualname__ = "Silent"
-    assert unexplained(Silent) == ["Silent.told"]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -20,8 +20,6 @@ LINK = re.compile(r"\]\(([^)\s#]+\.md)(?:#[^)]*)?\)|\{doc\}`(?:[^`<]*<)?([^`>]+?
 #: A number in a picture or in what is printed: another machine may differ in the last digits.
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
-every_question = pytest.mark.parametrize("page", QUESTIONS, ids=lambda page: page.stem)
-
 
 def same(one: str, other: str) -> bool:
     """Whether two pictures, colours aside, have the same words, and elements in the same places up to a point."""
@@ -54,18 +52,6 @@ def test_a_question_is_answered_as_its_page_shows(page: Path, tmp_path: Path) ->
     assert drawn
     for path in drawn:
         assert same(path.read_text("utf-8"), (pictures.GALLERY / path.name).read_text("utf-8")), path.name
-
-
-@every_question
-def test_a_question_fits_a_screen(page: Path) -> None:
-    code, output = pictures.shown(page)
-    text = page.read_text("utf-8")
-    assert text.split("\n")[0].endswith("?")
-    assert len(code.splitlines()) <= 15
-    assert output
-    assert "**Data.**" in text
-    assert "**Answer.**" in text
-    assert f"({page.name})" in (pictures.GALLERY / "index.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", pictures.TABLES)
@@ -137,34 +123,12 @@ def test_every_page_is_two_clicks_from_home() -> None:
     assert [path.relative_to(DOCS).as_posix() for path in PAGES if path.resolve() not in reached] == []
 
 
-WORDS = ("install", "criteria", "scikit-learn", "Moodle", "Excel", "lottery", "FACETS", "networkx")
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_words_that_readers_search_for_are_on_a_page(word: str) -> None:
-    assert any(re.search(rf"\b{re.escape(word)}\b", page.read_text("utf-8"), re.I) for page in PAGES)
-
-
-def test_titles_have_the_words_that_readers_search_for() -> None:
-    titles = {page.read_text("utf-8").partition("# ")[2].partition("\n")[0] for page in PAGES}
-    for word in ("Install", "criteria", "Moodle", "lottery|odds", "grant", "contest", "notebook", "method", "Upload"):
-        assert any(re.search(word, title) for title in titles), word
-
-
 def test_the_page_on_installing_names_every_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     page = (DOCS / "install.md").read_text("utf-8")
     assert [name for name in project["optional-dependencies"] if f"| `{name}` |" not in page] == []
     first, behind = re.fullmatch(r">=(3\.\d+),<3\.(\d+)", project["requires-python"]).groups()  # type: ignore[union-attr]
     assert f"Python {first} to 3.{int(behind) - 1}" in page
-
-
-def test_the_home_page_says_what_it_is_how_to_install_and_where_to_go() -> None:
-    page = (DOCS / "index.md").read_text("utf-8")
-    assert len(page.split("```{toctree}")[0].split()) < 420
-    assert IMAGE.search(page)
-    assert len(re.findall(r"^reviewgraph (?:check|plan|calibrate) ", page, re.M)) == 3
-    assert {path.resolve() for path in (DOCS / "audiences").glob("*.md")} <= links(DOCS / "index.md")
 
 
 def test_the_recipe_of_conda_is_of_this_project() -> None:
@@ -191,4 +155,3 @@ def test_the_paper_cites_what_its_references_hold() -> None:
     cited = set(re.findall(r"@([A-Za-z]+\d+)", text.split("---")[2]))
     assert cited == set(re.findall(r"^@\w+\{(\w+),", references, re.M))
     assert {"Summary", "Statement of need", "References"} <= set(re.findall(r"^# (.*)$", text, re.M))
-    assert 250 < len(text.split()) < 1500

@@ -31,6 +31,7 @@ from .errors import InputError as InputError
 from .errors import ReviewGraphError as ReviewGraphError
 from .errors import warn as warn
 from .labels import Label as Label
+from .labels import LabelCodes as LabelCodes
 from .labels import Mentions as Mentions
 from .labels import encode as encode
 from .labels import natural_key as natural_key
