@@ -181,7 +181,7 @@ def one_conference() -> dict[str, Any]:
 
 
 def pictures() -> dict[str, Any]:
-    """Return the pictures of the home page and the tutorials, by file."""
+    """Return the pictures of pages outside the gallery, by file."""
     import pandas
 
     import planner
@@ -190,8 +190,10 @@ def pictures() -> dict[str, Any]:
     table = reviewgraph.Reviews.from_frame(pandas.read_csv(DEMO))
     pairs = [("ann", "p1"), ("ann", "p2"), ("ann", "p3"), ("bob", "p2"), ("bob", "p3"), ("cyd", "p3"), ("cyd", "p4")]
     first = reviewgraph.Reviews.from_pairs(pairs, items=["p5"])
+    apart = reviewgraph.Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 3), ("bob", 4), ("cyd", 4)])
     return {
         "home.svg": planner.plan_extra_reviews(table).plot("map"),
+        "how-to/notebook.svg": reviewgraph.check(apart).plot(),
         "tutorial/check-map.svg": reviewgraph.check(table).plot("groups"),
         "tutorial/check-right.svg": reviewgraph.check(table).plot("right"),
         "tutorial/first-graph.svg": reviewgraph.check(first).plot("groups"),

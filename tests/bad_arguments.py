@@ -116,7 +116,7 @@ def calls(folder: Path) -> dict[str, Call]:
 
     streamed.__signature__ = inspect.signature(reviewgraph.stream_reviews)  # type: ignore[attr-defined]
     options: dict[str, dict[str, Any]] = {
-        **dict.fromkeys(("check", "expected_errors", "fragile", "connected_components", "degrees_of_freedom",
+        **dict.fromkeys(("check", "expected_errors", "fragile", "connected_components",
                          "doubly_connected_components", "overlap", "recoverability",
                          "review_multigraph", "to_biadjacency", "to_igraph",
                          "to_networkx"), both),

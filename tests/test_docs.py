@@ -27,8 +27,7 @@ SHOWN = {path: re.findall(r"^```console\n(.*?)^```$", path.read_text("utf-8"), r
 SHOWN_OR_WRITTEN = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
 COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
 
-#: Blocks of Python without prompts; those with prompts are doctests, and the page on notebooks and the gallery have
-#: tests of their own.
+#: Blocks of Python without prompts; those with prompts are doctests, and the gallery has a test of its own.
 BLOCKS = {
     page: [
         block
@@ -36,7 +35,7 @@ BLOCKS = {
         if ">>>" not in block
     ]
     for page in PAGES
-    if page.name != "notebook.md" and page.parent.name != "gallery"
+    if page.parent.name != "gallery"
 }
 AFFINITIES = [f"p{paper},r{who},{(3 * paper + 2 * who) % 7 / 7:.2f}" for paper in range(4) for who in range(6)]
 #: What the blocks of a page read.
@@ -109,7 +108,9 @@ def test_blocks_of_python_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in BLOCKS if BLOCKS[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
+    "page",
+    [page for page in BLOCKS if BLOCKS[page] and page not in BY_DAY],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_what_blocks_of_python_call_exists_with_its_arguments(page: Path) -> None:
     known: dict[str, object] = {}

@@ -498,18 +498,11 @@ def estimate() -> Any:
         (lambda: estimate().predict("7", "p1"), "found '7' (str), but labels are int; did you mean 7?"),
         (lambda: estimate().predict([7, "7"], ["p1", "p1"]), "found '7' (str), but labels are int; did you mean 7?"),
         (lambda: estimate().predict(7, 1), "None for a new one, found 1 (int), but labels are str, such as 'p0'"),
-        (lambda: estimate().plot("moved", highlight=["P7"]), "picture 'moved', found 'P7'; did you mean 'p7'?"),
     ],
 )
 def test_a_label_that_is_not_there_is_told_from_one_of_another_type(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         call()
-
-
-def test_a_label_that_a_picture_does_not_show_is_named() -> None:
-    last = estimate().ranking()[-1]
-    with pytest.raises(InputError, match=f"'line', found {last!r}, which it does not show: it has"):
-        estimate().plot("line", n_selected=5, highlight=[last])
 
 
 REFUSED = assign(np.ones((3, 3)), demand=3, load=1)
