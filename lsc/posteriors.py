@@ -11,26 +11,20 @@ import numpy as np
 
 from lsc._inference.beliefs import WIDTH, Account, Posterior, accounts_of
 from lsc._inference.covariates import Factor
-from lsc._inference.criteria import CriterionSeverities, Joined, join, severities
+from lsc._inference.criteria import Joined, join
 from lsc._inference.inferring import Gains, infer
 from lsc._inference.joint import Difference, Joint, joint
-from lsc._inference.predicting import reviewer_draws
 from lsc._inference.side_information import Covariates, covariates_of, read_covariates
 from lsc._inference.validation import HeldOutGain, Misfit, held_out_gain, misfit_of
 from lsc._inference.validity import Validity, validity_of, without_references
 from lsc.estimate import Estimate, known_values, warn_unconverged, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.predictions import (
-    DRAWN,
-    Draws,
     Prediction,
-    Ranks,
     Residuals,
     ReviewerTable,
     predict,
-    rank_counts,
     residuals,
-    to_arviz,
 )
 from lsc.selection import Selection, Uncertain
 from reviewgraph._base import (
@@ -56,8 +50,6 @@ if TYPE_CHECKING:
 _FLAT = ("interval_low", "interval_high")
 #: With fewer scores in the table the noise cannot be estimated.
 LEAST_SCORES = 3
-#: Joint draws for ranks: shares have standard errors of at most .008.
-DRAWS = 4000
 #: Gain in log evidence from which confidence is used as weights.
 EVIDENCE = 2.0
 
@@ -310,17 +302,6 @@ class PosteriorEstimate(Estimate, Uncertain):
         return groups_of(self.reviews.only_scored())
 
     @cached_property
-    def criterion_severities(self) -> CriterionSeverities | None:
-        """Severity of each reviewer on the target and on each criterion; None without criteria."""
-        if self.joined is None:
-            return None
-        reviews = self.reviews
-        rows = self.reviews.scored
-        columns = {reviews.target or "score": reviews.score, **reviews.criteria}
-        used = {name: column[rows] for name, column in columns.items()}
-        return severities(reviews.reviewer[rows], reviews.item[rows], used, reviews.reviewers)
-
-    @cached_property
     def standard_error(self) -> FloatArray:
         """Shape (N,): posterior standard deviation of each quality, NaN without a score.
 
@@ -364,8 +345,7 @@ class PosteriorEstimate(Estimate, Uncertain):
             "kappa": self.beliefs.kappa,
         }
         if self.joined is not None:
-            shown = self.criterion_severities
-            record["criteria"] = self.joined.to_dict(self.reviews.target) | ({} if shown is None else shown.to_dict())
+            record["criteria"] = self.joined.to_dict(self.reviews.target)
         if self.confidence is not None:
             record["confidence"] = self.confidence._asdict()
         if self.covariates is not None:
@@ -502,66 +482,6 @@ class PosteriorEstimate(Estimate, Uncertain):
         return joint(self.beliefs)
 
     @checked
-    def sample(
-        self,
-        n: int = 1000,
-        vars: str | Sequence[str] = ("quality",),  # noqa: A002
-        *,
-        seed: int | np.random.Generator = 0,
-    ) -> Draws:
-        """Return joint draws of qualities and reviewers, with labels.
-
-        Any decision rule is a function of a row of ``sample(n)["quality"]``: ranks, cuts by track, ties within a
-        margin. Items of one reviewer are correlated, and so are they with the severity of the reviewer. First
-        qualities are drawn, as :meth:`draws` does, then each reviewer from the model's exact conditional distribution
-        given these. Hyperparameters are at their estimates. Values are those of :attr:`reviewers`. Without reviewer
-        effects reviewers do not differ between draws.
-
-        Parameters
-        ----------
-        n
-            Number of draws, 0 or more.
-        vars
-            What is drawn: ``"quality"``, in points and direction of the scores, ``"severity"`` and ``"noise"``, in
-            points, and ``"slope"``, relative to a typical reviewer (the stretch of :attr:`reviewers`).
-        seed
-            Seed or generator of the draws.
-
-        Returns
-        -------
-        Draws
-            ``draws["quality"]`` is a data frame with a column per label; ``to_xarray()`` returns a Dataset where xarray
-            is installed.
-
-        Raises
-        ------
-        InputError
-            If ``n`` is negative, or there is nothing of a name.
-
-        Examples
-        --------
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> drawn = posterior(Reviews.from_pairs(rows)).sample(100, ("quality", "severity"))
-        >>> bool((drawn["quality"].rank(axis=1, ascending=False)["11"] == 1).mean() > 0.5)
-        True
-        >>> drawn["severity"].columns.to_list()
-        ['0', '1', '2']
-        """
-        check_draws(n, "n", least=0)
-        wanted = (vars,) if isinstance(vars, str) else tuple(vars)
-        odd = [name for name in wanted if not isinstance(name, str) or name not in DRAWN]
-        if odd or not wanted:
-            message = f"vars: expected names of {', '.join(DRAWN)}, found {repr(odd[0]) if odd else 'none'}"
-            raise InputError(message)
-        rng = np.random.default_rng(seed)
-        if wanted == ("quality",):
-            return Draws(self.reviews, {"quality": self.reviews.printed(self.draws(n, rng))})
-        quality = self._joint.draws(n, rng)
-        people = reviewer_draws(self.beliefs, quality, rng)
-        every = {"quality": self.reviews.printed(self.validity.draws(quality, rng)), **people._asdict()}
-        return Draws(self.reviews, {name: every[name] for name in wanted})
-
-    @checked
     def difference(self, first: Label, second: Label) -> Difference:
         """Return the quality of one item minus that of another, with the standard error of the difference.
 
@@ -637,82 +557,6 @@ class PosteriorEstimate(Estimate, Uncertain):
         return float(ndtr(difference.mean / difference.standard_error)) if difference.standard_error > 0 else 0.5
 
     @checked
-    def rank_probabilities(
-        self, n_ranks: int | None = None, *, draws: int = DRAWS, seed: int | np.random.Generator = 0
-    ) -> FloatArray:
-        """Return the probability of each rank of each item, shape (N, n_ranks), the first column that of the best.
-
-        Shares of joint draws, with standard errors of at most ``0.5 / sqrt(draws)``. Ranks are within groups, as
-        :attr:`rank`; the rows of items without a score are 0. Sums of the first n columns approximate
-        :meth:`probability_in_top`, which needs no draws, but treats items as independent.
-
-        Parameters
-        ----------
-        n_ranks
-            Number of ranks from the best on; by default all, N.
-        draws
-            Number of joint draws.
-        seed
-            Seed of the draws.
-
-        Returns
-        -------
-        ndarray
-            Shape (N, n_ranks): probabilities.
-
-        Raises
-        ------
-        InputError
-            If ``n_ranks`` or ``draws`` is less than 1, or ``n_ranks`` more than the number of items.
-
-        Examples
-        --------
-        ``estimate.rank_probabilities(1)[:, 0]`` are the probabilities of being the best.
-        """
-        size = self.reviews.n_items
-        if n_ranks is not None and not 1 <= n_ranks <= size:
-            message = f"n_ranks: expected 1 to {size} ranks, found {n_ranks}"
-            raise InputError(message)
-        return self._ranks(size if n_ranks is None else n_ranks, draws, seed)[0]
-
-    @checked
-    def expected_ranks(self, *, draws: int = DRAWS, seed: int | np.random.Generator = 0) -> Ranks:
-        """Return the expected rank of each item within its group and its standard deviation, shapes (N,).
-
-        From the same joint draws as :meth:`rank_probabilities`: the mean has a standard error of ``sd / sqrt(draws)``.
-
-        Parameters
-        ----------
-        draws
-            Number of joint draws.
-        seed
-            Seed or generator of the draws.
-
-        Returns
-        -------
-        Ranks
-            ``mean`` and ``sd``, shapes (N,).
-
-        Raises
-        ------
-        InputError
-            If ``draws`` is less than 1.
-
-        Examples
-        --------
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> int(posterior(Reviews.from_pairs(rows)).expected_ranks().mean.argmin())
-        11
-        """
-        return Ranks(*self._ranks(1, draws, seed)[1:])
-
-    def _ranks(
-        self, n_ranks: int, draws: int, seed: int | np.random.Generator
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        check_draws(draws)
-        return rank_counts(self.draws(draws, seed), self.group, n_ranks)
-
-    @checked
     def predict(self, reviewer: Label | Sequence[Label] | None, item: Label | Sequence[Label] | None) -> Prediction:
         """Predict the scores that reviewers would give to items, in points and direction of the scores.
 
@@ -767,40 +611,6 @@ class PosteriorEstimate(Estimate, Uncertain):
         ``abs(estimate.residuals().standardised).argmax()`` is the number of the most surprising review.
         """
         return residuals(self.modelled, self.beliefs)
-
-    @checked
-    def to_arviz(self, draws: int = 1000, seed: int | np.random.Generator = 0) -> Any:
-        """Return joint draws for ArviZ: an ``InferenceData``, or from ArviZ 1 on an xarray ``DataTree``.
-
-        Groups ``posterior`` with ``quality`` (chain, draw, item), and ``severity``, ``slope`` and ``noise`` (chain,
-        draw, reviewer), joint as in :meth:`sample`; ``posterior_predictive`` with ``score`` (chain, draw,
-        review), new scores of the same reviewers for the same items, and ``observed_data`` with ``score`` (review). One
-        chain of independent draws, in points and direction of the scores; labels are text. Needs the extra ``arviz``.
-
-        Parameters
-        ----------
-        draws
-            Number of draws.
-        seed
-            Seed of the draws.
-
-        Returns
-        -------
-        InferenceData or DataTree
-            As the installed version of ArviZ has it.
-
-        Raises
-        ------
-        InputError
-            If arviz is not installed, or ``draws`` is less than 1.
-
-        Examples
-        --------
-        ``arviz.summary(estimate.to_arviz())`` where ArviZ is installed.
-        """
-        check_draws(draws)
-        rng = np.random.default_rng(seed)
-        return to_arviz(self.modelled, self.beliefs, self.sample(draws, tuple(DRAWN), seed=rng), rng)
 
     @checked
     def account(self, item: Label) -> Account:

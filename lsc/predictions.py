@@ -1,22 +1,20 @@
-"""Predicted scores, residuals and ranks as results of a posterior, and its joint draws for ArviZ."""
+"""Predicted scores and residuals as results of a posterior."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsc._inference.beliefs import Reviewers
-from lsc._inference.predicting import Discrete, Law, leave_one_out, new_scores, predictive
+from lsc._inference.predicting import Discrete, Law, leave_one_out, predictive
 from reviewgraph._base import (
     FloatArray,
     InputError,
     IntArray,
     Result,
-    check_draws,
     checked,
     counted,
     or_none,
@@ -100,18 +98,6 @@ class Prediction:
             raise InputError(message) from error
         return self._law.cdf(value)
 
-    @checked
-    def sample(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
-        """Draw scores, shape (n,) or (n, pairs), each on its own: pairs of one reviewer or item are not correlated.
-
-        Raises
-        ------
-        InputError
-            If ``n`` is negative.
-        """
-        check_draws(n, "n", least=0)
-        return self._law.draws(n, np.random.default_rng(seed))
-
 
 class Residuals(NamedTuple):
     """Each score against its prediction from all others, shapes (E,), in the order of the reviews.
@@ -192,159 +178,6 @@ class ReviewerTable(Result, Reviewers):
         return counted(self.reviews.n_reviewers, "reviewer")
 
 
-#: What can be drawn, with the labels of its columns.
-DRAWN = {"quality": "item", "severity": "reviewer", "slope": "reviewer", "noise": "reviewer"}
-#: Columns shown in a notebook.
-FIRST_COLUMNS = 8
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Draws(Result):
-    """Joint draws with labels: row d of every variable is one state of the world.
-
-    ``draws["quality"]`` is a data frame, a row per draw and a column per label as text; :meth:`to_frame` has all
-    variables side by side, :meth:`to_xarray` one labelled array per variable.
-
-    Parameters
-    ----------
-    reviews
-        The reviews.
-    values
-        Shape (n, N) or (n, M) by variable: the draws of items or reviewers in the order of ``reviews``, NaN where a
-        label has no value.
-
-    Examples
-    --------
-    >>> from lsc import posterior
-    >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-    >>> drawn = posterior(rows).sample(200, vars=("quality", "severity"))
-    >>> drawn
-    <Draws: 200 draws of quality (12 items) and severity (3 reviewers)>
-    >>> drawn["severity"].shape
-    (200, 3)
-    """
-
-    reviews: Reviews
-    values: Mapping[str, FloatArray]
-
-    def _labelled(self, variable: str) -> tuple[list[str], FloatArray]:
-        """Return the labels of a variable as text, and its draws without those that have no value."""
-        labels = self.reviews.items if DRAWN[variable] == "item" else self.reviews.reviewers
-        value = self.values[variable]
-        known = np.flatnonzero(np.isfinite(value).any(axis=0)) if len(value) else np.arange(value.shape[1])
-        return [str(labels[place]) for place in known.tolist()], value[:, known]
-
-    def __len__(self) -> int:
-        """Return the number of draws."""
-        return len(next(iter(self.values.values())))
-
-    @checked
-    def __getitem__(self, variable: str) -> Any:
-        """Return the draws of one variable as a data frame, a column per label.
-
-        Raises
-        ------
-        InputError
-            If the variable was not drawn.
-        """
-        if variable not in self.values:
-            message = (
-                f"variable: expected one of {', '.join(self.values)}, found {variable!r}; name it in sample(vars=)"
-            )
-            raise InputError(message)
-        labels, value = self._labelled(variable)
-        return self._framed(dict(zip(labels, value.T.tolist(), strict=True)))
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return one row per draw, and a column ``variable[label]`` per variable and label."""
-        columns: dict[str, list[Any]] = {}
-        for variable in self.values:
-            labels, value = self._labelled(variable)
-            names = (f"{variable}[{label}]" for label in labels)
-            columns.update(zip(names, value.T.tolist(), strict=True))
-        return columns
-
-    def _first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
-        """Return the first rows of the first columns, and the number of all rows."""
-        few = Draws(self.reviews, {name: value[:most] for name, value in self.values.items()}).to_columns()
-        return dict(list(few.items())[:FIRST_COLUMNS]), len(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return by variable an object with the draws of each label."""
-        record = {}
-        for variable in self.values:
-            labels, value = self._labelled(variable)
-            record[variable] = dict(zip(labels, value.T.tolist(), strict=True))
-        return record
-
-    def headline(self) -> str:
-        """Return the number of draws, and of labels of each variable."""
-        sizes = [f"{name} ({counted(len(self._labelled(name)[0]), DRAWN[name])})" for name in self.values]
-        listed = sizes[0] if len(sizes) == 1 else f"{', '.join(sizes[:-1])} and {sizes[-1]}"
-        return f"{counted(len(self), 'draw')} of {listed}"
-
-    def to_xarray(self) -> Any:
-        """Return an xarray Dataset: ``quality`` (draw, item), the others (draw, reviewer), labels as text.
-
-        Returns
-        -------
-        Dataset
-            Of the package xarray.
-
-        Raises
-        ------
-        InputError
-            If xarray is not installed.
-
-        Examples
-        --------
-        ``draws.to_xarray()["severity"].sel(reviewer="ann").quantile([0.05, 0.95])`` is an interval.
-        """
-        try:
-            import xarray
-        except ImportError as error:
-            message = "to_xarray: expected the package xarray, found none; to install: python -m pip install xarray"
-            raise InputError(message) from error
-        coordinates: dict[str, Any] = {"draw": np.arange(len(self))}
-        variables = {}
-        for name in self.values:
-            labels, value = self._labelled(name)
-            coordinates[DRAWN[name]] = np.array(labels, np.str_)
-            variables[name] = (("draw", DRAWN[name]), value)
-        return xarray.Dataset(variables, coordinates)
-
-
-class Ranks(NamedTuple):
-    """Expected rank of each item within its group and its standard deviation, shapes (N,); NaN without a quality."""
-
-    mean: FloatArray
-    sd: FloatArray
-
-
-def rank_counts(draws: FloatArray, group: IntArray, n_ranks: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return shares of ranks, shape (N, n_ranks), and mean and standard deviation of the rank of each item, (N,).
-
-    ``draws`` (D, N) are joint draws, NaN for items without a score; 1 is the best rank within a ``group``.
-
-    >>> rank_counts(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 9.0]]), np.array([1, 1, 2]), 2)[0].tolist()
-    [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]
-    """
-    size = draws.shape[1]
-    share = np.zeros((size, n_ranks))
-    rank = np.full(draws.shape, np.nan)
-    known = np.isfinite(draws[:1]).any(axis=0)
-    for number in np.unique(group).tolist():
-        items = np.flatnonzero((group == number) & known)
-        order = np.argsort(-draws[:, items], axis=1, kind="stable")
-        np.put_along_axis(rank, items[order], np.arange(1.0, items.size + 1)[None], axis=1)
-        for place in range(min(items.size, n_ranks)):
-            share[:, place] += np.bincount(items[order[:, place]], minlength=size)
-    count = max(len(draws), 1)
-    mean = rank.sum(axis=0) / count
-    spread = np.sqrt(np.maximum((rank**2).sum(axis=0) / count - mean**2, 0.0))
-    return share / count, np.where(known, mean, np.nan), np.where(known, spread, np.nan)
-
-
 def predict(reviews: Reviews, beliefs: Posterior, reviewer: Any, item: Any) -> Prediction:
     """Predict the scores of pairs given by labels; see :meth:`lsc.PosteriorEstimate.predict`."""
     expected = "item: expected an item with a quality, or None for a new one"
@@ -372,50 +205,6 @@ def _codes(labels: Any, code: LabelCodes, expected: str) -> IntArray:
         several = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
         return np.array([len(code) if label is None else code.of(label, expected) for label in several], np.int64)
     return np.array(len(code) if labels is None else code.of(labels, expected))
-
-
-#: What ``python -m pip install`` takes to install ArviZ.
-EXTRA = "'reviewgraph[arviz]'"
-
-
-def to_arviz(
-    reviews: Reviews,
-    beliefs: Posterior,
-    drawn: Draws,
-    rng: np.random.Generator,
-) -> Any:
-    """Return joint draws as ArviZ has them; see :meth:`lsc.PosteriorEstimate.to_arviz`."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an old version announces the next one
-            import arviz
-            import xarray
-    except ImportError as error:
-        message = f"to_arviz: expected the package arviz, found none; to install: python -m pip install {EXTRA}"
-        raise InputError(message) from error
-    scored = np.flatnonzero(reviews.scored)
-    score = reviews.score[scored]
-    new = new_scores(beliefs, reviews.printed(drawn.values["quality"]), rng)
-    # Draws are independent: one chain. Labels are coordinates, those of reviews on one axis.
-    chain = {"chain": [0], "draw": np.arange(len(drawn))}
-    items = np.array([str(label) for label in reviews.items], np.str_)
-    people = np.array([str(label) for label in reviews.reviewers], np.str_)
-    of_review = {
-        "review": scored,
-        "reviewer": ("review", people[reviews.reviewer[scored]]),
-        "item": ("review", items[reviews.item[scored]]),
-    }
-    three = ("chain", "draw")
-    groups = {
-        "posterior": drawn.to_xarray().expand_dims(chain=[0]),
-        "posterior_predictive": xarray.Dataset(
-            {"score": ((*three, "review"), reviews.printed(new)[None])}, {**chain, **of_review}
-        ),
-        "observed_data": xarray.Dataset({"score": ("review", reviews.printed(score))}, of_review),
-    }
-    if hasattr(arviz, "InferenceData"):
-        return arviz.InferenceData(**groups)
-    return xarray.DataTree.from_dict(groups)
 
 
 def residuals(reviews: Reviews, beliefs: Posterior) -> Residuals:

@@ -20,7 +20,6 @@ from lsc.words.posterior_page import (
     advice,
     aside_lines,
     changes,
-    criterion_lines,
     decision,
     expectation,
     headline,
@@ -622,8 +621,6 @@ def _reviewers(result: Estimate) -> Section:
     if result.beliefs.signal:
         opening, *lines = reviewer_lines(result)
         parts = [_severities(result), _stretches(result), Listed(opening, [line.strip() for line in lines])]
-    if lines := criterion_lines(result):
-        parts.append(Prose(lines))
     return Section("people", "Reviewers", [*parts, Prose(misfit_lines(result) or [none])])
 
 

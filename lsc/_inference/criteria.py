@@ -1,4 +1,4 @@
-"""One score per review from its target and its criteria, and the severity of each reviewer on each of them.
+"""One score per review from its target and its criteria.
 
 Scores of one review share a halo, so criteria are not reviews of their own. The target of a review is regressed on the
 mean scores of the k - 1 other reviews of its item, offsets of reviewers removed. The weights estimate those of the best
@@ -7,14 +7,12 @@ linear predictor, (G + S / (k - 1))^-1 G_0, with the covariances G of items and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsc._inference.beliefs import WIDTH
-from reviewgraph._base import TIE, BoolArray, FloatArray, IntArray, Label, Result, counted, snapped
+from reviewgraph._base import TIE, BoolArray, FloatArray, IntArray, snapped
 from reviewgraph.table import Reviews
 
 #: Smallest number of reviews whose items have others, ridge of the regression, and smallest share of a variance.
@@ -25,9 +23,6 @@ LEAST = 0.02
 PASSES = 8
 OF_ITEM = 1.0
 OF_REVIEWER = 3.0
-#: Correlation with the target below which a criterion falls with it; normal quantile .995.
-FALLING = -0.1
-NOTABLE = 2.5758293035489004
 
 
 class Joined(NamedTuple):
@@ -178,88 +173,3 @@ def _mean_of_others(item: IntArray, scores: FloatArray) -> FloatArray:
 
 def _sums(code: IntArray, values: FloatArray | BoolArray) -> FloatArray:
     return np.column_stack([np.bincount(code, column) for column in values.T])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CriterionSeverities(Result):
-    """Severity of each reviewer on each of their scores, and ``own`` beyond their average, in points; a row each."""
-
-    reviewer: Sequence[Label]
-    criterion: Sequence[str]
-    severity: FloatArray
-    severity_sd: FloatArray
-    own: FloatArray
-    own_sd: FloatArray
-
-    @property
-    def notable(self) -> BoolArray:
-        """Whether a reviewer is more or less severe on a criterion than on theirs on average: 99 % interval."""
-        return np.asarray(np.abs(self.own) > NOTABLE * self.own_sd)
-
-    def to_columns(self) -> dict[str, Sequence[Any]]:
-        """Return reviewer, criterion, severity with its 90 % interval, and the part beyond the reviewer's average."""
-        return {
-            "reviewer": self.reviewer,
-            "criterion": self.criterion,
-            "severity": self.severity.tolist(),
-            "interval_low": (self.severity - WIDTH * self.severity_sd).tolist(),
-            "interval_high": (self.severity + WIDTH * self.severity_sd).tolist(),
-            "own": self.own.tolist(),
-            "own_low": (self.own - WIDTH * self.own_sd).tolist(),
-            "own_high": (self.own + WIDTH * self.own_sd).tolist(),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a list of objects with these columns, intervals as pairs."""
-        columns = self.to_columns()
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        for row in rows:
-            row["interval"] = [row.pop("interval_low"), row.pop("interval_high")]
-            row["own_interval"] = [row.pop("own_low"), row.pop("own_high")]
-        return {"severities": rows}
-
-    def headline(self) -> str:
-        """Return the number of reviewers who are unusual on one criterion."""
-        unusual = {self.reviewer[row] for row in np.flatnonzero(self.notable).tolist()}
-        scores = counted(len(set(self.criterion)), "criterion", "criteria")
-        return f"{scores}, {counted(len(unusual), 'reviewer')} more severe or lenient on one than on the others"
-
-
-def severities(
-    reviewer: IntArray, item: IntArray, columns: Mapping[str, FloatArray], labels: Sequence[Label]
-) -> CriterionSeverities:
-    """Estimate severities from the scores by name, shapes (E,), the target first, NaN where missing.
-
-    On criteria that fall with the target a reviewer is severe who scores high.
-    """
-    standard, spread = _standardised(np.column_stack([*columns.values()]))
-    falls = np.nansum(standard[:, :1] * standard, axis=0) < FALLING * np.isfinite(standard).sum(axis=0)
-    direction = np.where(falls, -1.0, 1.0)
-    # Effects of reviewers on the mean of all scores of a review, and on what each differs from it.
-    general = np.nanmean(direction * standard, axis=1, keepdims=True)
-    scores = np.column_stack([general, direction * standard - general])
-    difference = scores - _mean_of_others(item, scores - _offsets(reviewer, item, scores)[reviewer])
-    known = np.isfinite(difference)
-    count = _sums(reviewer, known)
-    mean = _sums(reviewer, np.where(known, difference, 0.0)) / np.maximum(count, 1.0)
-    # Variances by moments: noise within reviewers, and what their means vary beyond it.
-    n_scores = np.maximum(count.sum(axis=0), 1.0)
-    freedom = np.maximum(count - 1.0, 0.0).sum(axis=0)
-    within = (np.where(known, difference - mean[reviewer], 0.0) ** 2).sum(axis=0)
-    means = (count * mean**2).sum(axis=0)
-    noise = np.where(freedom > 0, within / np.maximum(freedom, 1.0), means / n_scores) + TIE
-    between = np.maximum((means - (count > 0).sum(axis=0) * noise) / n_scores, LEAST * noise)
-    variance = 1.0 / (1.0 / between + count / noise)
-    effect = variance * count / noise * mean
-    # Severities are negative effects, in points, where a reviewer has scores that differ.
-    who, what = np.nonzero(_sums(reviewer, np.isfinite(standard)) * np.isfinite(spread))
-    points = spread[what]
-    beyond = effect[who, 1 + what]
-    return CriterionSeverities(
-        reviewer=[labels[j] for j in who.tolist()],
-        criterion=[[*columns][c] for c in what.tolist()],
-        severity=-points * direction[what] * (effect[who, 0] + beyond),
-        severity_sd=points * np.sqrt(variance[who, 0] + variance[who, 1 + what]),
-        own=-points * direction[what] * beyond,
-        own_sd=points * np.sqrt(variance[who, 1 + what]),
-    )

@@ -1,4 +1,4 @@
-"""Predictive distributions of scores, leave-one-out residuals, and draws of reviewers.
+"""Predictive distributions of scores, and leave-one-out residuals.
 
 A score is predicted by a mixture of normal distributions, one per node g of the reviewer's slope a. With the posterior
 of the item N(m, v), and of the offset given the node N(B, 1 / P),
@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lsc._inference.beliefs import Posterior
-from lsc._inference.step import NODES, REACH, SPACING, Gauge, Quadrature, describe_reviewers, workspace
+from lsc._inference.step import NODES, REACH, Gauge, Quadrature, describe_reviewers, workspace
 from reviewgraph._base import FloatArray, IntArray
 
 #: Most levels of scores whose probabilities are predicted one by one, and reviews from which their bounds are found.
@@ -79,15 +79,6 @@ class Mixture:
         """Return the mixtures of ``location + scale y``; the scale may be negative."""
         return Mixture(self.share, location + scale * self.centre, abs(scale) * self.spread)
 
-    def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw values, shape (n, ...)."""
-        below = np.cumsum(self.share, axis=-1)
-        uniform = rng.random((n, *self.mean.shape, 1)) * below[..., -1:]
-        node = (uniform > below).sum(axis=-1)[..., None]
-        centre = np.take_along_axis(np.broadcast_to(self.centre, (n, *self.centre.shape)), node, axis=-1)[..., 0]
-        spread = np.take_along_axis(np.broadcast_to(self.spread, (n, *self.spread.shape)), node, axis=-1)[..., 0]
-        return np.asarray(centre + spread * rng.standard_normal(centre.shape))
-
     def on_levels(self, levels: Levels) -> Discrete:
         """Return the probabilities of the intervals of levels."""
         ends = [self.cdf(np.broadcast_to(end, self.mean.shape)) for end in levels.bound.tolist()]
@@ -127,11 +118,6 @@ class Discrete:
         """Return the distributions of ``location + scale y``; the scale may be negative."""
         turn = slice(None, None, -1 if scale < 0 else 1)
         return Discrete((location + scale * self.value)[turn], self.probability[..., turn])
-
-    def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw values, shape (n, ...)."""
-        below = np.cumsum(self.probability, axis=-1)[..., :-1]
-        return np.asarray(self.value[(rng.random((n, *self.mean.shape, 1)) > below).sum(axis=-1)])
 
 
 #: A predictive distribution.
@@ -256,92 +242,3 @@ def leave_one_out(posterior: Posterior) -> LeftOut:
         upper = law.cdf(ends[place + 1])
         lower = law.cdf(ends[place])
     return LeftOut(law.mean, law.sd, upper, lower)
-
-
-def new_scores(posterior: Posterior, quality: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw new scores of all reviews given joint draws of the qualities, shapes (D, E), in points."""
-    at = quadrature(posterior)
-    unit = posterior.scores.unit
-    who = posterior.reviewer
-    standard = (quality - posterior.location) / posterior.scale
-    factor = noise_factors(posterior)
-    sample = np.empty((len(quality), who.size))
-    below = np.cumsum(at.share, axis=1)
-    every = np.arange(len(below))
-    for row, x in enumerate(standard):
-        node = (rng.random((len(below), 1)) * below[:, -1:] > below).sum(axis=1)
-        slope, noise, offset, variance = (value[every, node] for value in at[1:])
-        offset = offset + np.sqrt(variance) * rng.standard_normal(len(below))
-        error = np.sqrt(noise[who] * factor + posterior.rounding) * rng.standard_normal(who.size)
-        sample[row] = unit.location + unit.spread * (offset[who] + slope[who] * x[posterior.item] + error)
-    levels = levels_of(posterior, at)
-    if levels is not None:
-        sample = levels.value[np.searchsorted(levels.bound, unit.standardised(sample))]
-    return sample
-
-
-class Drawn(NamedTuple):
-    """Draws of reviewers, shapes (D, M), in points; NaN without scores."""
-
-    severity: FloatArray
-    slope: FloatArray
-    noise: FloatArray
-
-
-def reviewer_draws(posterior: Posterior, quality: FloatArray, rng: np.random.Generator) -> Drawn:
-    """Draw severity, slope and noise of all reviewers given joint draws of the qualities, shape (D, N), in points.
-
-    From the exact conditional distribution of slope and offset given the qualities, the slope in the cell of a node,
-    and of the noise given its posterior. Without signal they are what is reported.
-    """
-    of = posterior.reviewers
-    draws = len(quality)
-    if posterior.population is None:
-        return Drawn(*(np.repeat(value.mean[None], draws, axis=0) for value in (of.severity, of.stretch, of.noise)))
-    population = posterior.population
-    state = posterior.state
-    start = state.part.start
-    spread = posterior.scores.unit.spread
-    rows = posterior.used
-    who = posterior.reviewer[rows]
-    y = state.part.score - posterior.expected_offset[who]
-    log_slope = state.nodes.centre[:, None] + state.nodes.spread[:, None] * GRID
-    slope = np.exp(log_slope)
-    deviation = log_slope - population.mu
-    scale = np.where(deviation < 0, population.tau_left, population.tau_right)
-    noise = state.nodes.noise[:, None] * np.exp(2 * population.rho * deviation)
-
-    def summed(value: FloatArray) -> FloatArray:
-        """Sum rows by reviewer."""
-        totals = np.add.reduceat(np.concatenate([value, np.zeros((1, value.shape[1]))]), start[:-1], axis=0)
-        return np.where(state.load[:, None] > 0, totals, 0.0)
-
-    # Precision w of each score at each node of its reviewer, (E, G); of the offset, P = 1 / omega^2 + sum w.
-    precision = 1 / (noise[who] * noise_factors(posterior)[rows][:, None] + population.rounding)
-    tight = population.omega**-2
-    prior_offset = population.g0 + population.g1 * slope
-    total = tight + summed(precision)
-    constant = 0.5 * (summed(np.log(precision)) - np.log(total)) - 0.5 * (deviation / scale) ** 2
-    standard = (quality - posterior.location) / posterior.scale
-    size = state.load.size
-    every = np.arange(size)
-    drawn = Drawn(*np.full((3, draws, size), np.nan))
-    known = state.load > 0
-    noise_sd = np.sqrt(2 / (state.information + population.freedom))
-    for row, x in enumerate(standard):
-        # The density of a node is that of the residuals r = y - a x, the offset integrated out.
-        residual = y[:, None] - slope[who] * x[posterior.item[rows]][:, None]
-        mean = (tight * prior_offset + summed(precision * residual)) / total
-        square = summed(precision * residual**2) + tight * prior_offset**2 - total * mean**2
-        log_share = constant - 0.5 * square
-        share = np.cumsum(np.exp(log_share - log_share.max(axis=1, keepdims=True)), axis=1)
-        node = (rng.random((size, 1)) * share[:, -1:] > share).sum(axis=1)
-        jitter = SPACING * state.nodes.spread * (rng.random(size) - 0.5)
-        offset = mean[every, node] + rng.standard_normal(size) / np.sqrt(total[every, node])
-        offset += posterior.expected_offset[:-1]
-        level = noise[every, node] * np.exp(noise_sd * rng.standard_normal(size)) + population.rounding
-        ratio = slope[every, node] * np.exp(jitter) / posterior.slope
-        drawn.severity[row, known] = (of.severity.mean - spread * (offset - posterior.offset))[known]
-        drawn.slope[row, known] = (of.stretch.mean * ratio)[known]
-        drawn.noise[row, known] = (spread * np.sqrt(level))[known]
-    return drawn

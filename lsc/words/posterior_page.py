@@ -389,24 +389,6 @@ def reviewer_lines(result: PosteriorEstimate) -> list[str]:
     return standing_out(result.beliefs, result.reviews.reviewers, result.reviews.only_scored().loads)
 
 
-def criterion_lines(result: PosteriorEstimate) -> list[str]:
-    """Name the reviewers who are more severe or lenient on one criterion than on average, if there are any."""
-    severities = result.criterion_severities
-    if severities is None or not severities.notable.any():
-        return []
-    rows = np.flatnonzero(severities.notable)
-    rows = rows[order_of(-np.abs(severities.own[rows] / severities.own_sd[rows]))]
-    named = [
-        f"{severities.reviewer[row]} on {severities.criterion[row]} ({severities.own[row]:+.2f})"
-        for row in rows[:NAMED].tolist()
-    ]
-    more = f", and {rows.size - NAMED} more" if rows.size > NAMED else ""
-    return [
-        "On one criterion more severe (+) or more lenient (-) than on all of theirs, in points, with probability 99 %: "
-        f"{listed(named, NAMED)}{more}."
-    ]
-
-
 def misfit_lines(result: PosteriorEstimate) -> list[str]:
     """Name the reviewers whose scores contradict those of the others beyond noise, by p-value, if there are any."""
     misfit = result.misfit
@@ -574,7 +556,7 @@ def page_of(result: Estimate, selection: Selection | None = None) -> Page:
         parts = [papers(result, selection)]
         if selection is not None:
             parts.append(decisions(result, selection))
-        parts += [reviewer_lines(result), criterion_lines(result), misfit_lines(result)]
+        parts += [reviewer_lines(result), misfit_lines(result)]
         body = [line for part in parts if part for line in ("", *part)][1:]
         lead, *notices = opening(result)
         return Page([lead, *notes, *notices], body, [])

@@ -163,10 +163,3 @@ class Exact:
         size = self.mean.shape[1]
         covariance[:size, :size] += np.einsum("g,gij->ij", self.share, self.covariance)
         return mean, covariance
-
-    def qualities(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw qualities, shape (n, N)."""
-        place = rng.choice(self.share.size, n, p=self.share)
-        root = np.linalg.cholesky(self.covariance[:, : self.n_items, : self.n_items])
-        normal = rng.standard_normal((n, self.n_items))
-        return np.asarray(self.mean[place, : self.n_items] + np.einsum("nij,nj->ni", root[place], normal))

@@ -1,4 +1,4 @@
-"""Scores joined from the criteria of a review, and severities by criterion, against loops and planted truths."""
+"""Scores joined from the criteria of a review, against loops and planted truths."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from lsc._inference.criteria import LEAST_REVIEWS, WIDTH, join, severities
+from lsc._inference.criteria import LEAST_REVIEWS, join
 from reviewgraph import Reviews
 
 ITEM = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
@@ -166,44 +166,3 @@ def test_moves_sum_to_the_joined_score_and_names_can_change():
     assert (record["target"], record["used"], record["rejected"]) == ("x", ["criterion 1", "criterion 2"], [])
     assert record["weights"]["criterion 2"] == result.weights[1]
     assert join(reviewer, item, columns[:, 0], {}).moves(reviews) == {}
-
-
-def test_severities_are_those_of_the_truth():
-    inside, own_inside = [], []
-    points = np.array([2.0, 10.0, 0.5])
-    for seed in range(6):
-        reviewer, item, columns, _, effect = table(seed, n=200, m=80, missing=0.2)
-        columns *= points
-        found = severities(reviewer, item, dict(zip("abc", columns.T, strict=True)), range(80))
-        who, what = np.array(found.reviewer), np.array(["abc".index(name) for name in found.criterion])
-        severity = -points * (effect - effect[reviewer].mean(axis=0))
-        standard = severity / np.nanstd(columns, axis=0)
-        own = np.nanstd(columns, axis=0) * (standard - standard.mean(axis=1, keepdims=True))
-        inside.append(np.abs(found.severity - severity[who, what]) < WIDTH * found.severity_sd)
-        own_inside.append(np.abs(found.own - own[who, what]) < WIDTH * found.own_sd)
-    assert 0.84 < np.mean(np.concatenate(inside)) < 0.95
-    assert 0.82 < np.mean(np.concatenate(own_inside)) < 0.95
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_who_is_severe_on_one_criterion_only_is_named(sign):
-    reviewer, item, columns, _, _ = table(8, n=120, m=40, severity=0.1 * np.ones((3, 3)))
-    columns[reviewer == 7, 1] -= 3.0
-    columns[reviewer == 9, 2] = np.nan
-    columns[:, 1] *= sign
-    scores = {"overall": columns[:, 0], "novelty": columns[:, 1], "style": columns[:, 2], "same": np.ones(item.size)}
-    found = severities(reviewer, item, scores, [f"r{j}" for j in range(40)])
-    assert "3 criteria, 1 reviewer more severe or lenient on one" in repr(found)
-    rows = found.to_dict()["severities"]
-    assert len(rows) == 3 * 40 - 1
-    [row] = [row for row, notable in zip(rows, found.notable, strict=True) if notable]
-    assert (row["reviewer"], row["criterion"]) == ("r7", "novelty")
-    assert sign * row["own"] > 0.5
-    assert row["own_interval"][0] < row["own"] < row["own_interval"][1]
-    assert row["interval"][0] < row["severity"] < row["interval"][1]
-    assert len(found.to_frame("pandas")) == len(rows)
-
-
-def test_equal_severities_are_not_called_severe_on_one():
-    reviewer, item, columns, _, _ = table(9, n=300, m=80, severity=0.5 * np.ones((3, 3)))
-    assert severities(reviewer, item, dict(zip("abc", columns.T, strict=True)), range(80)).notable.mean() < 0.02

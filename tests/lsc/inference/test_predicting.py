@@ -12,24 +12,20 @@ from lsc._inference import fitting
 from lsc._inference.beliefs import Posterior
 from lsc._inference.fitting import fit
 from lsc._inference.inferring import infer, problem_of
-from lsc._inference.joint import joint
 from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.predicting import (
     Discrete,
-    Drawn,
     Levels,
     Mixture,
     leave_one_out,
-    new_scores,
     predictive,
     quadrature,
-    reviewer_draws,
 )
 from lsc._inference.step import NODES, Gauge, Part, Quadrature, describe_reviewers, workspace
 from reviewgraph._base import FloatArray
 from tests.lsc.inference.simulated_tables import Simulated, table, tracks
-from tests.oracles.dense import Exact, slope_grid
-from tests.trials import NIGHTLY, sampled
+from tests.oracles.dense import slope_grid
+from tests.trials import NIGHTLY
 
 
 def inferred(drawn: Simulated, weight: FloatArray | None = None) -> Posterior:
@@ -46,11 +42,9 @@ def test_distributions_have_the_moments_and_quantiles_of_draws(discrete: bool) -
     latent = rng.normal(*np.where(rng.random(200_000) < 0.3, [[1.0], [0.5]], [[4.0], [2.0]]))
     # A level has the probability of its interval.
     values = level[np.searchsorted(bound, latent)] if discrete else latent
-    drawn = law.draws(100_000, rng)[:, 0]
-    for of in (values, drawn):
-        assert (law.mean[0], law.sd[0]) == pytest.approx((of.mean(), of.std()), abs=0.02)
-        for value in (0.7, 2.0, 5.0):
-            assert law.cdf(np.array([value]))[0] == pytest.approx((of <= value).mean(), abs=0.006)
+    assert (law.mean[0], law.sd[0]) == pytest.approx((values.mean(), values.std()), abs=0.02)
+    for value in (0.7, 2.0, 5.0):
+        assert law.cdf(np.array([value]))[0] == pytest.approx((values <= value).mean(), abs=0.006)
     for probability in (0.05, 0.5, 0.99):
         assert law.quantile(probability)[0] == pytest.approx(np.quantile(values, probability), abs=0.06)
     turned = law.mapped(2.0, -3.0)
@@ -159,81 +153,3 @@ def test_leave_one_out_probabilities_are_uniform_and_residuals_standard(kind: st
     assert any(similar) == (kind == "tracks")
     assert kstest(np.concatenate(probability), "uniform").pvalue > 0.01
     assert np.concatenate(standard).std() == pytest.approx(1.0, abs=0.06)
-
-
-@pytest.mark.parametrize("seed", sampled([0, 1, 2], 2))
-def test_reviewers_given_exact_qualities_are_exact(seed: int) -> None:
-    """Draws of slopes and offsets with those of qualities: against all slopes on a grid."""
-    rng = np.random.default_rng(seed)
-    who, what = np.divmod(np.arange(18), 6)
-    score = 5 + np.array([-2.0, 0.0, 2.0])[who] + rng.normal(size=6)[what] + 0.5 * rng.normal(size=18)
-    posterior = infer(who, what, score, 3, 6)[0]
-    assert posterior.population is not None
-    standard = posterior.scores.unit.standardised(score)
-    exact = Exact(who, what, standard, posterior.state.nodes.noise, posterior.population, 21)
-    quality = exact.qualities(10_000, np.random.default_rng(1))
-    drawn = reviewer_draws(posterior, posterior.location + posterior.scale * quality, np.random.default_rng(2))
-    offset = posterior.offset - (drawn.severity - posterior.reviewers.severity.mean) / posterior.scores.unit.spread
-    log_slope = np.log(drawn.slope * posterior.slope / posterior.reviewers.stretch.mean)
-    rows = np.concatenate([quality, offset, log_slope], axis=1)
-    mean, covariance = exact.moments()
-    sd = np.sqrt(np.diag(covariance))
-    # Draws know means to .01 standard deviations; cells of the slope add some hundredths.
-    assert np.abs((rows.mean(axis=0) - mean) / sd).max() < 0.05
-    assert np.abs(np.log(rows.std(axis=0) / sd)).max() < 0.04
-    assert np.abs(np.corrcoef(rows.T) - covariance / np.outer(sd, sd)).max() < 0.04
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_draws_of_reviewers_have_the_means_and_intervals_reported(weighted: bool) -> None:
-    drawn = table(0, 100, 80, 8, own=0.4)
-    weight = np.random.default_rng(0).uniform(1, 5, drawn.who.size)
-    posterior = inferred(drawn, weight if weighted else None)
-    quality = joint(posterior).draws(1500, np.random.default_rng(0))
-    found = reviewer_draws(posterior, quality, np.random.default_rng(1))
-    of = posterior.reviewers
-    for name, quantity in zip(Drawn._fields, (of.severity, of.stretch, of.noise), strict=True):
-        value = getattr(found, name)
-        low, high = quantity.low, quantity.high
-        if name != "severity":
-            value, low, high = np.log(value), np.log(low), np.log(high)
-        sd = (high - low) / (2 * 1.6448536)
-        off = (value.mean(axis=0) - 0.5 * (low + high)) / sd
-        assert np.sqrt((off**2).mean()) < 0.1, name
-        assert (value.std(axis=0) / sd).mean() == pytest.approx(1.0, abs=0.06), name
-    # A severe reviewer has good papers: both of one world.
-    own = [np.corrcoef(found.severity[:, j], quality[:, drawn.what[drawn.who == j]].mean(axis=1))[0, 1] for j in (0, 5)]
-    assert min(own) > 0.15
-
-
-@pytest.mark.parametrize("levels", [False, True])
-def test_new_scores_have_the_moments_of_predictions(levels: bool) -> None:
-    drawn = table(0, 60, 40, 8)
-    if levels:
-        drawn = drawn._replace(score=np.clip(np.rint(drawn.score / 4), 0, 2))
-    posterior = inferred(drawn)
-    quality = joint(posterior).draws(3000, np.random.default_rng(0))
-    found = new_scores(posterior, quality, np.random.default_rng(1))
-    law = predictive(posterior, drawn.who, drawn.what)
-    np.testing.assert_allclose(found.mean(axis=0), law.mean, atol=5 * law.sd.max() / math.sqrt(3000))
-    np.testing.assert_allclose(found.std(axis=0) / law.sd, 1.0, atol=0.09)
-    assert not levels or set(np.unique(found)) == {0.0, 1.0, 2.0}
-
-
-def test_new_scores_of_little_weight_vary_more() -> None:
-    drawn = table(0, 60, 40, 8)
-    rng = np.random.default_rng(0)
-    weight = np.exp(rng.standard_normal(drawn.who.size))
-    drawn = drawn._replace(score=drawn.score + weight**-0.5 * rng.standard_normal(weight.size))
-    posterior = inferred(drawn, weight)
-    assert posterior.population is not None
-    assert posterior.population.gamma > 0.3
-    new = new_scores(posterior, joint(posterior).draws(3000, rng), rng)
-    # Predictions are of a review of typical weight; its noise, without that of rounding, is multiplied by u^-gamma.
-    law = predictive(posterior, drawn.who, drawn.what)
-    at = quadrature(posterior)
-    noise = (at.share * at.noise).sum(axis=1)[drawn.who]
-    log_weight = (np.log(weight) - np.log(weight).mean()) / np.log(weight).std()
-    factor = np.exp(-posterior.population.gamma * log_weight)
-    variance = law.sd**2 + posterior.scores.unit.spread**2 * (factor - 1) * noise
-    np.testing.assert_allclose(new.std(axis=0) / np.sqrt(variance), 1.0, atol=0.1)
