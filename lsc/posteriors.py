@@ -90,9 +90,8 @@ def posterior(
         passed. None by default.
     references
         Measurements of the wanted quality of some items by a more trusted judge, in a mapping, a Series or a data
-        frame. From three on, slope and error of what the judges say about it are learned (``validity``), and every
-        quality, error and probability is of the wanted quality, on the scale of the references. Fewer are read on the
-        scale of a typical reviewer.
+        frame, three or more. Slope and error of what the judges say about it are learned (``validity``), and every
+        quality, error and probability is of the wanted quality, on the scale of the references.
     seed
         Seed for the stochastic trace estimator (default 0).
     progress
@@ -120,7 +119,8 @@ def posterior(
     Raises
     ------
     InputError
-        If there are no scores, a reference or weight is malformed or matches nothing in the reviews, or a score is so
+        If there are no scores, a reference or weight is malformed or matches nothing in the reviews, references are
+        fewer than three or all the same, or a score is so
         far from all others that it must be a data-entry error; or if ``confidence`` is set and the reviews have none,
         or ``weights`` are passed, too.
 
@@ -178,10 +178,9 @@ def posterior(
     covariates = covariates_of(known, beliefs, gains, sign) if known.factors else None
     warn_unconverged(beliefs.off)
     validity = without_references(reviews.n_items)
-    item = np.flatnonzero(np.isfinite(value))
-    if item.size:
-        validity = validity_of(beliefs, item, value[item], beliefs.scale, beliefs.scores.unit.spread)
-    quality = validity.quality(beliefs)
+    if np.isfinite(value).any():
+        validity = validity_of(beliefs.quality, beliefs.standard_error, value)
+    quality = validity.quality(beliefs.quality)
     return PosteriorEstimate(reviews, quality, "posterior", beliefs, validity, seed, weight, joined, used, covariates)
 
 
@@ -474,7 +473,7 @@ class PosteriorEstimate(Estimate, Uncertain):
     @property
     def _order_error(self) -> FloatArray:
         """Shape (N,): standard errors, of however few scores."""
-        return self.validity.standard_error(self.beliefs)
+        return self.validity.standard_error(self.beliefs.standard_error)
 
     @cached_property
     def _joint(self) -> Joint:

@@ -394,8 +394,8 @@ def accounts_of(
     scores = reviews.printed(reviews.score[reviews.scored])
     sign = float(reviews.printed([1.0])[0])
     middle = validity.intercept + validity.slope * beliefs.location
-    qualities = reviews.printed(validity.quality(beliefs))
-    errors = validity.standard_error(beliefs)
+    qualities = reviews.printed(validity.quality(beliefs.quality))
+    errors = validity.standard_error(beliefs.standard_error)
 
     def account(item: int, rows: IntArray) -> Account:
         of_reviews = 1.0 - float(validity.share[item])

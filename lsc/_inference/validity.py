@@ -13,33 +13,18 @@ omega^2 + d^2 Var q. Every wanted quality then has the error of c, d and u besid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from reviewgraph._base import FloatArray, InputError, IntArray
+from reviewgraph._base import FloatArray, InputError
 
-
-class _Consensus(Protocol):
-    """What the judges agree on."""
-
-    @property
-    def quality(self) -> FloatArray: ...
-
-    @property
-    def standard_error(self) -> FloatArray: ...
-
-
-#: Least number of references, of different values, from which slope and error are learned.
+#: Least number of references.
 MIN_REFERENCES = 3
 #: Prior of omega^2: this many references without any relation to the judges.
 PSEUDO_REFERENCES = 1.0
 #: Share of omega^2 that is the error of the reference itself; a single score cannot tell it from that of the judges.
 OWN_SHARE = 0.5
-#: Standard deviation of the error of references too few for a line, in standard deviations of quality; largest
-#: distance of their values from the mean, in those of scores.
-ASSUMED_ERROR = 0.3
-MAX_DISTANCE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +34,7 @@ class Validity:
     Attributes
     ----------
     intercept, slope
-        c and d >= 0; 0 and 1 without references, or with fewer than three.
+        c and d >= 0; 0 and 1 without references.
     estimate, slope_error
         Least-squares estimate of d, which may be negative, and half the width of its central 90 % interval.
     sd
@@ -79,8 +64,8 @@ class Validity:
 
     @property
     def is_learned(self) -> bool:
-        """Whether there are enough references for a line."""
-        return self.n >= MIN_REFERENCES and self.spread > 0
+        """Whether there are references."""
+        return self.n > 0
 
     @property
     def slope_interval(self) -> tuple[float, float]:
@@ -97,25 +82,21 @@ class Validity:
         """Whether the 90 % interval of the slope lies above 0."""
         return self.slope_interval[0] > 0
 
-    def quality(self, beliefs: _Consensus) -> FloatArray:
-        """Return the posterior means of the wanted quality, shape (N,)."""
-        return self._given_quality(beliefs.quality)
-
-    def _given_quality(self, quality: FloatArray) -> FloatArray:
+    def quality(self, quality: FloatArray) -> FloatArray:
         """Return the expected wanted quality given that of the judges, shape (..., N)."""
         by_reference = self.share * np.where(self.share > 0, self.value, 0.0)
         return np.asarray((1 - self.share) * (self.intercept + self.slope * quality) + by_reference)
 
-    def standard_error(self, beliefs: _Consensus) -> FloatArray:
-        """Return its posterior standard deviations, shape (N,)."""
-        inherited = (1 - self.share) * self.slope * beliefs.standard_error
+    def standard_error(self, error: FloatArray) -> FloatArray:
+        """Return the posterior standard deviations given those of the judges' quality, shapes (N,)."""
+        inherited = (1 - self.share) * self.slope * error
         return np.asarray(np.sqrt(inherited**2 + self.error))
 
     def draws(self, quality: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return draws of the wanted quality given those of q, shapes (D, N)."""
         if not self.n:
             return quality
-        return np.asarray(self._given_quality(quality) + np.sqrt(self.error) * rng.standard_normal(quality.shape))
+        return np.asarray(self.quality(quality) + np.sqrt(self.error) * rng.standard_normal(quality.shape))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries that the command's ``--json`` prints."""
@@ -132,31 +113,40 @@ class Validity:
 def without_references(n_items: int) -> Validity:
     """Return the validity that takes the judges' quality for the wanted one."""
     zeros = np.zeros(n_items)
-    return _on_scale_of_scores(0, np.full(n_items, np.nan), zeros, zeros)
+    return Validity(
+        intercept=0.0,
+        slope=1.0,
+        estimate=1.0,
+        slope_error=0.0,
+        sd=0.0,
+        spread=0.0,
+        n=0,
+        value=np.full(n_items, np.nan),
+        share=zeros,
+        error=zeros,
+    )
 
 
-def _on_scale_of_scores(n: int, value: FloatArray, share: FloatArray, error: FloatArray) -> Validity:
-    return Validity(0.0, 1.0, 1.0, 0.0, 0.0, 0.0, n, value, share, error)
+def validity_of(quality: FloatArray, standard_error: FloatArray, full: FloatArray) -> Validity:
+    """Learn how references follow from the judges' quality, shapes (N,), NaN where there is none.
 
-
-def validity_of(beliefs: _Consensus, item: IntArray, value: FloatArray, scale: float, score_spread: float) -> Validity:
-    """Learn how references, shapes (R,), follow from the judges' quality.
-
-    ``scale`` and ``score_spread`` are the standard deviations of qualities and of scores. Fewer than three references,
-    or equal ones, are read on the scale of a typical reviewer. Raises InputError if they cannot be on it.
+    Raises InputError unless there are three or more, of different values, of papers whose qualities differ.
     """
     from scipy.special import stdtrit
 
-    quality = beliefs.quality
-    variance = beliefs.standard_error**2
-    full = np.full(quality.size, np.nan)
-    full[item] = value
-    scored = item[np.isfinite(quality[item])]
+    variance = standard_error**2
+    known = np.isfinite(quality)
+    referenced = known & np.isfinite(full)
+    scored = np.flatnonzero(referenced)
     x = quality[scored]
     y = full[scored]
     n = x.size
     if n < MIN_REFERENCES or np.ptp(y) <= 0 or np.ptp(x) <= 0:
-        return _few(beliefs, full, scale, score_spread)
+        message = (
+            f"references: expected {MIN_REFERENCES} or more of different values, of papers whose qualities differ, "
+            f"found {n}; pass more, or none"
+        )
+        raise InputError(message)
 
     # Least squares; a negative slope means that the judges say nothing, not that they are to be turned round.
     centre = float(x.mean())
@@ -167,12 +157,10 @@ def validity_of(beliefs: _Consensus, item: IntArray, value: FloatArray, scale: f
     prior = PSEUDO_REFERENCES * float(y.var(ddof=1))
     total = (float(residual @ residual) + prior) / (n - 2 + PSEUDO_REFERENCES)
     omega_square = max(total - slope**2 * float(variance[scored].mean()), 0.05 * total)
-    known = np.isfinite(quality)
     of_judges = float(quality[known].var() + variance[known].mean())
 
     # Error of the line at each paper, and of u; a reference's own share of omega^2 is its error.
     error = omega_square + total * (1 / n + (quality - centre) ** 2 / square)
-    referenced = known & np.isfinite(full)
     of_reference = OWN_SHARE * omega_square
     by_judges = error + slope**2 * variance - of_reference
     share = np.where(referenced, by_judges / (by_judges + of_reference), 0.0)
@@ -189,20 +177,3 @@ def validity_of(beliefs: _Consensus, item: IntArray, value: FloatArray, scale: f
         share=share,
         error=np.maximum(remaining, 0.0),
     )
-
-
-def _few(beliefs: _Consensus, value: FloatArray, scale: float, score_spread: float) -> Validity:
-    """Read references on the scale of a typical reviewer, with an assumed error."""
-    quality = beliefs.quality
-    variance = beliefs.standard_error**2
-    known = np.isfinite(value)
-    far = np.abs(value[known] - np.nanmean(quality)).max(initial=0.0)
-    if far > MAX_DISTANCE * score_spread:
-        message = (
-            f"references: expected {MIN_REFERENCES} or more of different values, or values on the scale of the scores; "
-            f"found {int(known.sum())} that are neither; pass more, or values as a typical reviewer would score"
-        )
-        raise InputError(message)
-    of_reference = (ASSUMED_ERROR * scale) ** 2
-    share = np.nan_to_num(np.where(known, variance / (variance + of_reference), 0.0))
-    return _on_scale_of_scores(int(known.sum()), value, share, share**2 * of_reference)

@@ -91,11 +91,6 @@ def _validity_lines(validity: Validity) -> list[str]:
     if not validity.n:
         return []
     references = counted(validity.n, "reference")
-    if not validity.is_learned:
-        return [
-            f"{references}, too few to learn how reviewers and references differ: each is a measurement with noise on "
-            "the scale of the scores."
-        ]
     low, high = validity.slope_interval
     slope = f"slope {validity.estimate:.2f}, 90 % interval {low:.2f} to {high:.2f}"
     if not validity.is_predictive:

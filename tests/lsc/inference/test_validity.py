@@ -16,13 +16,6 @@ from tests.trials import NIGHTLY
 N = 60
 
 
-class Consensus(NamedTuple):
-    """Qualities that judges agree on, with their errors."""
-
-    quality: FloatArray
-    standard_error: FloatArray
-
-
 class Judged(NamedTuple):
     """A posterior with references, the wanted qualities, and items with and without a reference."""
 
@@ -52,9 +45,10 @@ def test_a_line_is_recovered_with_its_error() -> None:
     slope, sd, inside = [], [], []
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        beliefs = Consensus(5 + 2 * rng.standard_normal(N), np.full(N, 0.5))
-        value = 10 + 3 * beliefs.quality[:20] + 4 * rng.standard_normal(20)
-        found = validity_of(beliefs, np.arange(20), value, 2.0, 2.0)
+        quality = 5 + 2 * rng.standard_normal(N)
+        value = np.full(N, np.nan)
+        value[:20] = 10 + 3 * quality[:20] + 4 * rng.standard_normal(20)
+        found = validity_of(quality, np.full(N, 0.5), value)
         low, high = found.slope_interval
         inside.append(low < 3 < high)
         slope.append(found.estimate)
@@ -135,23 +129,7 @@ def test_lower_is_better_turns_references_with_the_scale() -> None:
     assert other.validity.estimate == pytest.approx(one.validity.estimate)
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_few_references_are_on_the_scale_of_a_typical_reviewer(number: int) -> None:
-    reviews, item = judged(1, 1.0).found.reviews, np.arange(number)
-    alone = lsc.posterior(reviews)
-    value = alone.quality[item] + 2 * alone.standard_error[item]
-    found = lsc.posterior(reviews, references=dict(enumerate(value.tolist())))
-    assert found.to_dict()["validity"] is None
-    assert np.array_equal(found.quality[number:], alone.quality[number:], equal_nan=True)
-    assert ((alone.quality[item] < found.quality[item]) & (found.quality[item] < value)).all()
-    assert (found.standard_error[item] < alone.standard_error[item]).all()
-    with pytest.raises(InputError, match="references: expected 3 or more of different values, or values on the scale"):
-        lsc.posterior(reviews, references=dict.fromkeys(item.tolist(), 100.0))
-
-
-def test_equal_references_determine_no_line() -> None:
-    beliefs = Consensus(np.linspace(1, 5, 10), np.full(10, 0.4))
-    found = validity_of(beliefs, np.arange(5), np.full(5, 3.0), 1.5, 1.5)
-    assert not found.is_learned
-    assert (found.slope, found.intercept, found.n) == (1.0, 0.0, 5)
-    assert (found.quality(beliefs)[5:] == beliefs.quality[5:]).all()
+@pytest.mark.parametrize("value", [[1.0, 2.0], [3.0, 3.0, 3.0], [1.0, np.nan, 2.0]])
+def test_references_that_determine_no_line_are_refused(value: list[float]) -> None:
+    with pytest.raises(InputError, match="references: expected 3 or more of different values"):
+        validity_of(np.arange(len(value), dtype=float), np.full(len(value), 0.4), np.array(value))
