@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import time
-from collections.abc import Callable
 
 import pytest
 
-from reviewgraph._base import Progress, checked
-from tests import bad_arguments
 from tests.bad_arguments import BAD, CALLBACKS, PACKAGES, Call, calls, outcome, parameters
 from tests.trials import NIGHTLY
 
@@ -36,26 +32,3 @@ def test_bad_arguments_are_answered_or_refused(made: dict[str, Call]) -> None:
 def test_every_public_function_is_called(made: dict[str, Call]) -> None:
     things = [getattr(package, name) for package in PACKAGES for name in package.__all__]
     assert {thing.__name__ for thing in things if inspect.isfunction(thing)} <= set(made)
-
-
-def test_what_is_raised_is_told() -> None:
-    def fail(n: int) -> None:
-        raise IndexError(n)
-
-    assert outcome(Call(fail, {}), "n", 3).startswith("IndexError: '3' (test_bad_arguments.py:")
-    assert outcome(Call(checked(fail), {}), "n", "three") == ""
-
-
-def test_what_takes_long_ends_or_tells_which_share_of_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bad_arguments, "SECONDS", 0.4)
-
-    def work(n: int, progress: Callable[[Progress], object]) -> None:
-        """Tell the share that is done, nothing of it, or the share at the beginning only."""
-        begun = time.monotonic()
-        while True:
-            seconds = time.monotonic() - begun
-            if n < 2 or seconds < 0.1:
-                progress(Progress(seconds, "at work", 0.5 if n else None))
-            time.sleep(0.01)
-
-    assert [outcome(Call(work, {}), "n", n) for n in range(3)] == ["does not end", "", "does not end"]

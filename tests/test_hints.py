@@ -150,24 +150,6 @@ def test_a_way_out_of_several_scores_works_as_printed() -> None:
     assert run(f"check scores.csv {way}").exit_code == 0
 
 
-def test_the_check_after_a_first_phase_counts_it() -> None:
-    told = run(f"{ASSIGN} --demand 1 --phase-one first.csv -o assigned.csv")
-    assert offered(told.stdout)[:3] == ["check", "first.csv", "assigned.csv"]
-    assert told.exit_code == 0
-    assert CliRunner().invoke(main, offered(told.stdout)).exit_code == 0
-
-
-def test_the_plan_after_a_check_keeps_to_its_conflicts() -> None:
-    told = run("check two.csv --conflicts barred.csv")
-    assert offered(told.stdout) == ["plan", "two.csv", "--conflicts", "barred.csv"]
-
-
-def test_the_check_after_a_plan_by_scores_goes_by_scores() -> None:
-    told = run("plan two.csv --use-scores -o plan.csv")
-    assert offered(told.stdout) == ["check", "two.csv", "plan.csv", "--require", "double", "--use-scores"]
-    assert "(once these reviews have scores)" in told.stdout
-
-
 @pytest.mark.parametrize(
     ("words", "repeated"),
     [

@@ -154,17 +154,6 @@ def scores_of(*names: str) -> dict[Pair, float | None]:
     return dict(zip(zip(found["reviewer"], found["item"], strict=True), scores, strict=True))
 
 
-def test_works_that_bear_the_names_of_reviewers_are_pointed_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    export(Workshop())
-    told = run("reviewgraph check workshop.csv")
-    assert "12 works have the labels of reviewers; add --conflicts with this file to bar reviews of own works" in (
-        told.stderr
-    )
-
-
 def test_signatures_are_refused_with_the_file_that_resolves_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,12 +178,6 @@ def test_the_models_refuse_what_their_systems_refuse() -> None:
     assert hotcrp.reviews == drawn(scored=True)
     hotcrp.take(clearing)
     assert hotcrp.reviews != drawn(scored=True)
-
-
-def test_the_page_counts_three_commands_for_every_system() -> None:
-    assert shown().keys() == SYSTEMS.keys()
-    for journeys in shown().values():
-        assert {len(commands) for commands in journeys} == {3}
 
 
 def test_the_three_commands_of_the_readme_run_on_exports_of_hotcrp(

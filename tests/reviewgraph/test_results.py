@@ -87,20 +87,6 @@ def test_a_level_is_one_object_wherever_it_goes(way: Callable[[Any], Any]) -> No
     assert all(way(level) is level for level in LEVELS)
 
 
-def test_every_public_class_that_is_no_error_and_no_input_is_a_result() -> None:
-    classes = [getattr(reviewgraph, name) for name in reviewgraph.__all__]
-    mine = [thing for thing in classes if isinstance(thing, type) and thing.__module__.startswith("reviewgraph.")]
-    things = [thing for thing in mine if not issubclass(thing, Exception)]
-    returned = {
-        thing
-        for thing in things
-        if thing not in (reviewgraph.Assumptions, reviewgraph.ClusterTable, reviewgraph.Rules, reviewgraph.Stream)
-    }
-    names = {"ClusterCheck", "Components", "Connection", "Fragile", "Keeps", "Recoverability", "Report", "Reviews"}
-    assert {thing.__name__ for thing in returned} == names
-    assert all(issubclass(thing, Result) for thing in returned)
-
-
 def undocumented(thing: Any) -> list[str]:
     """Return the names in ``dir()`` of a result that are modules, or that no docstring explains."""
     owner = type(thing)

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import Command, main
-from reviewgraph.cli.command import GROUPS, OWN, Conference, Option
+from reviewgraph.cli.command import GROUPS, Conference, Option
 
 CONTEXT = click.Context(main)
 COMMANDS: dict[str, Command] = {
@@ -335,17 +335,6 @@ def test_the_demo_leaves_the_file_aside() -> None:
     assert "$ reviewgraph check reviewgraph-demo.csv --conference none" in told.stdout
 
 
-def test_an_option_has_one_heading_in_all_commands_but_the_seed_of_a_lottery() -> None:
-    headings: dict[str, set[str]] = {}
-    for command in COMMANDS.values():
-        for each in command.params:
-            if isinstance(each, Option):
-                headings.setdefault(each.key, set()).add(each.group)
-    assert {key: groups for key, groups in headings.items() if len(groups) > 1} == {"seed": {"Search", "Selection"}}
-    assert set().union(*headings.values()) | {"Help"} == set(GROUPS)
-    assert set(OWN) <= set(GROUPS)
-
-
 EVERYDAY = {
     "check": "conference items gone conflicts load demand require output",
     "plan": "conference items gone conflicts spare min-reviews target for output to",
@@ -379,44 +368,6 @@ def test_help_shows_everyday_options_under_headings_and_where_the_others_are(nam
     assert COMMANDS[name].context_settings["help_option_names"] == ["-h", "--help"]
 
 
-def test_a_page_of_help_to_the_letter() -> None:
-    @click.command(cls=Command)
-    @click.option(
-        "--load", cls=Option, group="Rules", everyday=True, type=click.IntRange(0), metavar="N", help="Most reviews."
-    )
-    @click.option("--fine", cls=Option, group="Rules", type=float, help="Seldom of use.")
-    @click.option("--before", cls=Option, group="Rules", old="--fine", help="Gone.")
-    def toy(**_: object) -> None:
-        """Try."""
-
-    def page(*words: str) -> list[str]:
-        return CliRunner().invoke(toy, words, terminal_width=80).stdout.splitlines()
-
-    everyday = [
-        "Usage: toy [OPTIONS]",
-        "",
-        "  Try.",
-        "",
-        "Input:",
-        "  --conference FILE|none  Read options from this file, or from no file.",
-        "                          [default: conference.toml, if this folder has one]",
-        "",
-        "Rules:",
-        "  --load N  Most reviews.",
-        "",
-        "Help:",
-        "  -h, --help  Show this message and exit.",
-        "  --help-all  Show all options and exit.",
-    ]
-    assert page("--help") == [*everyday, "", "More options: toy --help-all"]
-    assert page("--help-all") == [
-        *everyday[:9],
-        "  --load N      Most reviews.",
-        "  --fine FLOAT  Seldom of use.",
-        *everyday[10:],
-    ]
-
-
 OLD = {
     "assign --min-affinity 0.5": "--min-affinity is now called --avoid-below; from the next release --min-"
     "affinity excludes such pairs",
@@ -442,17 +393,3 @@ def test_old_spellings_work_and_say_the_new_one(words: str) -> None:
     told = run(words_now)
     assert told.exit_code in (0, 1), told.output
     assert len([line for line in told.stderr.splitlines() if line.startswith(OLD[words])]) == 1
-
-
-def test_new_spellings_give_what_the_old_ones_gave() -> None:
-    lists = "--items papers.csv --reviewers reviewers.csv --bids bids.csv --demand 2 --load 3 --json"
-    for old, new in (("--min-affinity 0.5", "--avoid-below 0.5"),):
-        assert run(f"assign {lists} {old}").stdout == run(f"assign {lists} {new}").stdout
-    for old, new in (
-        ("--for connected", "--target connected"),
-        ("--for decision --for connected --select 1", "--for decision --target connected --select 1"),
-    ):
-        assert (run(f"plan reviews.csv --max-reviews 1 --json {old}").stdout) == (
-            run(f"plan reviews.csv --max-reviews 1 --json {new}").stdout
-        )
-    assert "--min-affinity" not in {word for each in COMMANDS["assign"].params for word in each.opts}

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from reviewgraph import InputError
-from reviewgraph._base import csv_text, write_whole
+from reviewgraph._base import write_whole
 from reviewgraph.cli import Session, main, table_options
 from reviewgraph.cli.output import expect_writable, print_json
 
@@ -62,11 +62,6 @@ def test_every_option_reaches_the_table(run):
     )
 
 
-def test_lower_is_better(run):
-    done = run("t.csv", "--lower-is-better", t="reviewer,item,score\na,1,2\n")
-    assert json.loads(done.stdout)["given"] == "t.csv --lower-is-better"
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -86,12 +81,6 @@ def test_bad_input_is_one_message_and_exit_status_2(run, args, message):
     assert done.stdout == ""
     assert message in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_help_names_every_option(run):
-    text = run("--help").stdout
-    for word in ("REVIEWS...", "--columns", "--items", "--scale", "--lower-is-better", "--duplicates", "papers"):
-        assert word in text
 
 
 def test_options_load_click_alone():
@@ -174,24 +163,6 @@ def test_json_holds_plain_values(capsys):
     assert capsys.readouterr().out == (
         '{"none": null, "infinite": [null, null], "array": [[1, 2]], "1": [3, true], "text": "é"}\n'
     )
-
-
-def test_csv_text_reads_back():
-    assert csv_text({"item": ['a"b', "c\nd"], "cost": [np.float64(1.5), np.nan]}) == 'item,cost\n"a""b",1.5\n"c\nd",\n'
-
-
-def test_the_next_command_can_only_repeat_a_table_that_was_read():
-    @click.command()
-    def lone():
-        Session.of().table()
-
-    done = CliRunner().invoke(lone)
-    assert (done.exit_code, done.stderr) == (2, "Error: this command reads no REVIEWS\n")
-
-
-def test_json_names_what_it_cannot_hold(capsys):
-    print_json({"path": Path("a"), "empty": ()})
-    assert capsys.readouterr().out == '{"path": "a", "empty": []}\n'
 
 
 @pytest.mark.parametrize("command", ["check", "plan", "calibrate"])

@@ -7,12 +7,7 @@ import threading
 import pytest
 
 from reviewgraph._base import Progress
-from reviewgraph.cli import output, say_progress, telling
-
-
-def test_one_line_has_seconds_and_words(capsys) -> None:
-    say_progress(Progress(12.34, "counting"))
-    assert capsys.readouterr() == ("", "  12.3 s   counting\n")
+from reviewgraph.cli import output, telling
 
 
 def test_short_work_says_nothing_and_its_end_is_told(capsys) -> None:

@@ -195,36 +195,12 @@ def test_a_file_in_the_place_of_the_key_is_left_alone(folder: Path) -> None:
     assert not Path("out.html").exists()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "kind,code,label\n",
-        "kind,code,label,title,notes\n",
-        "kind,code,label,title\nreviewer,mine,ann,\n",
-        "kind,code,label,title\npaper,P1,p1,,more\n",
-    ],
-)
-def test_what_only_looks_like_a_key_is_left_alone(folder: Path, text: str) -> None:
-    Path("out.html.key.csv").write_text(text)
-    assert run("check", "r.csv", "--html", "out.html", "--anonymous").exit_code == 2
-    assert Path("out.html.key.csv").read_text() == text
-
-
 def test_only_its_owner_reads_a_key(folder: Path) -> None:
     Path("out.html.key.csv").touch(0o644)
     Path("out.html.key.csv").write_text("kind,code,label,title\n")
     for _ in range(2):
         assert run("check", "r.csv", "--html", "out.html", "--anonymous").exit_code == 0
         assert Path("out.html.key.csv").stat().st_mode & 0o777 == 0o600
-
-
-def test_a_key_that_is_no_text_is_refused_in_one_message(folder: Path) -> None:
-    Path("out.html.key.csv").write_bytes(b"\xff\xfe")
-    result = run("check", "r.csv", "--html", "out.html", "--anonymous")
-    assert result.exit_code == 2
-    assert "out.html.key.csv: expected a key" in result.stderr
-    assert Path("out.html.key.csv").read_bytes() == b"\xff\xfe"
 
 
 def test_labels_like_formulas_keep_their_codes_from_one_report_to_the_next(folder: Path) -> None:
@@ -277,34 +253,6 @@ def test_no_tick_stands_over_what_contradicts_it(folder: Path) -> None:
         (shown,) = [attributes["class"] for tag, attributes in page.tags if "verdict" in str(attributes.get("class"))]
         assert shown == f"verdict {state}", (options, shown)
         assert printed.splitlines()[0].rstrip(".") in page.text
-
-
-def test_all_that_is_missing_can_be_unfolded(folder: Path) -> None:
-    write("r.csv", [[f"r{i % 9}", f"p{i:03}", "4" if i < 20 else "", ""] for i in range(90)])
-    html, _ = report("--demand", "2")
-    page = Page(html)
-    listed = page.text[page.text.index("What is missing") : page.text.rindex("Largest groups")]
-    assert set(re.findall(r"p\d{3}: 1 due", listed)) == {f"p{i:03}: 1 due" for i in range(20, 90)}
-    assert set(re.findall(r"p\d{3} has 1 of 2", listed)) == {f"p{i:03} has 1 of 2" for i in range(90)}
-    # Who owes most stands first.
-    owed = [int(number) for number in re.findall(r"r\d: (\d+) of 10 due", listed)]
-    assert (len(owed), sum(owed), owed) == (9, 70, sorted(owed, reverse=True))
-
-
-def test_lists_and_numbers_of_anonymous_reports_go_by_codes(folder: Path) -> None:
-    from reviewgraph import check, read_reviews
-    from reviewgraph.report import Codes
-
-    # Many groups of two papers and two reviewers, and papers nobody reads: all alike but for their names.
-    table = [[f"r{2 * g + j:03d}", f"p{2 * g + i:03d}", "", ""] for g in range(30) for j in range(2) for i in range(2)]
-    write("r.csv", table)
-    found = check(read_reviews("r.csv"))
-    told = Codes(found.reviews.reviewers, found.reviews.items).applied(found)
-    order = told.structure.doubly_connected.largest_first.tolist()
-    labels = told.structure.doubly_connected.labels
-    first = [min(int(told.reviews.reviewers[j][1:]) for j in np.flatnonzero(labels == group)) for group in order]
-    assert first == sorted(first)
-    assert re.search(r"2 papers by 2 reviewers: R1, R\d+; papers P\d+, P\d+", told.page())
 
 
 def test_the_weakest_papers_of_anonymous_reports_go_by_codes(folder: Path) -> None:

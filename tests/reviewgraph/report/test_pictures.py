@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import reviewgraph as rg
-from reviewgraph.report import Bar, Ranked, bars, group_map, ranked, tally
+from reviewgraph.report import Bar, bars, group_map, tally
 from reviewgraph.report.groups import Groups
 from reviewgraph.report.svg import LETTER, NARROW, WIDE, Drawing, Scale, upward
 
@@ -78,13 +78,6 @@ def test_labels_of_a_map_do_not_lie_upon_each_other(n: int, width: int) -> None:
             assert not (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
 
 
-def test_weak_spots_have_a_form_of_their_own() -> None:
-    root = drawn_map(40, WIDE)
-    assert {mark.get("class") for mark in root.iter("rect")} == {"apart"}
-    assert {"group", "hanging"} <= {mark.get("class") for mark in root.iter("circle")}
-    assert {mark.get("class") for mark in root.iter("path")} >= {"link", "link weak", "diamond", "paper"}
-
-
 def test_a_map_is_the_same_every_time() -> None:
     again = drawn_map.__wrapped__(60, WIDE)
     assert Tree.tostring(drawn_map(60, WIDE)) == Tree.tostring(again)
@@ -124,23 +117,6 @@ def test_an_axis_of_ratios_has_several_marks_at_their_places(low: float, high: f
     for ratio, height in marks.items():
         assert low <= ratio <= high
         assert height == pytest.approx(scale(math.log(ratio)) + 4, abs=0.1)
-
-
-def test_a_line_and_a_zone_stand_at_their_value_and_ranks() -> None:
-    value = np.linspace(9.0, 1.0, 41)
-    found = Ranked(value, value - 1, value + 1, ["dot"] * 41, [f"p{i}" for i in range(41)])
-    drawing = ranked(
-        found, WIDE, "score", "rank", [("dot", "in")], first=60, line=(5.0, "line 5"), zone=(70, 90, "group")
-    )
-    root = Tree.fromstring(drawing.markup("line", "Line", "What it shows."))
-    at = {(mark.findtext("title") or "").split(":")[0]: mark for mark in root.iter("circle")}
-    (cut,) = [mark.get("d", "") for mark in root.iter("path") if mark.get("class") == "cut"]
-    # Value 5 is that of the middle, rank 80.
-    assert float(cut.split("L")[1].split()[1]) == pytest.approx(float(at["p20"].get("cy", 0)), abs=0.1)
-    (ground,) = [mark for mark in root.iter("rect") if mark.get("class") == "zone"]
-    start, width = (float(ground.get(name, 0)) for name in ("x", "width"))
-    inside = [name for name, mark in at.items() if start < float(mark.get("cx", 0)) < start + width]
-    assert inside == [f"p{i}" for i in range(10, 31)]
 
 
 def test_the_default_picture_says_something(tmp_path: Path) -> None:

@@ -41,7 +41,6 @@ from reviewgraph.cli.app.guard import Guard, bound
 from reviewgraph.cli.app.steps import EXCEL, STEPS, TABLE, title_of
 from reviewgraph.cli.app.workspace import Workspace, recognise, safe_name
 from reviewgraph.cli.output import Refusal
-from reviewgraph.formats import takers
 from tests import conference_systems as systems
 from tests.reviewgraph.formats.exports import as_xlsx
 
@@ -517,43 +516,6 @@ def test_exports_of_each_system_give_its_file_the_report_and_the_json(
         assert client.get(f"/{guard.token}/download/reviewgraph-calibrated.xlsx").content[:2] == b"PK"
 
 
-def test_systems_have_their_own_spelling_and_hints_are_about_the_page() -> None:
-    for name in takers():
-        assert title_of(name).casefold() in (name, "excel", "mail merge")
-    for step in STEPS.values():
-        for field in (*step.fields, *(TABLE if step.has_reviews else ())):
-            assert not re.search(r"--|exit with|hotcrp|openreview", field.hint(step.command)), field.key
-
-
-@pytest.mark.slow
-@here
-def test_a_gradebook_with_a_column_for_each_grader_is_selected(client: Any, guard: Guard) -> None:
-    posted(client, guard, *systems.GraderColumns(scored=True).files().items())
-    assert "select the gradebook under" in errors(ran(client, guard, "check"))[0]
-    chosen = {"role:gradebook.xlsx": "reviews", "role:conflicts.csv": "conflicts", "format": "gradebook"}
-    client.post(f"/{guard.token}/choices", data=chosen)
-    assert errors(ran(client, guard, "check")) == []
-
-
-@pytest.mark.slow
-@here
-@pytest.mark.parametrize("sheets", sampled([["Notes", "Panel"], ["Panel"]]))
-def test_columns_of_a_panel_s_workbook_are_chosen(client: Any, guard: Guard, sheets: list[str]) -> None:
-    rows = [[f"R01-{100 + i // 3}", f"Member {i * 5 % 7}", i % 9 + 1] for i in range(36)]
-    head = ["Application ID", "Panel member", "Impact score (1 = best)"]
-    posted(client, guard, ("panel.xlsx", as_xlsx({name: [head, *rows] for name in sheets})))
-    chosen = {
-        "role:panel.xlsx": "reviews",
-        "part:panel.xlsx": "Panel" if len(sheets) > 1 else "",
-        "lower-is-better": "yes",
-    }
-    chosen |= {f"column:{role}:panel.xlsx": head[place] for place, role in enumerate(("item", "reviewer", "score"))}
-    client.post(f"/{guard.token}/choices", data=chosen)
-    page = ran(client, guard, "calibrate", select="20%")
-    assert errors(page) == []
-    assert "2 of 12 papers are to be selected" in page
-
-
 @pytest.mark.slow
 @here
 @pytest.mark.parametrize("kind", sampled(["xlsx", "zip"]))
@@ -600,54 +562,3 @@ def test_a_file_that_is_none_is_one_message_and_the_others_stay(
     assert "Not recognised, so it is not used" in page
     assert f"<legend>{name}</legend>" in page
     assert 'value="reviews" selected' in page
-
-
-@pytest.mark.slow
-@here
-@pytest.mark.parametrize(
-    ("score", "people"),
-    sampled(
-        [(lambda i: "" if i % 4 == 0 else str(i % 3), 1), (lambda i: "3", 1), (lambda i: str(i % 2), 4)],
-        2,
-        several=True,
-    ),
-    ids=["few", "one", "two"],
-)
-def test_poor_scores_still_have_a_page(client: Any, guard: Guard, score: Any, people: int) -> None:
-    rows = "".join(f"{i % people},{i // people},{score(i)}\n" for i in range(10 * people))
-    posted(client, guard, ("r.csv", "reviewer,paper,score\n" + rows))
-    for step, values in (("check", {}), ("plan", {"spare": "2"}), ("calibrate", {"select": "3"})):
-        page = ran(client, guard, step, **values)
-        assert errors(page) == []
-        assert 'id="result"' in page
-
-
-@pytest.mark.slow
-@here
-def test_a_second_round_follows_from_the_result_of_the_first(client: Any, guard: Guard) -> None:
-    rows = [f"r{(i * 5 + i // 20) % 9}@x.example,{i % 20},{(i * 7 + i // 3) % 5 + 1}" for i in range(40)]
-    table = "email,paper,score\n{}\n"
-    posted(client, guard, ("scores.csv", table.format("\n".join(rows))))
-    values = {"for": "decision", "select": "20%", "rounds": "2", "max-reviews": "6", "spare": "3"}
-    assert errors(ran(client, guard, "plan", **values)) == []
-    first = client.get(f"/{guard.token}/download/reviewgraph-plan.json").text
-    rows += [f"{one['reviewer']},{one['item']},3" for one in json.loads(first)["reviews"]]
-    client.post(f"/{guard.token}/clear")
-    posted(client, guard, ("reviewgraph-plan.json", first), ("scores.csv", table.format("\n".join(rows))))
-    page = client.get(f"/{guard.token}/").text
-    assert re.findall(r'value="(\w+)" selected', page)[:2] == ["after", "reviews"]
-    page = ran(client, guard, "plan")
-    assert errors(page) == []
-    assert "after round 2" in page
-
-
-@pytest.mark.slow
-@here
-def test_what_could_not_be_selected_is_above_the_report(client: Any, guard: Guard) -> None:
-    rows = "".join(f"r{i % 2 + 2 * (i // 12)},p{i // 2},{i % 5}\n" for i in range(36))
-    posted(client, guard, ("r.csv", "reviewer,paper,score\n" + rows))
-    page = ran(client, guard, "calibrate", select="3")
-    (note,) = re.findall(r'<p class="note">([^<]+)</p>', page)
-    assert note.startswith("Papers to be selected: no review connects")
-    assert "--" not in note
-    assert page.index(note) < page.index('<div class="report">')

@@ -183,31 +183,6 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
 
 
 @pytest.mark.nightly
-def test_lists_with_sliders_and_contributions_on_click(page: Any, exports: list[Path]) -> None:
-    add(page, exports)
-    page.get_by_role("navigation", name="Steps").get_by_role("link", name="Calibrate").click()
-    slider = page.get_by_label("Papers to be selected, slider")
-    slider.focus()
-    slider.press("ArrowRight")
-    assert page.locator("#select").input_value() == "21%"
-    rate = page.get_by_label("Error rate of the lists, slider")
-    rate.focus()
-    rate.press("ArrowRight")
-    assert page.locator("#error-rate").input_value() == "0.11"
-    page.get_by_text("More options").click()
-    page.get_by_label("Select across groups").check()
-    page.locator("#explain").fill("5")
-    page.locator("button.main").click()
-    page.wait_for_selector("#result")
-    assert page.locator("#account-1").inner_text().startswith("Paper 5: quality ")
-    assert "@" in page.locator("table:has(#account-1) tbody").inner_text()
-    assert "--select 21% --error-rate 0.11" in page.locator(".next").last.inner_text()
-    link = page.locator("#papers tbody th a").first
-    link.click()
-    assert page.locator(page.evaluate("location.hash")).is_visible()
-
-
-@pytest.mark.nightly
 def test_a_slider_that_comes_to_rest_updates_the_lists(page: Any, tmp_path: Path) -> None:
     """By keyboard: one run after the last step, announced, with tables that sort; it can be stopped."""
     scores = tmp_path / "scores.csv"
@@ -275,28 +250,6 @@ def test_a_screen_reader_reads_names_in_order(browser: Any, planned: Running, ex
     assert [names.index(name) for name in order] == sorted(names.index(name) for name in order)
 
 
-@pytest.mark.nightly
-def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports: list[Path], tmp_path: Path) -> None:
-    add(page, exports)
-    run(page, "Plan", spare="many")
-    assert page.locator("[aria-invalid=true]").get_attribute("id") == "spare"
-    assert "many" in page.locator("#spare-error").inner_text()
-    large = tmp_path / "large.csv"
-    rows = (f"r{(i * 7 + j * j) % 500},p{i}" for i in range(1500) for j in range(3))
-    large.write_text("reviewer,paper\n" + "\n".join(rows), "utf-8")
-    page.get_by_role("navigation", name="Steps").get_by_role("link", name="Files").click()
-    page.get_by_role("button", name="Remove all").click()
-    add(page, [large])
-    page.get_by_role("navigation", name="Steps").get_by_role("link", name="Plan").click()
-    page.locator("[name=target]").select_option("survives-reviewer")
-    page.locator("button.main").click()
-    page.get_by_role("button", name="Stop").wait_for()
-    assert page.locator("#progress [role=status]").get_attribute("aria-live") == "polite"
-    page.get_by_role("button", name="Stop").click()
-    page.wait_for_selector("#result, .problem")
-    assert page.locator("[data-running]").count() == 0
-
-
 def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tuple[int, str]]]) -> None:
     """Expect nothing to object to on some pages, in widths and schemes for each."""
     context = browser.new_context(bypass_csp=True)
@@ -310,23 +263,6 @@ def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tup
 def test_a_phone_in_the_dark_and_a_screen_in_the_light(browser: Any, planned: Running) -> None:
     """The page with a form and a result."""
     expect_good_looks(browser, planned, {"plan": LOOKS[:2]})
-
-
-@pytest.mark.nightly
-def test_phones_and_screens_in_light_and_dark(browser: Any, running: Running, page: Any, exports: list[Path]) -> None:
-    """Pages before and after each command; what was run stays there for other windows."""
-
-    def expect_all(*places: str) -> None:
-        expect_good_looks(browser, running, dict.fromkeys(places, LOOKS[:2]))
-
-    expect_all("", "plan")
-    add(page, exports)
-    run(page, "Check")
-    run(page, "Plan")
-    run(page, "Calibrate", explain="5")
-    expect_all("", "check", "plan", "calibrate", "assign", "save")
-    run(page, "Plan", spare="many")
-    expect_all("plan")
 
 
 @pytest.mark.nightly
@@ -344,20 +280,6 @@ def test_by_keyboard_alone(page: Any, exports: list[Path]) -> None:
     # The focus goes on from the result.
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('#result') !== null")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("number", [3_000])
-def test_three_thousand_papers(page: Any, tmp_path: Path, number: int) -> None:
-    large = tmp_path / "large.csv"
-    pairs = [(i, j) for i in range(number) for j in range(4)]
-    rows = (f"r{(i * 7 + j * 131 + i * j % 17) % 2500},p{i},{(i * 31 + j * 17) % 10}" for i, j in pairs)
-    large.write_text("reviewer,paper,score\n" + "\n".join(rows), "utf-8")
-    add(page, [large])
-    run(page, "Check")
-    assert f"{number:,}" in page.locator("#result").inner_text()
-    run(page, "Calibrate", select="20%")
-    assert page.locator("#papers .count").inner_text().startswith("1 to 25 of 3,000 papers")
 
 
 def test_a_foreign_page_cannot_reach_it(browser: Any, planned: Running, tmp_path: Path) -> None:
