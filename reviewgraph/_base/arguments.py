@@ -58,8 +58,8 @@ def in_double(value: Any) -> Any:
     >>> in_double(3), in_double(Fraction(1, 2))
     (3, 0.5)
     """
-    other = isinstance(value, Real) and not isinstance(value, float | Integral)
-    return float(value) if other else value
+    is_other_type = isinstance(value, Real) and not isinstance(value, float | Integral)
+    return float(value) if is_other_type else value
 
 
 def _is_listing(value: Any) -> bool:
@@ -70,7 +70,7 @@ def _is_listing(value: Any) -> bool:
 def _are_labels(value: Any) -> bool:
     # Of many labels only the types are checked.
     types = set(map(type, value)) if isinstance(value, list | tuple) else set()
-    return _is_listing(value) and all(one.__hash__ is not None for one in types)
+    return _is_listing(value) and all(kind.__hash__ is not None for kind in types)
 
 
 def _are_pairs(value: Any) -> bool:
@@ -90,7 +90,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(one, str) for pair in value.items() for one in pair)
+    return isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair)
 
 
 def _is_label(value: Any) -> bool:
@@ -286,7 +286,7 @@ def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
     from difflib import get_close_matches
 
     column = f'columns={{"{name}": ...}}'
-    meant = [other for other in MEANT.get(name, ()) if other in taken] or get_close_matches(name, taken, 1)
+    meant = [keyword for keyword in MEANT.get(name, ()) if keyword in taken] or get_close_matches(name, taken, 1)
     advice = ""
     if name in _OF_COLUMNS and "columns" in taken:
         advice = f"; did you mean {column}?"
@@ -339,7 +339,7 @@ def _checked(function: Callable[P, R], also: Collection[str] = ()) -> Callable[P
     double = in_double
     words = function.__qualname__
     refused = unexpected
-    own = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *also)
+    accepted = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *also)
     is_open = bool(code.co_flags & TAKES_ANY) and not also
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -351,8 +351,8 @@ def _checked(function: Callable[P, R], also: Collection[str] = ()) -> Callable[P
         more: Any = {name: double(value) if name in numbers else value for name, value in kwargs.items()}
         if not is_open:
             for name in kwargs:
-                if name not in own:
-                    raise refused(words, name, own)
+                if name not in accepted:
+                    raise refused(words, name, accepted)
         return function(*values, **more)
 
     # With the globals of the function, so that inspection finds it in the function's module.

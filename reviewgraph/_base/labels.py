@@ -168,7 +168,7 @@ def near_labels(labels: Sequence[Label], *, people: bool = False) -> list[list[L
         if len(set(whole)) == len(texts) and (all_digits or not some_digits):
             return []
     groups: dict[str, list[Label]] = {}
-    keys = [_near_key(each, people) for each in texts]
+    keys = [_near_key(text_of, people) for text_of in texts]
     # A word and a number is near the number alone, where that is so of several.
     numbers = {key for label, key in zip(labels, keys, strict=True) if isinstance(label, str) and key.isdigit()}
     matches = [_NAMED_NUMBER.fullmatch(key) for key in keys] if numbers else []
@@ -420,13 +420,13 @@ class LabelCodes(dict[Label, int]):
         '1'?
         """
         try:
-            found = self.get(plain_label(label))
+            code = self.get(plain_label(label))
         except TypeError:  # a list in a list
-            found = None
-        if found is None:
+            code = None
+        if code is None:
             message = f"{expected}, {found_label(label, self)}"
             raise InputError(message)
-        return found
+        return code
 
 
 def found_label(label: Any, known: Collection[Label]) -> str:
@@ -438,19 +438,19 @@ def found_label(label: Any, known: Collection[Label]) -> str:
     from difflib import get_close_matches
 
     label = plain_label(label)
-    kinds = sorted({type(one).__name__ for one in known})
-    texts = {str(one).casefold(): one for one in known}
-    other = bool(kinds) and type(label).__name__ not in kinds
-    found = (
+    kinds = sorted({type(other_label).__name__ for other_label in known})
+    texts = {str(other_label).casefold(): other_label for other_label in known}
+    is_other_type = bool(kinds) and type(label).__name__ not in kinds
+    start = (
         f"found {label!r} ({type(label).__name__}), but labels are {' or '.join(kinds)}"
-        if other
+        if is_other_type
         else f"found {label!r}"
     )
     near = get_close_matches(str(label).casefold(), texts, 1, 0.7)
     if near:
-        return f"{found}; did you mean {texts[near[0]]!r}?"
-    first = ", ".join(repr(one) for one in list(texts.values())[:3])
-    return f"{found}{',' if other else '; there are labels'} such as {first}" if texts else found
+        return f"{start}; did you mean {texts[near[0]]!r}?"
+    first = ", ".join(repr(text) for text in list(texts.values())[:3])
+    return f"{start}{',' if is_other_type else '; there are labels'} such as {first}" if texts else start
 
 
 # Sentences that mention reviewers and papers, composed by code, so that they can be printed with any labels.

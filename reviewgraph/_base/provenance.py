@@ -60,7 +60,7 @@ class FileRead:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
-        left = [one._asdict() for one in self.left_out]
+        left = [left_out._asdict() for left_out in self.left_out]
         counts = {"rows": self.rows, "scored": self.scored, "left_out": left}
         taken = [{"option": option, "value": value} for option, value in self.options]
         options = {"options": taken} if taken else {}

@@ -137,7 +137,7 @@ def named(known: Iterable[N], name: object, argument: str) -> N:
     >>> named(LEVELS, "double", "level").term
     'doubly connected'
     """
-    by_name = {one.name: one for one in known}
+    by_name = {entry.name: entry for entry in known}
     if isinstance(name, str) and name in by_name:
         return by_name[name]
     message = f"{argument}: expected one of {', '.join(by_name)}, found {name!r}"
@@ -228,7 +228,7 @@ def _told_apart(cells: Sequence[str]) -> int:
     # Of sorted cells, neighbours have the most in common. After it come one more character, wide or not, and the dots.
     neighbours = pairwise(sorted(set(cells)))
     common = [
-        "".join(a for a, _ in takewhile(lambda both: both[0] == both[1], zip(*two, strict=False))) for two in neighbours
+        "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*two, strict=False))) for two in neighbours
     ]
     return max([_LEAST, *(columns(start) + 3 for start in common)])
 

@@ -7,7 +7,6 @@ from .command import main as main
 from .command import option as option
 from .options import NamesOption as NamesOption
 from .options import Share as Share
-from .options import any_table_options as any_table_options
 from .options import examples as examples
 from .options import expect_none_given as expect_none_given
 from .options import file_options as file_options

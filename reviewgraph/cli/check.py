@@ -58,13 +58,13 @@ def read_duties(session: Session) -> dict[str, Any]:
     items, load, demand = (session.params[name] for name in ("items", "load", "demand"))
     duties = session.read_given("conflicts")
     if people := session.read("reviewers"):
-        duties["load"] = {label: load if one.load is None else one.load for label, one in people.items()}
+        duties["load"] = {label: load if person.load is None else person.load for label, person in people.items()}
     elif load is not None:
         duties["load"] = load
     # The file was read for its papers before, with notes; now without.
     papers = read_items(items, columns=session.columns) if items else {}
-    if demand is not None or any(one.demand is not None for one in papers.values()):
-        needs = {label: demand if one.demand is None else one.demand for label, one in papers.items()}
+    if demand is not None or any(paper.demand is not None for paper in papers.values()):
+        needs = {label: demand if paper.demand is None else paper.demand for label, paper in papers.items()}
         duties["demand"] = needs or demand
     return duties
 

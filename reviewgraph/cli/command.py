@@ -47,10 +47,10 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or fail with one message."""
-        found = super().convert(value, param, ctx)
-        if not math.isfinite(found):
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
             self.fail(f"expected a finite number, found {value}; leave the option out for no limit", param, ctx)
-        return found
+        return number
 
 
 # ``conference.toml``: options of all commands in one file.
@@ -79,7 +79,7 @@ class Conference:
     @property
     def file(self) -> FileRead:
         """The record of the file: its hash and the options taken from it."""
-        options = tuple((one.key, _shown(one.written)) for one in self.taken.values())
+        options = tuple((option.key, _shown(option.written)) for option in self.taken.values())
         digest = hashlib.sha256(self.text.encode("utf-8")).hexdigest()
         keys = sum(len(section) for section in self.found.values())
         return FileRead(self.path, rows=keys, sha256=digest, options=options)
@@ -97,9 +97,11 @@ class Conference:
         for section, keys in self.found.items():
             if section not in {*shared, *commands} or not isinstance(keys, dict):
                 known = [f"[{name}]" for name in (*sorted(shared), *commands)]
-                found = f"the section [{section}]" if isinstance(keys, dict) else f"the key {section} outside sections"
+                unknown = (
+                    f"the section [{section}]" if isinstance(keys, dict) else f"the key {section} outside sections"
+                )
                 name = f"[{section}]" if isinstance(keys, dict) else section
-                _refuse_unknown(self.place(section), known, found, _homes(section, commands), name)
+                _refuse_unknown(self.place(section), known, unknown, _homes(section, commands), name)
             known = sorted({key for sections in commands.values() for key in sections.get(section, ())})
             for key in keys if section != COLUMNS else ():
                 if key not in known:
@@ -125,8 +127,8 @@ class Conference:
         for number, line in enumerate(self.text.splitlines(), 1):
             heading = re.match(r"\s*\[\s*[\"']?([^\"'\]]+?)[\"']?\s*\]", line)
             here = heading[1] if heading else here
-            found = heading and here == section if not key else here == section and re.match(rf"{name}=", line)
-            if found or (not key and not here and re.match(rf"{name}[=.]", line)):
+            is_here = heading and here == section if not key else here == section and re.match(rf"{name}=", line)
+            if is_here or (not key and not here and re.match(rf"{name}[=.]", line)):
                 return f"{self.path}, line {number}{f': [{section}] {key}' if key else ''}"
         return f"{self.path}{f': [{section}] {key}' if key else ''}"
 
@@ -148,7 +150,7 @@ class Conference:
             return _of_kind(written, bool, "true or false", place)
         if not (parameter.multiple or parameter.nargs == -1):
             return self._word(parameter, written, place)
-        return [self._word(parameter, one, place) for one in (written if isinstance(written, list) else [written])]
+        return [self._word(parameter, value, place) for value in (written if isinstance(written, list) else [written])]
 
     def _word(self, parameter: click.Parameter, written: Any, place: str) -> Any:
         if isinstance(parameter.type, click.IntRange):
@@ -159,8 +161,8 @@ class Conference:
         if not _FILES.search(metavar):
             word = written.isoformat() if isinstance(written, date) else written
             return str(_of_kind(word, (str, int, float), "a text or a number", place))
-        others = metavar.split("|") if "|" in metavar else []
-        if others and (isinstance(written, (int, float)) or written in others):
+        words = metavar.split("|") if "|" in metavar else []
+        if words and (isinstance(written, (int, float)) or written in words):
             return str(_of_kind(written, (str, int, float), metavar, place))
         path = self._from_here(_of_kind(written, str, "the name of a file, a text", place))
         # The name of a file may be followed by =WEIGHT or #PART.
@@ -249,7 +251,7 @@ def _said(value: Any) -> str:
 def _shown(value: Any) -> str:
     """Return a value of TOML as text."""
     if isinstance(value, dict):
-        return ", ".join(f"{key}={_shown(one)}" for key, one in value.items())
+        return ", ".join(f"{key}={_shown(entry)}" for key, entry in value.items())
     if isinstance(value, list):
         return ", ".join(map(_shown, value))
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
@@ -371,20 +373,22 @@ class Command(PlainCommand):
 
     def sections(self) -> dict[str, dict[str, click.Parameter]]:
         """Return the parameters that a conference file may contain, by section and key."""
-        found: dict[str, dict[str, click.Parameter]] = {}
-        for each in self.params:
-            if isinstance(each, click.Argument):
+        by_section: dict[str, dict[str, click.Parameter]] = {}
+        for parameter in self.params:
+            if isinstance(parameter, click.Argument):
                 place = "Input"
                 key = "reviews"
-            elif isinstance(each, Option) and not each.old and each.key not in ("", "conference", COLUMNS):
-                place = each.group
-                key = each.key
+            elif (
+                isinstance(parameter, Option) and not parameter.old and parameter.key not in ("", "conference", COLUMNS)
+            ):
+                place = parameter.group
+                key = parameter.key
             else:
                 continue
             if place not in OWN:
-                found.setdefault(place.lower(), {})[key] = each
-            found.setdefault(self.name or "", {})[key] = each
-        return found
+                by_section.setdefault(place.lower(), {})[key] = parameter
+            by_section.setdefault(self.name or "", {})[key] = parameter
+        return by_section
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with those that print help."""
@@ -419,21 +423,21 @@ class Command(PlainCommand):
             message = f"{taken.place}: {error.message}{hint}"
             raise Refusal(message) from error
         self._expect_file_kept(ctx)
-        for each in self.params:
-            if isinstance(each, Option) and each.old and each.name in words:
-                say(f"{each.opts[0]} will be removed in the next release; use {each.old}")
+        for parameter in self.params:
+            if isinstance(parameter, Option) and parameter.old and parameter.name in words:
+                say(f"{parameter.opts[0]} will be removed in the next release; use {parameter.old}")
         return left
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings: the everyday ones, or all for ``--help-all``."""
         whole = Session.of(ctx).whole_help
         rows: dict[str, list[tuple[str, str]]] = {}
-        for each in self.get_params(ctx):
-            record = each.get_help_record(ctx) if isinstance(each, click.Option) else None
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is None:
                 continue
-            group = each.group if isinstance(each, Option) else "Help"
-            if whole or group == "Help" or getattr(each, "everyday", False):
+            group = parameter.group if isinstance(parameter, Option) else "Help"
+            if whole or group == "Help" or getattr(parameter, "everyday", False):
                 rows.setdefault(group, []).append(record)
         for group in GROUPS:
             if group in rows:
@@ -449,9 +453,11 @@ class Command(PlainCommand):
 
     def _typed(self, ctx: click.Context, args: list[str]) -> dict[str, Any]:
         """Return the typed values by the name of the parameter."""
-        found = self.make_parser(ctx).parse_args([*args])[0]
-        arguments = {each.name for each in self.params if isinstance(each, click.Argument)}
-        return {name: value for name, value in found.items() if name not in arguments or isinstance(value, tuple | str)}
+        values = self.make_parser(ctx).parse_args([*args])[0]
+        arguments = {parameter.name for parameter in self.params if isinstance(parameter, click.Argument)}
+        return {
+            name: value for name, value in values.items() if name not in arguments or isinstance(value, tuple | str)
+        }
 
     def _taken(self, ctx: click.Context, typed: Mapping[str, Any]) -> list[str]:
         """Take options that were not typed from the conference file; returns its REVIEWS."""
@@ -461,20 +467,22 @@ class Command(PlainCommand):
         if path is None:
             return []
         conference = read_conference(path)
-        own = self.sections()
-        if not conference.is_within(own):
+        sections = self.sections()
+        if not conference.is_within(sections):
             conference.expect_known(_of_all_commands())
-        columns = next((each for each in self.params if each.name == COLUMNS), None)
-        conference.take(self.name or "", own, columns, [name for name, value in typed.items() if value != ()])
+        columns = next((parameter for parameter in self.params if parameter.name == COLUMNS), None)
+        conference.take(self.name or "", sections, columns, [name for name, value in typed.items() if value != ()])
         if not conference.taken:
             return []
         session.conference = conference
         if not asked:
-            keys = ", ".join(one.key for one in conference.taken.values())
+            keys = ", ".join(option.key for option in conference.taken.values())
             say(f"Options from {path}: {keys} (--conference {NONE} ignores it)")
-        values = {name: one.value for name, one in conference.taken.items()}
+        values = {name: option.value for name, option in conference.taken.items()}
         paths = [
-            values.pop(each.name) for each in self.params if isinstance(each, click.Argument) and each.name in values
+            values.pop(parameter.name)
+            for parameter in self.params
+            if isinstance(parameter, click.Argument) and parameter.name in values
         ]
         ctx.default_map = values
         return [os.path.join(".", word) if word.startswith("-") else word for words in paths for word in words]
@@ -482,10 +490,10 @@ class Command(PlainCommand):
     def _expect_file_kept(self, ctx: click.Context) -> None:
         """Refuse to write over the conference file."""
         conference: Conference | None = Session.of(ctx).conference
-        for each in self.params:
-            path = ctx.params.get(each.name or "")
-            if conference and each.callback is writable and path and same_file(path, conference.path):
-                message = f"{each.opts[0]} {path}: --conference names the same file; write to another one"
+        for parameter in self.params:
+            path = ctx.params.get(parameter.name or "")
+            if conference and parameter.callback is writable and path and same_file(path, conference.path):
+                message = f"{parameter.opts[0]} {path}: --conference names the same file; write to another one"
                 raise Refusal(message)
 
 
@@ -500,7 +508,7 @@ def _of_all_commands() -> dict[str, Sections]:
     """Return the sections of all commands that read a conference file."""
     context = click.Context(main)
     commands = [main.get_command(context, name) for name in main.list_commands(context)]
-    return {each.name or "": each.sections() for each in commands if isinstance(each, Command)}
+    return {command.name or "": command.sections() for command in commands if isinstance(command, Command)}
 
 
 # The group finds its commands by entry point, so that no package has to know the others.

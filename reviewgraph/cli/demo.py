@@ -35,7 +35,7 @@ def demo(ctx: click.Context) -> None:
     command = ctx.find_root().command
     # A conference file in this folder belongs to another conference.
     without = ("--conference", "none") if found_here() else ()
-    for words in [(*each, *without) for each in COMMANDS]:
+    for words in [(*command_words, *without) for command_words in COMMANDS]:
         show(f"$ reviewgraph {' '.join(words)}\n")
         if command.main(words, prog_name="reviewgraph", standalone_mode=False) == INTERRUPTED:
             ctx.exit(INTERRUPTED)

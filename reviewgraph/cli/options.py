@@ -81,32 +81,32 @@ class NamesOption(Option):
 
 def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
     """Return the name of the column by role; a comma without a role after it belongs to the name."""
-    found: dict[str, str] = {}
-    for given in value:
+    columns: dict[str, str] = {}
+    for text in value:
         role = ""
-        for part in given.split(","):
+        for part in text.split(","):
             before, sign, after = part.partition("=")
             if sign:
                 role = before.strip()
-                found[role] = after
+                columns[role] = after
             elif role:
-                found[role] += f",{part}"
+                columns[role] += f",{part}"
             else:
                 message = f"expected ROLE=NAME, as in reviewer=NAME, or FILE:ROLE=NAME, found {part!r}"
                 raise click.BadParameter(message, ctx, param)
-    if found:
-        _expect_roles(ctx, param, found)
-    Session.of(ctx).columns = found
-    return found
+    if columns:
+        _expect_roles(ctx, param, columns)
+    Session.of(ctx).columns = columns
+    return columns
 
 
-def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[str]) -> None:
+def _expect_roles(ctx: click.Context, param: click.Parameter, roles: Iterable[str]) -> None:
     from reviewgraph.formats.columns import CONFIDENCE, CRITERION, FILE, ITEM, REVIEWER, SCORE, TITLE
     from reviewgraph.formats.side import ROLES
 
     known = [role.name for role in (REVIEWER, ITEM, SCORE, TITLE, *ROLES, CONFIDENCE, CRITERION)]
-    for given in found:
-        role = given.rpartition(FILE)[2]
+    for name in roles:
+        role = name.rpartition(FILE)[2]
         if role not in known:
             message = f"expected one of {', '.join(known)} before '=', found {role!r}{near(role, known)}"
             raise click.BadParameter(message, ctx, param)
@@ -216,12 +216,6 @@ _HOW_WRITTEN = with_options(
 )
 
 
-_REVIEWS, _ANY_REVIEWS = (
-    click.argument("paths", nargs=-1, required=required, metavar="REVIEWS..." if required else "[REVIEWS...]")
-    for required in (True, False)
-)
-
-
 def table_options(command: Decorated) -> Decorated:
     """Add REVIEWS and its options to a command, and call it with the table ``reviews``.
 
@@ -232,23 +226,11 @@ def table_options(command: Decorated) -> Decorated:
     @functools.wraps(command)
     def with_table(session: Session, *args: Any, paths: Sequence[str], items: str | None, **options: Any) -> Any:
         reviews = session.read_reviews(*paths, items=items)
-        others = {name: value for name, value in options.items() if name not in TABLE}
-        return command(*args, reviews=reviews, **others)
+        remaining = {name: value for name, value in options.items() if name not in TABLE}
+        return command(*args, reviews=reviews, **remaining)
 
-    return _REVIEWS(_HOW_WRITTEN(with_table))  # type: ignore[no-any-return]
-
-
-def any_table_options(command: Decorated) -> Decorated:
-    """Add REVIEWS, which may be left out, and its options; ``reviews`` is None without it."""
-
-    @pass_session
-    @functools.wraps(command)
-    def with_table(session: Session, *args: Any, paths: Sequence[str], items: str | None, **options: Any) -> Any:
-        reviews = session.read_reviews(*paths, items=items) if paths else None
-        others = {name: value for name, value in options.items() if name not in TABLE}
-        return command(*args, reviews=reviews, **others)
-
-    return _ANY_REVIEWS(_HOW_WRITTEN(with_table))  # type: ignore[no-any-return]
+    argument = click.argument("paths", nargs=-1, required=True, metavar="REVIEWS...")
+    return argument(_HOW_WRITTEN(with_table))  # type: ignore[no-any-return]
 
 
 def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
@@ -394,9 +376,9 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         from reviewgraph.streams.table import stream_reviews
 
         session = Session.of()
-        others = set(session.params) - {"paths", "merge", "score", "stream", *IN_BATCHES, *supported}
-        expect_none_given(others)
-        if aside := [one.key for name, one in session.taken.items() if name in others]:
+        unsupported = set(session.params) - {"paths", "merge", "score", "stream", *IN_BATCHES, *supported}
+        expect_none_given(unsupported)
+        if aside := [option.key for name, option in session.taken.items() if name in unsupported]:
             say(f"--stream: not answered by batches, and left aside: {', '.join(aside)}")
         table = {name: options[name] for name in IN_BATCHES}
         table |= {"columns": session.table_columns, "merge": session.spellings}

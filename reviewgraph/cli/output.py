@@ -92,8 +92,8 @@ def expect_apart(context: click.Context | None) -> None:
 def _files(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
     """Return all values on the command line that may name a file, including those with columns of one."""
     for param in context.command.params:
-        given = context.params.get(param.name or "")
-        for value in given if isinstance(given, tuple) else (given,):
+        values = context.params.get(param.name or "")
+        for value in values if isinstance(values, tuple) else (values,):
             if isinstance(value, str):
                 yield param, value
 
@@ -209,7 +209,7 @@ def _print(text: str, *, err: bool = False) -> None:
 def print_json(value: Any) -> None:
     """Print one JSON object on stdout: plain values, null for what is not finite, control characters escaped."""
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
-    _print(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    _print(HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 # Early ends: a closed pipe, a full disk, Ctrl-C, a failure of this program.
@@ -373,15 +373,15 @@ def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
             last.clear()
 
     def watch() -> None:
-        said = ""
+        last_words = ""
         again = 0.0
         while not done.wait(silence):
             seconds = clock.elapsed()
             for now in last[:]:
-                if now.words != said or seconds >= again:
-                    said = now.words
+                if now.words != last_words or seconds >= again:
+                    last_words = now.words
                     again = 2 * seconds
-                    say_progress(Progress(seconds, said))
+                    say_progress(Progress(seconds, last_words))
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

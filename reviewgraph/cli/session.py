@@ -191,9 +191,9 @@ class Session:
         """Read tables as the options say how REVIEWS are written."""
         from reviewgraph.io.reading import read_reviews
 
-        said = {name: self.params[name] for name in ("format", "scale", "lower_is_better", "duplicates", "accept")}
-        said |= {"columns": self.table_columns, "merge": self.spellings}
-        reviews: Reviews = read_reviews(*paths, items=items, note=say, read=self.keep, **said)
+        options = {name: self.params[name] for name in ("format", "scale", "lower_is_better", "duplicates", "accept")}
+        options |= {"columns": self.table_columns, "merge": self.spellings}
+        reviews: Reviews = read_reviews(*paths, items=items, note=say, read=self.keep, **options)
         return reviews
 
     def read_gone(self, reviews: Reviews) -> Gone | None:
@@ -215,9 +215,9 @@ class Session:
         from reviewgraph.formats.values import parse_end
         from reviewgraph.io.reading import late_people, read_dates
 
-        said = {"columns": self.table_columns, "format": self.params["format"], "merge": self.spellings}
+        options = {"columns": self.table_columns, "format": self.params["format"], "merge": self.spellings}
         end = parse_end(after)
-        dates = read_dates(*self.params["paths"], **said)
+        dates = read_dates(*self.params["paths"], **options)
         late = late_people(reviews, dates, end.timestamp() if end else 0.0)
         who = counted(len(late), "reviewer owes a review and has", "reviewers owe reviews and have")
         last = datetime.fromtimestamp(dates.last, UTC)
@@ -251,10 +251,15 @@ class Session:
         Those that all commands take from the conference file are left out, unless ``whole``.
         """
         words: list[str] = []
-        for each in click.get_current_context().command.params:
-            value = self.params.get(each.name or "")
-            if each.name in names and value and value != each.default and (whole or not self.is_shared(each.name)):
-                words += _as_words(each, value)
+        for parameter in click.get_current_context().command.params:
+            value = self.params.get(parameter.name or "")
+            if (
+                parameter.name in names
+                and value
+                and value != parameter.default
+                and (whole or not self.is_shared(parameter.name))
+            ):
+                words += _as_words(parameter, value)
         return shlex.join(words)
 
     def table(self, reviews: Reviews | None = None, *, whole: bool = False) -> str:
@@ -276,13 +281,18 @@ class Session:
         Values in ``dropped`` are left out of options that may be repeated.
         """
         words = [] if "conference" in left_out else self.conference_words
-        for each in click.get_current_context().command.params:
-            name = each.name or ""
-            if isinstance(each, click.Option) and name in self.params and name not in left_out and self.is_typed(name):
+        for parameter in click.get_current_context().command.params:
+            name = parameter.name or ""
+            if (
+                isinstance(parameter, click.Option)
+                and name in self.params
+                and name not in left_out
+                and self.is_typed(name)
+            ):
                 value = self.params[name]
-                if each.multiple and not isinstance(value, dict):
-                    value = [one for one in value if one not in dropped]
-                words = [*words, *_as_words(each, value)]
+                if parameter.multiple and not isinstance(value, dict):
+                    value = [entry for entry in value if entry not in dropped]
+                words = [*words, *_as_words(parameter, value)]
         return shlex.join(words)
 
     # What the command prints and writes.
@@ -307,8 +317,8 @@ class Session:
         """Print a page, the line on the files that were read, and the next commands."""
         show(page)
         self.show_files()
-        for each in following:
-            each.show()
+        for command in following:
+            command.show()
 
     def show_files(self) -> None:
         """Print the line on the files that were read, if there are any."""
@@ -372,7 +382,7 @@ def _as_words(parameter: click.Parameter, value: Any) -> list[str]:
         return [flag, ",".join(f"{role}={name}" for role, name in value.items())]
     if isinstance(parameter, click.Option) and parameter.is_flag:
         return [flag if value or not parameter.secondary_opts else parameter.secondary_opts[-1]]
-    return [word for one in (value if parameter.multiple else [value]) for word in (flag, _as_typed(one))]
+    return [word for entry in (value if parameter.multiple else [value]) for word in (flag, _as_typed(entry))]
 
 
 def _as_typed(value: Any) -> str:
@@ -446,22 +456,22 @@ def read_key(path: str) -> Mapping[tuple[str, str], str]:
     """Return the codes of an existing key, so that the reports of a conference agree."""
     if not os.path.exists(path):
         return {}
-    found: list[dict[str | Any, Any]] | None = None
+    entries: list[dict[str | Any, Any]] | None = None
     try:
         with open(path, encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
             # A file with other columns is not overwritten.
-            found = list(rows) if tuple(rows.fieldnames or ()) == COLUMNS else None
+            entries = list(rows) if tuple(rows.fieldnames or ()) == COLUMNS else None
     except (UnicodeDecodeError, csv.Error):
         pass
     except OSError as error:
         message = f"{path}: the key to the codes cannot be read ({error.strerror or error})"
         raise InputError(message) from error
-    if found is None or not all(map(_is_of_a_key, found)):
+    if entries is None or not all(map(_is_of_a_key, entries)):
         message = f"{path}: expected a key with the columns {', '.join(COLUMNS)}, found none; move the file away"
         raise InputError(message)
     # Labels that begin like a formula have an apostrophe in the file.
-    return {(row["kind"], unguarded(row["label"])): row["code"] for row in found}
+    return {(row["kind"], unguarded(row["label"])): row["code"] for row in entries}
 
 
 def _is_of_a_key(row: Mapping[str | Any, Any]) -> bool:

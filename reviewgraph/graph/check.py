@@ -57,10 +57,12 @@ def today(structure: Structure, as_of_now: Structure | None, violations: Violati
     none, elsewhere = unreviewed(reviews)
     unread = int(none.sum())
     if as_of_now is not None:
-        there = as_of_now.reviews
+        arrived = as_of_now.reviews
         later = ", even when all are in"
-        empty = int((there.reviews_per_item == 0).sum())
-        of = f"{there.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(there.n_reviews, 'is', 'are')} in"
+        empty = int((arrived.reviews_per_item == 0).sum())
+        of = (
+            f"{arrived.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(arrived.n_reviews, 'is', 'are')} in"
+        )
         bare = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
         nobody = f", {unread:,} of them no reviewer" if empty > unread > 0 else ""
         sentences.append(f"{of}; {bare}{nobody}")
@@ -243,13 +245,13 @@ class Violations:
         sentences = []
         if self.conflicts:
             sentences.append(counted(len(self.conflicts), "review is a conflict", "reviews are conflicts"))
-        for violated, one, several, then in (
+        for violated, singular, several, then in (
             (self.over_load, "reviewer is above their load", "reviewers are above their load", ""),
             (self.short, "paper is short of its demand", "papers are short of their demand", later),
         ):
             if violated:
                 by = counted(_excess(violated), "review")
-                sentences.append(f"{counted(len(violated), one, several)}, by {by}{then}")
+                sentences.append(f"{counted(len(violated), singular, several)}, by {by}{then}")
         return sentences
 
     def lines(self) -> list[str]:
@@ -276,12 +278,12 @@ def told(violated: Sequence[Violated]) -> list[str]:
     >>> told([Violated("p1", 2, 3), Violated("p2", 0, 3)])
     ['p2 has 0 of 3', 'p1 has 2 of 3']
     """
-    farthest_first = sorted(violated, key=lambda one: -abs(one.reviews - one.limit))
-    return [f"{one.label} has {one.reviews} of {one.limit}" for one in farthest_first]
+    farthest_first = sorted(violated, key=lambda entry: -abs(entry.reviews - entry.limit))
+    return [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in farthest_first]
 
 
 def _excess(violated: Sequence[Violated]) -> int:
-    return sum(abs(one.reviews - one.limit) for one in violated)
+    return sum(abs(entry.reviews - entry.limit) for entry in violated)
 
 
 def violations_of(
@@ -327,16 +329,16 @@ def violations_of(
 def _limits(limits: int | Valued, name: str, reviews: Reviews) -> IntArray:
     """Return the limit of each reviewer (``load``) or item (``demand``)."""
     labels = reviews.reviewers
-    others = reviews.items
+    other_side = reviews.items
     label = REVIEWER
     value = LOAD.role
     role = "reviewer"
     if name == "demand":
-        labels, others, label, value, role = others, labels, ITEM, DEMAND.role, "paper"
+        labels, other_side, label, value, role = other_side, labels, ITEM, DEMAND.role, "paper"
     if isinstance(limits, Real):
         return np.minimum(np.full(len(labels), limits, np.float64), MOST).astype(np.int64)
     of_label = by_label(limits, name, label, value, reviews.spellings())
-    code = match_labels(list(of_label), labels, name, role, other=others)
+    code = match_labels(list(of_label), labels, name, role, other=other_side)
     limit = np.full(len(labels), NO_LIMIT, np.int64)
     for place, (who, number) in zip(code.tolist(), of_label.items(), strict=True):
         if number is not None:

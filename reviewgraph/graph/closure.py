@@ -47,9 +47,9 @@ class Classes:
             up[name] = name = up[up[name]]
         return name
 
-    def join(self, one: Hashable, other: Hashable) -> None:
+    def join(self, name: Hashable, into: Hashable) -> None:
         """Make one class of two, which goes by the name of the second."""
-        self._up[self.of(one)] = self.of(other)
+        self._up[self.of(name)] = self.of(into)
 
     def __len__(self) -> int:
         """Return the number of classes."""
@@ -76,10 +76,10 @@ def repeat_union(
     home = Classes(rows)
     merges = list[tuple[Any, ...]]()
     cover: dict[Any, dict[Any, None]] = {reviewer: {} for reviewer in rows}
-    holders: dict[Any, dict[Any, None]] = {item: {} for own in rows.values() for item in own}
-    for one, other in joined:
-        home.join(one, other)
-    arriving = [(reviewer, item) for reviewer, own in rows.items() for item in own][::-1]
+    holders: dict[Any, dict[Any, None]] = {item: {} for items in rows.values() for item in items}
+    for first, second in joined:
+        home.join(first, second)
+    arriving = [(reviewer, item) for reviewer, items in rows.items() for item in items][::-1]
     while arriving:
         # 2. An item arrives at the component of a reviewer. If that covers it already, nothing changes.
         reviewer, item = arriving.pop()
@@ -88,8 +88,8 @@ def repeat_union(
             continue
         cover[component][item] = holders[item][component] = None
         # 3. Only with components that cover this item do the shared ones become more.
-        for other in [holder for holder in holders[item] if holder != component]:
-            large, small = sorted((other, component), key=lambda name: len(cover[name]), reverse=True)
+        for neighbour in [holder for holder in holders[item] if holder != component]:
+            large, small = sorted((neighbour, component), key=lambda name: len(cover[name]), reverse=True)
             common = {class_of[i] if class_of else i: i for i in cover[small] if i in cover[large]}
             if len(common) < shared:
                 continue
@@ -124,7 +124,7 @@ def replay(
     """
     home = Classes(rows)
     wrong = -1
-    cover = {reviewer: set(own) for reviewer, own in rows.items()}
+    cover = {reviewer: set(items) for reviewer, items in rows.items()}
     for place, (a, b, u, v) in enumerate(merges):
         # The covers are those from before this merge; the smaller moves into the larger.
         small, large = sorted((home.of(a), home.of(b)), key=lambda name: len(cover[name]))

@@ -111,7 +111,7 @@ class Components(Result):
         {('reviewer', 'ann'): 0, ('reviewer', 'bob'): 1, ('item', 'p1'): 0, ('item', 'p2'): 1}
         """
         table = self.reviews
-        found: dict[Any, int] = {
+        component_of: dict[Any, int] = {
             ("reviewer", label): code for label, code in zip(table.reviewers, self.labels.tolist(), strict=True)
         }
         if self.item_labels.size:
@@ -120,7 +120,7 @@ class Components(Result):
             item = np.full(table.n_items, -1, np.int64)
             for component in self.largest_first[::-1].tolist():
                 item[self.cover_item[self.cover_start[component] : self.cover_start[component + 1]]] = component
-        return found | {
+        return component_of | {
             ("item", label): code for label, code in zip(table.items, item.tolist(), strict=True) if code >= 0
         }
 

@@ -7,7 +7,7 @@ here are the diagonals of their inverses, and systems of equations. A small A is
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
@@ -26,6 +26,8 @@ else:
 DENSE_UP_TO = 300_000
 #: Maximum items of a matrix that is inverted: 2,000 take half a second; beyond, the diagonal is estimated.
 EXACT_UP_TO = 2000
+#: Random probes beyond: the relative error of a variance is near 1 / sqrt(probes), that of a standard error half of it.
+PROBES = 96
 #: Relative residual of the conjugate gradients, well below the error of the probes.
 TOLERANCE = 1e-4
 #: Maximum steps of the conjugate gradients: well-conditioned matrices take tens, chains hundreds.
@@ -82,7 +84,7 @@ def exact_diagonal(matrix: Matrix, weight: FloatArray, basis: FloatArray | None 
     return diagonal if bool(np.isfinite(diagonal).all()) else np.full(weight.size, np.nan)
 
 
-def solve(matrix: Matrix, weight: FloatArray, target: FloatArray, most_steps: int = MOST_STEPS) -> FloatArray:
+def solve(matrix: Matrix, weight: FloatArray, target: FloatArray) -> FloatArray:
     """Solve ``(diag(weight) - A A^T) x = target`` by conjugate gradients, all columns at once.
 
     A (N, K), weight (N,), which is also the preconditioner, target (N, P) with columns in the range of the matrix. A
@@ -96,7 +98,7 @@ def solve(matrix: Matrix, weight: FloatArray, target: FloatArray, most_steps: in
     direction = residual / weight
     square = np.einsum("ij,ij->j", residual, direction)
     goal = TOLERANCE**2 * square
-    for _ in range(most_steps):
+    for _ in range(MOST_STEPS):
         # A column that has converged takes steps of zero.
         image = weight * direction - matrix @ (transposed @ direction)
         curvature = np.einsum("ij,ij->j", direction, image)
@@ -111,25 +113,14 @@ def solve(matrix: Matrix, weight: FloatArray, target: FloatArray, most_steps: in
     return solution
 
 
-class Effort(NamedTuple):
-    """Accuracy of variances where they are estimated."""
-
-    exact_up_to: int  # Items up to which the matrix is inverted: exact, in O(N^3)
-    # Beyond; the relative error of a variance is near 1 / sqrt(probes), that of a standard error half of it
-    probes: int
-    steps: int  # Most steps of conjugate gradients: with fewer than it takes, the sum of variances is a lower bound
-
-
-THOROUGH = Effort(EXACT_UP_TO, 96, 1000)
-
-
 def error_variances(
     reviewer: IntArray,
     item: IntArray,
     quality: FloatArray | None,
     rng: np.random.Generator | None = None,
     sloped: BoolArray | None = None,
-    effort: Effort = THOROUGH,
+    exact_up_to: int = EXACT_UP_TO,
+    probes: int = PROBES,
 ) -> FloatArray:
     """Variance of each recovered quality for noise of variance one, scoring functions being linear and unknown.
 
@@ -165,14 +156,14 @@ def error_variances(
         (basis, _) = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
     matrix = by_reviewer(_directions(reviewer, value), reviewer, item, size)
     count = _counted(item, size)
-    if size <= effort.exact_up_to:
+    if size <= exact_up_to:
         # The inverse of L + B B^T is L^+ + B B^T.
         variances = exact_diagonal(matrix, count, basis) - (basis**2).sum(axis=1)
         # An eigenvalue that is tied with 0 is 0.
         if (variances * count > 1.0 / TIE).any():
             variances[:] = np.nan
     else:
-        variances = _estimate(matrix, count, basis, rng or np.random.default_rng(0), effort)
+        variances = _estimate(matrix, count, basis, rng or np.random.default_rng(0), probes)
     # Rounding and probes may leave small negative variances.
     return np.asarray(np.maximum(variances, 0.0))
 
@@ -205,12 +196,12 @@ def _counted(item: IntArray, n_items: int) -> FloatArray:
 
 
 def _estimate(
-    matrix: Matrix, count: FloatArray, basis: FloatArray, rng: np.random.Generator, effort: Effort
+    matrix: Matrix, count: FloatArray, basis: FloatArray, rng: np.random.Generator, probes: int
 ) -> FloatArray:
     """Average ``probe * (L^+ probe)`` over random signs, by conjugate gradients on all probes at once."""
     # Hutchinson: the mean of z * (M z) over random signs z is the diagonal of M.
-    probe = rng.choice([-1.0, 1.0], (count.size, effort.probes))
-    image = solve(matrix, count, probe - basis @ (basis.T @ probe), effort.steps)
+    probe = rng.choice([-1.0, 1.0], (count.size, probes))
+    image = solve(matrix, count, probe - basis @ (basis.T @ probe))
     # Rounding adds components of the null space.
     image -= basis @ (basis.T @ image)
     return np.asarray(np.mean(probe * image, axis=1))

@@ -146,8 +146,8 @@ def doubly_connected_assignment(
         # Two items or more are of the component so far, so that the reviewer joins it.
         new = unassigned.draw(min(k - SHARED if chosen else k, len(unassigned)))
         needy = below.draw(min(SHARED, len(below)))
-        others = assigned.draw(k - len(new) - len(needy), besides=needy)
-        chosen.append(new + needy + others)
+        assigned_before = assigned.draw(k - len(new) - len(needy), besides=needy)
+        chosen.append(new + needy + assigned_before)
         # What was new is assigned now, and stays below the minimum until it has met it.
         for item in new:
             unassigned.remove(item)

@@ -544,10 +544,10 @@ def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
             critical.append(int(remaining[0]))
             return
         halves = np.array_split(remaining, 2)
-        for half, others in (halves, halves[::-1]):
+        for half, added in (halves, halves[::-1]):
             # Searches mark by stamps that only grow; pebbles and bodies are the state.
             copy = game._replace(points=game.points.copy(), covers=game.covers.copy(), parent=game.parent.copy())
-            divide_range(copy, rank + offer(copy, others), n_in + others.size, half)
+            divide_range(copy, rank + offer(copy, added), n_in + added.size, half)
 
     game = Game.new(bodies.size, n_items)
     divide_range(game, offer(game, cleared), cleared.size, remaining)
@@ -604,7 +604,7 @@ def kept(simulated: Keeps) -> list[str]:
         f"If reviews fail to arrive with the given probability ({counted(simulated.draws, 'draw')}), papers stay",
     ]
     return lines + [
-        f"  {level_named(each.level).words}: {100 * each.probability:.0f} % "
-        f"(standard error {100 * each.standard_error:.1f} %)"
-        for each in simulated.levels
+        f"  {level_named(kept_level.level).words}: {100 * kept_level.probability:.0f} % "
+        f"(standard error {100 * kept_level.standard_error:.1f} %)"
+        for kept_level in simulated.levels
     ]

@@ -284,18 +284,18 @@ def _estimated(
     term is exact and the largest, the second has no diagonal. In M the directions of a common shift and of a common
     scale, which dominate when noise is small, are exact too; probes estimate the rest (as in [Meyer21]_).
     """
-    own = (weight - (matrix**2).sum(axis=1))[:, np.newaxis]
+    of_q = (weight - (matrix**2).sum(axis=1))[:, np.newaxis]
     basis, _ = np.linalg.qr(np.column_stack([np.ones(weight.size), quality]))
     probe = rng.choice([-1.0, 1.0], (weight.size, probes))
     probe -= basis @ (basis.T @ probe)
     # R D^-1 z = z - Q D^-1 z, and D^-1 R u = u - D^-1 Q u, where Q u is computed already.
     columns = np.column_stack([probe, basis])
-    scaled = columns / own
+    scaled = columns / of_q
     right = columns - weight[:, np.newaxis] * scaled + matrix @ (matrix.T @ scaled)
-    image = solve(matrix, weight, right) - right / own
+    image = solve(matrix, weight, right) - right / of_q
     seen = image[:, probes:]
     common = (basis * (2.0 * seen - basis @ (basis.T @ seen))).sum(axis=1)
-    return np.asarray(1.0 / own[:, 0] + np.maximum(common + np.mean(probe * image[:, :probes], axis=1), 0.0))
+    return np.asarray(1.0 / of_q[:, 0] + np.maximum(common + np.mean(probe * image[:, :probes], axis=1), 0.0))
 
 
 # The expected share of right selections, from expected errors alone.
@@ -340,8 +340,8 @@ def expected_share(variance: FloatArray, n: int) -> float:
     node, weight = np.polynomial.legendre.leggauss(SELECTION_NODES)
     # At each node the probability that the quality is above its cut, given the mean.
     mean = -spread * quantile(np.maximum(np.outer((node + 1.0) / 2.0, chosen), LEAST))
-    both = chosen * (weight / 2.0 @ cdf((mean - best) / np.sqrt(unknown)))
-    return float(both.sum() / selected)
+    right = chosen * (weight / 2.0 @ cdf((mean - best) / np.sqrt(unknown)))
+    return float(right.sum() / selected)
 
 
 # The outlook of a check: expected errors, and the gain from more reviews.
@@ -522,10 +522,10 @@ def selection(outlook: Outlook) -> list[str]:
         f"{'are' if outlook.n_selected > 1 else 'is'} selected: {100 * now.right:.0f} % "
         f"(plain average: {100 * outlook.right_by_average:.0f} %)"
     ]
-    each = ", one each to the weakest papers"
+    placement = ", one each to the weakest papers"
     for step in later:
-        lines.append(f"  with {counted(step.added, 'more review')}{each}: {100 * step.right:.0f} %")
-        each = ""
+        lines.append(f"  with {counted(step.added, 'more review')}{placement}: {100 * step.right:.0f} %")
+        placement = ""
     return lines
 
 

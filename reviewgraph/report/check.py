@@ -191,8 +191,8 @@ class Grouping:
         node[components.cover_item[shown]] = group[shown]
         node[papers] = n + np.arange(papers.size)
         pairs = np.column_stack([self.number[components.labels[extra[:, 0]]] - 1, node[extra[:, 1]]])
-        there = (pairs[:, 0] >= 0) & (pairs[:, 0] < n) & (pairs[:, 1] >= 0) & (pairs[:, 0] != pairs[:, 1])
-        return np.asarray(pairs[there])
+        shown_pairs = (pairs[:, 0] >= 0) & (pairs[:, 0] < n) & (pairs[:, 1] >= 0) & (pairs[:, 0] != pairs[:, 1])
+        return np.asarray(pairs[shown_pairs])
 
     @property
     def linked(self) -> list[str]:
@@ -315,9 +315,9 @@ def missing(report: Report) -> Section:
 
 def _late(reviews: Reviews) -> list[Part]:
     """Return reviewers who owe reviews, most first, and papers without any review, those that expect fewest first."""
-    there = reviews.only_scored()
-    late = reviews.loads - there.loads
-    empty = (there.reviews_per_item == 0) & (reviews.reviews_per_item > 0)
+    arrived = reviews.only_scored()
+    late = reviews.loads - arrived.loads
+    empty = (arrived.reviews_per_item == 0) & (reviews.reviews_per_item > 0)
     who = np.lexsort((places(reviews.reviewers), -late))[: int((late > 0).sum())]
     owing = [f"{reviews.reviewers[j]}: {late[j]} of {reviews.loads[j]} due" for j in who.tolist()]
     reviewers = f"{who.size:,} of {counted(reviews.n_reviewers, 'reviewer')}"
@@ -357,12 +357,16 @@ def paper_table(report: Report) -> Table:
     reviews = report.reviews
     outlook = report.expected
     order = outlook.weakest
-    there = report.as_of_now
+    arrived = report.as_of_now
     covers = np.bincount(report.structure.doubly_connected.cover_item, minlength=reviews.n_items)
     columns = [
         *paper_columns(reviews, order.tolist()),
         Column("reviews", reviews.reviews_per_item[order].tolist(), "number"),
-        *([] if there is None else [Column("of these in", there.reviews.reviews_per_item[order].tolist(), "number")]),
+        *(
+            []
+            if arrived is None
+            else [Column("of these in", arrived.reviews.reviews_per_item[order].tolist(), "number")]
+        ),
         Column("groups", covers[order].tolist(), "number"),
         Column("expected error", outlook.error[order].tolist(), "number", 2),
         Column("with one more review", outlook.with_one_more[order].tolist(), "number", 2),
@@ -395,17 +399,17 @@ def group_table(grouping: Grouping) -> Table:
     components = grouping.structure.doubly_connected
     by_group = np.argsort(components.labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(components.sizes)])
-    members = [by_group[starts[each] : starts[each + 1]] for each in grouping.order.tolist()]
+    members = [by_group[starts[component] : starts[component + 1]] for component in grouping.order.tolist()]
     columns = [
         Column("group", list(range(1, len(grouping) + 1)), "number"),
         Column("papers", grouping.sizes.tolist(), "number"),
         Column("reviewers", grouping.reviewers.tolist(), "number"),
         Column("piece", (grouping.piece + 1).tolist(), "number"),
         Column("linked", grouping.linked, "choice"),
-        Column("who", [_names(reviews.reviewers, each) for each in members]),
+        Column("who", [_names(reviews.reviewers, reviewers) for reviewers in members]),
         Column(
             "which papers",
-            [_names(reviews.items, components.covers[each]) for each in grouping.order],
+            [_names(reviews.items, components.covers[component]) for component in grouping.order],
         ),
     ]
     return Table("group-table", "Groups of two papers or more, the largest first", columns, "groups")
@@ -423,7 +427,7 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
     """
     structure = report.structure
     reviews = report.reviews
-    lead, *others = verdicts(structure, report.as_of_now)
+    lead, *further = verdicts(structure, report.as_of_now)
     state = today(structure, report.as_of_now, report.violations)
     headline = _headline(report, state)
     # The headline says which papers are not counted.
@@ -444,7 +448,7 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
         _good(report, state) if reached else False,
         headline,
         " ".join([*caveats, *(f"{words}." for words in state[bool(state) and headline.startswith(state[0]) :]), lead]),
-        others,
+        further,
         closing,
         _facts(report),
         sections,
@@ -461,10 +465,10 @@ def _good(report: Report, state: Sequence[str]) -> bool | None:
 
 
 def _headline(report: Report, state: Sequence[str]) -> str:
-    other = report.reviews.origin.unlisted
+    unlisted = report.reviews.origin.unlisted
     level = None if report.level is None else level_named(report.level)
-    if other is not None:
-        words = f"{other.which[:1].upper()}{other.which[1:]} are not in this file"
+    if unlisted is not None:
+        words = f"{unlisted.which[:1].upper()}{unlisted.which[1:]} are not in this file"
     elif state:
         words = state[0]
     elif level is None or not level.compares:
@@ -615,4 +619,6 @@ def coded(report: Report, codes: Codes) -> Report:
 def _violated(rows: Iterable[Violated] | None, code: Mapping[Label, str]) -> tuple[Violated, ...] | None:
     if rows is None:
         return None
-    return tuple(sorted((one._replace(label=code[one.label]) for one in rows), key=lambda one: natural_key(one.label)))
+    return tuple(
+        sorted((entry._replace(label=code[entry.label]) for entry in rows), key=lambda entry: natural_key(entry.label))
+    )

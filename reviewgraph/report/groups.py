@@ -131,16 +131,16 @@ def _pushed_apart(place: FloatArray, radius: FloatArray, box: tuple[float, float
 
     for _ in range(min(ROUNDS, MOVES // radius.size)):
         pairs = cKDTree(place).query_pairs(2 * radius.max() + APART, output_type="ndarray")
-        one, other = pairs[np.lexsort(pairs.T)].T
-        between = place[one] - place[other]
+        first, second = pairs[np.lexsort(pairs.T)].T
+        between = place[first] - place[second]
         distance = np.maximum(np.hypot(*between.T), 1e-6)
-        lack = radius[one] + radius[other] + APART - distance
+        lack = radius[first] + radius[second] + APART - distance
         near = lack > 0
         if not near.any():
             break
         push = (0.5 * lack / distance)[near, None] * between[near]
-        np.add.at(place, one[near], push)
-        np.subtract.at(place, other[near], push)
+        np.add.at(place, first[near], push)
+        np.subtract.at(place, second[near], push)
         place = np.clip(place, radius[:, None], most)
     return place
 

@@ -219,7 +219,9 @@ class Document:
     def shown(self) -> list[Section]:
         """The sections that have parts; at the end the page of the terminal."""
         end = [Printed(self.printed)] if self.printed else []
-        return [each for each in (*self.sections, Section("text", "As the terminal prints it", end)) if each.parts]
+        return [
+            section for section in (*self.sections, Section("text", "As the terminal prints it", end)) if section.parts
+        ]
 
     @property
     def acts(self) -> bool:
@@ -285,8 +287,8 @@ def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> 
     elif len(rows) == 1:
         instead = f"{title}: {rows[0].name}, for all {rows[0].number:,}."
     elif len({bar.number for bar in rows}) < 2:
-        *others, last = rows
-        instead = f"{title}: {', '.join(bar.name for bar in others)} and {last.name}, for {last.number:,} each."
+        *first_bars, last = rows
+        instead = f"{title}: {', '.join(bar.name for bar in first_bars)} and {last.name}, for {last.number:,} each."
     return Picture(name, title, words, lambda width: bars(rows, width, unit), instead)
 
 
@@ -371,7 +373,7 @@ class Table:
             "shown": SHOWN,
             "printed": PRINTED,
             "links": list(self.links),
-            "columns": [{"name": each.name, "kind": each.kind, "digits": each.digits} for each in self.columns],
+            "columns": [{"name": of.name, "kind": of.kind, "digits": of.digits} for of in self.columns],
             "cells": [column.cells for column in self.columns],
         }
         return safe_json(table)

@@ -380,19 +380,19 @@ def shifts(rows: Sequence[Shift], scale: tuple[float, float], width: int, name: 
     """
     drawing = Drawing(width, 96 + LINE_STEP * len(rows))
     top = legend(drawing, [("hollow", was), ("dot", now)])
-    values = [value for each in rows for value in each[1:] if math.isfinite(value)]
-    left = LETTER * max(len(each.name) for each in rows) + 24
+    values = [value for shift in rows for value in shift[1:] if math.isfinite(value)]
+    left = LETTER * max(len(shift.name) for shift in rows) + 24
     x = Scale(min(*values, scale[0]), max(*values, scale[1]), left, width - 14.0)
     bottom = top + LINE_STEP * len(rows)
     across(drawing, x, top, bottom, name, max(2, width // 90))
-    for place, each in enumerate(rows):
+    for place, shift in enumerate(rows):
         y = top + LINE_STEP * (place + 0.5)
-        drawing.text(0, y + 4, each.name, "tick")
-        if math.isfinite(each.low):
-            drawing.line(x(each.low), y, x(each.high), y, "interval", f"{each.low:.2f} to {each.high:.2f}")
-        drawing.line(x(each.before), y, x(each.after), y, "link")
-        mark(drawing, x(each.before), y, "hollow", f"{each.name}, {was}: {each.before:.4g}", 5.5)
-        mark(drawing, x(each.after), y, "dot", f"{each.name}, {now}: {each.after:.2f}")
+        drawing.text(0, y + 4, shift.name, "tick")
+        if math.isfinite(shift.low):
+            drawing.line(x(shift.low), y, x(shift.high), y, "interval", f"{shift.low:.2f} to {shift.high:.2f}")
+        drawing.line(x(shift.before), y, x(shift.after), y, "link")
+        mark(drawing, x(shift.before), y, "hollow", f"{shift.name}, {was}: {shift.before:.4g}", 5.5)
+        mark(drawing, x(shift.after), y, "dot", f"{shift.name}, {now}: {shift.after:.2f}")
     return drawing
 
 

@@ -152,7 +152,7 @@ class Scale(NamedTuple):
         steps = [factor * power for factor in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)]
         # The widest steps that leave two marks or more; there are some, since the span is ten of the narrowest.
         place = next(place for place, step in enumerate(steps) if place > 2 and span / step <= most)
-        return next(found for step in steps[place::-1] if len(found := self._multiples(step)) > 1 or step == steps[0])
+        return next(marks for step in steps[place::-1] if len(marks := self._multiples(step)) > 1 or step == steps[0])
 
     def _multiples(self, step: float) -> list[float]:
         first = math.ceil(self.low / step - 1e-9)
@@ -316,13 +316,13 @@ class Labels:
             inside = (
                 left >= self.left and box[2] <= self.drawing.width and top >= self.top and box[3] <= self.drawing.height
             )
-            if inside and not any(_overlap(box, other) for other in self.taken):
+            if inside and not any(_overlap(box, occupied) for occupied in self.taken):
                 self.drawing.text(left, box[3] - 4, words, "label")
                 self.taken.append(box)
                 return True
         return False
 
 
-def _overlap(one: Box, other: Box) -> bool:
+def _overlap(first: Box, second: Box) -> bool:
     # Two labels on one line need a gap, or they read as one.
-    return one[0] - 4 < other[2] and other[0] < one[2] + 4 and one[1] < other[3] and other[1] < one[3]
+    return first[0] - 4 < second[2] and second[0] < first[2] + 4 and first[1] < second[3] and second[1] < first[3]

@@ -94,16 +94,16 @@ class Guard:
         if headers.getlist("host") != [self.host]:
             return "the host is another one"
         origins = headers.getlist("origin")
-        own = f"http://{self.host}"
-        if origins not in ([], [own]) or (not origins and scope["method"] not in ("GET", "HEAD")):
+        address = f"http://{self.host}"
+        if origins not in ([], [address]) or (not origins and scope["method"] not in ("GET", "HEAD")):
             return "the request is from another page"
         if headers.get("sec-fetch-site", "none") == "cross-site" and scope["method"] not in ("GET", "HEAD"):
             return "the request is from another page"
         return ""
 
 
-def _same(given: str, secret: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
+def _same(token: str, secret: str) -> bool:
+    return secrets.compare_digest(token.encode("utf-8", "surrogateescape"), secret.encode())
 
 
 def bound(host: str, port: int) -> sockets.socket:
@@ -117,8 +117,8 @@ def bound(host: str, port: int) -> sockets.socket:
     except OSError as error:
         socket.close()
         taken = error.errno == errno.EADDRINUSE
-        found = "another program uses it" if taken else str(error.strerror or error).lower()
-        message = f"--port {port}: expected a free port, but {found}; name another one, or none to use any free one"
+        reason = "another program uses it" if taken else str(error.strerror or error).lower()
+        message = f"--port {port}: expected a free port, but {reason}; name another one, or none to use any free one"
         raise Refusal(message) from None
     return socket
 

@@ -120,11 +120,11 @@ async def _files(workspace: Workspace, request: Request, error: str = "", status
     limits = {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
     notes = workspace.notes
     workspace.notes = []
-    given = {"roles": ROLES, "wanted": WANTED, "table": TABLE, "notes": notes, "error": error, **limits}
-    given["written"] = any(workspace.values.get(one.key) for one in TABLE) or any(
-        "How the reviews are written" in one.error for one in workspace.uploads.values()
+    context = {"roles": ROLES, "wanted": WANTED, "table": TABLE, "notes": notes, "error": error, **limits}
+    context["written"] = any(workspace.values.get(field.key) for field in TABLE) or any(
+        "How the reviews are written" in upload.error for upload in workspace.uploads.values()
     )
-    return _page(request, workspace, "files", status, **given)
+    return _page(request, workspace, "files", status, **context)
 
 
 async def _add(workspace: Workspace, request: Request) -> Response:
@@ -215,12 +215,12 @@ async def _step(workspace: Workspace, step: Step, request: Request, error: str =
         command = ""
     about = result.about if result else ""
     labels = (
-        [str(one["item"]) for one in result.answer.get("items", [])] if result and step.command == "calibrate" else []
+        [str(row["item"]) for row in result.answer.get("items", [])] if result and step.command == "calibrate" else []
     )
     to = workspace.default_to(step)
-    given = {"step": step, "result": result, "command": command, "labels": labels, "error": error, "field": about}
-    given["default"] = f"{title_of(to)}, as the files" if to else title_of(EXCEL)
-    return _page(request, workspace, step.command, status, table=TABLE, roles=ROLES, **given)
+    context = {"step": step, "result": result, "command": command, "labels": labels, "error": error, "field": about}
+    context["default"] = f"{title_of(to)}, as the files" if to else title_of(EXCEL)
+    return _page(request, workspace, step.command, status, table=TABLE, roles=ROLES, **context)
 
 
 async def _run(workspace: Workspace, step: Step, request: Request) -> Response:
@@ -249,7 +249,7 @@ async def _stop(workspace: Workspace, request: Request) -> Response:
 
 
 async def _save(workspace: Workspace, request: Request) -> Response:
-    commands = [one.command for one in workspace.results.values() if one.answer]
+    commands = [result.command for result in workspace.results.values() if result.answer]
     return _page(request, workspace, "save", commands=commands, conference=workspace.conference())
 
 
@@ -265,8 +265,8 @@ async def _download(workspace: Workspace, request: Request) -> Response:
     return FileResponse(workspace.folder / name, filename=name, media_type="application/octet-stream")
 
 
-async def _asset(kind: str, shared: str, own: str, request: Request) -> Response:
+async def _asset(kind: str, shared: str, added: str, request: Request) -> Response:
     """Return the style or the script of reports, then what the page adds."""
     texts = [(files("reviewgraph.report") / name).read_text("utf-8") for name in shared.split()]
-    texts += [(files("reviewgraph.cli.app") / name).read_text("utf-8") for name in own.split()]
+    texts += [(files("reviewgraph.cli.app") / name).read_text("utf-8") for name in added.split()]
     return Response("\n".join(texts), media_type=kind)

@@ -79,9 +79,14 @@ class Field:
 
     def parameter(self, command: str) -> click.Option | None:
         """Return the option of a command, if it has one."""
-        found = command_of(command)
+        of_step = command_of(command)
         return next(
-            (one for one in found.params if isinstance(one, click.Option) and f"--{self.key}" in one.opts), None
+            (
+                parameter
+                for parameter in of_step.params
+                if isinstance(parameter, click.Option) and f"--{self.key}" in parameter.opts
+            ),
+            None,
         )
 
     def hint(self, command: str) -> str:
@@ -164,7 +169,7 @@ class Step:
 
     def opens(self, values: Mapping[str, str], field: str) -> bool:
         """Return whether one of the further fields has a value, or is the one that a message is about."""
-        return any(values.get(one.key) or one.key == field for one in self.fields[self.everyday :])
+        return any(values.get(further.key) or further.key == field for further in self.fields[self.everyday :])
 
     def counts(self, field: Field, values: Mapping[str, str]) -> bool:
         """Return whether a field has a value, and what it needs has one."""
@@ -288,11 +293,11 @@ def lists_reviewers(path: Path) -> bool:
 @cache
 def command_of(name: str) -> click.Command:
     """Return a command of the command line."""
-    found = main.get_command(click.Context(main), name)
-    if found is None:
+    command = main.get_command(click.Context(main), name)
+    if command is None:
         message = f"there is no command {name}"
         raise LookupError(message)
-    return found
+    return command
 
 
 def takers_of(command: str) -> list[str]:
@@ -336,19 +341,20 @@ def on_page(text: str, step: Step) -> str:
     """
     text = re.sub(r" \(in Python [^)]*\)", "", text)
     text = re.sub(r"(?:name the one that holds the table, as in|say which one, for example) \S+#.*", INSIDE, text)
-    text = re.sub(r"\b([Ff]or) (hotcrp|openreview):", lambda found: f"{found[1]} {title_of(found[2])}:", text)
+    text = re.sub(r"\b([Ff]or) (hotcrp|openreview):", lambda match: f"{match[1]} {title_of(match[2])}:", text)
     text = re.sub(r"(?:with )?--columns \"?[^\s\"]+\"?", 'under "Columns" of the file', text)
     fields = {
-        one.key: one.label for one in (*(each for any_step in STEPS.values() for each in any_step.fields), *TABLE)
+        field.key: field.label
+        for field in (*(any_field for any_step in STEPS.values() for any_field in any_step.fields), *TABLE)
     }
-    fields |= {one.key: one.label for one in step.fields}
+    fields |= {field.key: field.label for field in step.fields}
 
-    def said(found: re.Match[str]) -> str:
-        key = found[1]
+    def said(match: re.Match[str]) -> str:
+        key = match[1]
         if key in ROLES:
             return f'a file used as "{ROLES[key]}"'
-        value = f": {found[2]}" if found[2] else ""
-        return f'"{fields[key]}"{value}' if key in fields else found[0]
+        value = f": {match[2]}" if match[2] else ""
+        return f'"{fields[key]}"{value}' if key in fields else match[0]
 
     text = re.sub(r"--([a-z][a-z-]*[a-z])(?: (?:(?:FILE|NAME|N|P)\b|\"([^\"]*)\"))?", said, text)
     key, colon, rest = text.partition(": ")
@@ -403,10 +409,10 @@ def conference_of(
         sections[COLUMNS] = dict(columns)
     for step in STEPS.values():
         homes = command_of(step.command).sections()  # type: ignore[attr-defined]
-        given: dict[str, Any] = {role: roles[role] for role in step.roles if roles.get(role)}
-        fields = {one.key: one for one in (*(TABLE if step.has_reviews else ()), *step.fields)}
-        given |= {key: values[key] for key, one in fields.items() if step.counts(one, values) and key != "explain"}
-        for key, value in given.items():
+        chosen: dict[str, Any] = {role: roles[role] for role in step.roles if roles.get(role)}
+        fields = {field.key: field for field in (*(TABLE if step.has_reviews else ()), *step.fields)}
+        chosen |= {key: values[key] for key, field in fields.items() if step.counts(field, values) and key != "explain"}
+        for key, value in chosen.items():
             home = next((name for name, keys in homes.items() if key in keys), None)
             if home is not None:
                 sections.setdefault(home, {})[key] = _typed(homes[home][key], value)

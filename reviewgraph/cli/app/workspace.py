@@ -71,11 +71,11 @@ class Upload:
     def take(self, part: str, folder: Path) -> None:
         """Choose a sheet or a file inside."""
         if part != self.part and (part in self.parts or not part):
-            found = recognise(folder / self.name, part)
-            found.roles = self.roles or found.roles
-            found.size = self.size
-            found.columns = self.columns
-            vars(self).update(vars(found))
+            recognised = recognise(folder / self.name, part)
+            recognised.roles = self.roles or recognised.roles
+            recognised.size = self.size
+            recognised.columns = self.columns
+            vars(self).update(vars(recognised))
 
 
 @dataclass
@@ -138,18 +138,18 @@ class Workspace:
     @property
     def size(self) -> int:
         """Bytes of all files that were dropped in."""
-        return sum(one.size for one in self.uploads.values())
+        return sum(upload.size for upload in self.uploads.values())
 
-    def add(self, given: str, data: bytes) -> None:
+    def add(self, file_name: str, data: bytes) -> None:
         """Keep a file under its own name, and see what it is; a conference file sets the choices instead."""
-        name = safe_name(given)
+        name = safe_name(file_name)
         if name.endswith(".toml"):
             self.take_conference(name, data)
             return
         (self.folder / name).write_bytes(data)
         upload = recognise(self.folder / name)
         upload.size = len(data)
-        if name != given:
+        if name != file_name:
             self.notes.append(f"A file was renamed to {name}: its name had characters that options use otherwise.")
         before = self.uploads.get(name)
         if before is not None and before.header == upload.header:
@@ -173,13 +173,13 @@ class Workspace:
     def remove(self, name: str) -> None:
         """Delete a file."""
         if name in self.uploads:
-            self.uploads = {other: upload for other, upload in self.uploads.items() if other != name}
+            self.uploads = {kept: upload for kept, upload in self.uploads.items() if kept != name}
             (self.folder / name).unlink(missing_ok=True)
             self.results = {}
 
     def of_role(self, role: str) -> list[str]:
         """Return the files of a role."""
-        return [one.word for one in self.uploads.values() if role in one.roles]
+        return [upload.word for upload in self.uploads.values() if role in upload.roles]
 
     def stand_in(self, step: Step) -> list[str]:
         """Return the file of bids that lists the reviewers, for a step that needs a list and has none."""
@@ -193,18 +193,18 @@ class Workspace:
     @property
     def columns(self) -> dict[str, str]:
         """The columns that were chosen, by ``FILE:ROLE``."""
-        chosen = (one for one in self.uploads.values() if one.roles)
-        return {f"{one.word}:{role}": name for one in chosen for role, name in one.columns.items()}
+        chosen = (upload for upload in self.uploads.values() if upload.roles)
+        return {f"{upload.word}:{role}": name for upload in chosen for role, name in upload.columns.items()}
 
     def conference(self) -> str:
         """Return the choices as a conference file."""
-        own = {name: {"reviewers": file} for name, step in STEPS.items() for file in self.stand_in(step)}
-        return conference_of({role: self.of_role(role) for role in ROLES}, self.columns, self.values, own)
+        stand_ins = {name: {"reviewers": file} for name, step in STEPS.items() for file in self.stand_in(step)}
+        return conference_of({role: self.of_role(role) for role in ROLES}, self.columns, self.values, stand_ins)
 
     def take_conference(self, name: str, data: bytes) -> None:
         """Take choices from a conference file; what the page has no field for is listed in a note."""
         _, sections = parsed(name, data)
-        keys = {one.key for step in STEPS.values() for one in (*TABLE, *step.fields)}
+        keys = {field.key for step in STEPS.values() for field in (*TABLE, *step.fields)}
         unused = []
         for section, content in sections.items():
             for key, value in content.items() if isinstance(content, dict) else ():
@@ -213,8 +213,8 @@ class Workspace:
                         unused += [] if self._give(str(file), key) else [f"{key} ({file})"]
                 elif section == "columns":
                     file, _, role = key.rpartition(":")
-                    if found := self._named(file):
-                        found.columns[role] = str(value)
+                    if upload := self._named(file):
+                        upload.columns[role] = str(value)
                     else:
                         unused.append(f"columns {key}")
                 elif key in keys and not isinstance(value, list | dict):
@@ -230,24 +230,24 @@ class Workspace:
         self.notes.append(f"The choices of {name} are taken.{also}")
 
     def _give(self, file: str, role: str) -> bool:
-        found = self._named(file)
-        if found is not None and role not in found.roles:
-            found.roles.append(role)
-        return found is not None
+        upload = self._named(file)
+        if upload is not None and role not in upload.roles:
+            upload.roles.append(role)
+        return upload is not None
 
     def _named(self, word: str) -> Upload | None:
         """Return the file that a conference file names, with the part of it chosen."""
         word = os.path.basename(word)
         name, _, part = word.rpartition(PART) if word not in self.uploads else (word, "", "")
-        if found := self.uploads.get(name):
-            found.take(part, self.folder)
-        return found
+        if upload := self.uploads.get(name):
+            upload.take(part, self.folder)
+        return upload
 
     # Commands.
 
     def default_to(self, step: Step) -> str:
         """Return the system that the file of a step is for, if none was chosen: that of the reviews, else a table."""
-        systems = [one.system for one in self.uploads.values() if set(one.roles) & set(step.roles)]
+        systems = [upload.system for upload in self.uploads.values() if set(upload.roles) & set(step.roles)]
         return next((name for name in systems if name in takers_of(step.command)), "")
 
     def words(self, step: Step) -> tuple[list[str], dict[str, str]]:
@@ -258,14 +258,14 @@ class Workspace:
             raise InputError(message)
         used = set(words)
         for role in step.roles:
-            found = self.of_role(role) if role != "reviews" else []
-            if len(found) > 1 and role not in ("affinity", "bids"):
-                message = f"{ROLES[role]}: expected one file, found {', '.join(found)}; choose one of them"
+            chosen = self.of_role(role) if role != "reviews" else []
+            if len(chosen) > 1 and role not in ("affinity", "bids"):
+                message = f"{ROLES[role]}: expected one file, found {', '.join(chosen)}; choose one of them"
                 raise InputError(message)
             if role == "reviewers":
-                found = found or self.stand_in(step)
-            words += [word for file in found for word in (f"--{role}", file)]
-            used |= set(found)
+                chosen = chosen or self.stand_in(step)
+            words += [word for file in chosen for word in (f"--{role}", file)]
+            used |= set(chosen)
         for place, name in self.columns.items():
             words += ["--columns", f"{place}={name}"] if place.rpartition(":")[0] in used else []
         values = dict(self.values)
@@ -322,7 +322,7 @@ class Workspace:
         answer: Mapping[str, Any] = {}
         with suppress(OSError, ValueError):
             answer = json.loads((self.folder / f"{OURS}{job.step.command}.json").read_bytes())
-        there = {name: what for name, what in files.items() if (self.folder / name).is_file()} if answer else {}
+        written = {name: what for name, what in files.items() if (self.folder / name).is_file()} if answer else {}
         error = ""
         about = ""
         if not answer:
@@ -333,15 +333,15 @@ class Workspace:
                 error += (
                     '. If each grader has a column of scores, select the gradebook under "How the reviews are written"'
                 )
-            for one in self.uploads.values():
-                one.error = error if error.startswith((f"{one.name}:", f"{one.name},")) else ""
+            for upload in self.uploads.values():
+                upload.error = error if error.startswith((f"{upload.name}:", f"{upload.name},")) else ""
         report = ""
         with suppress(OSError):
             report = main_of((self.folder / f"{OURS}{job.step.command}.html").read_text("utf-8"))
-        labels = tuple(f"{one.label}: " for one in job.step.fields)
+        labels = tuple(f"{field.label}: " for field in job.step.fields)
         notes = [on_page(line, job.step) for line in job.lines if not line.startswith(("Error:", "Usage:", "Try "))]
         first = [line for line in notes if line.startswith(labels)]
-        return Result(words, status, notes, error, about, answer, report if answer else "", there, job.stopped, first)
+        return Result(words, status, notes, error, about, answer, report if answer else "", written, job.stopped, first)
 
     async def stop(self) -> None:
         """Ask the running command to end, with its best result so far if it has one; end it if it does not."""
@@ -368,13 +368,13 @@ class Workspace:
             await job.task
 
 
-def safe_name(given: str) -> str:
+def safe_name(file_name: str) -> str:
     """Return a name for a file in the folder: no path, nothing that options or columns separate by.
 
     >>> safe_name("../my scores.csv"), safe_name("--output=x#1.csv"), safe_name("reviewgraph-plan.csv")
     ('my scores.csv', 'output_x_1.csv', 'my-reviewgraph-plan.csv')
     """
-    name = re.split(r"[/\\]", given)[-1]
+    name = re.split(r"[/\\]", file_name)[-1]
     name = re.sub(r"[\x00-\x1f\x7f=#:,;<>|\"'*?$`]", "_", name).lstrip("-. ").rstrip(". ")[-120:].lstrip("-. ")
     name = name or "file"
     reserved = name.lower().startswith(OURS) or re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name.lower())

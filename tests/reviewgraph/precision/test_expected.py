@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from lsc import posterior
 from reviewgraph import InputError, Reviews, expected_errors, random_assignment
 from reviewgraph.graph import Assumptions, error_variances
-from reviewgraph.graph.covariance import Effort
 from reviewgraph.graph.precision import average_errors, expected_variances, information, stratified
 from tests.reviewgraph.precision.simulated import DESIGNS, posterior_mean, scores_of
 from tests.trials import examples
@@ -87,7 +86,7 @@ def test_errors_by_the_scores_alone_agree_with_inverses() -> None:
     design, rng = random_assignment(300, 300, 6, np.random.default_rng(0)), np.random.default_rng(1)
     quality = rng.standard_normal(300)
     exact, estimated = (
-        error_variances(design.reviewer, design.item, quality, rng, effort=Effort(most, 200, 1000)) for most in (300, 0)
+        error_variances(design.reviewer, design.item, quality, rng, exact_up_to=most, probes=200) for most in (300, 0)
     )
     assert estimated.mean() == pytest.approx(exact.mean(), rel=0.1)
 
