@@ -1,6 +1,6 @@
 """Claim of `plan --for decision --rounds R`: the same reviews, asked for in rounds, leave fewer wrong selections.
 
-``python tests/benchmarks/rounds.py -o results.jsonl``: worlds of several families, none of which anything was tuned on;
+``python -m tests.benchmarks.rounds -o results.jsonl``: worlds of several families, none of which anything was tuned on;
 a first phase of equally many reviews per paper, calibrated; further reviews by each rule, with scores from the same
 truth, calibrated again after every round. All rules of a draw have the same papers, reviewers, first phase and scores.
 A killed run goes on where it ended; ``--table`` prints what there is. About ten CPU seconds a draw of 400 papers.
@@ -9,13 +9,7 @@ Rounds should win most where many papers are far from the cut, and least where a
 near the cut a flat assignment spends most reviews on papers that are decided.
 """
 
-# ruff: noqa: E402 - threads are set before NumPy is imported, and the path before the packages
 from __future__ import annotations
-
-import os
-
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
 
 import argparse
 import sys
@@ -26,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 import numpy as np
 
 from lsc.estimate import plain_averages
@@ -36,6 +28,8 @@ from planner import plan_extra_reviews
 from planner._plans import process
 from reviewgraph import Reviews
 from reviewgraph._base import FloatArray, IntArray
+from tests.benchmarks.harness.measures import summary
+from tests.benchmarks.harness.running import markdown
 from tests.benchmarks.harness.storing import append, records
 
 #: Rollouts of a plan: enough for the expectation of a round to be compared with what came, over all draws.
@@ -84,19 +78,23 @@ class World:
     """
 
     def __init__(self, cell: Cell, draw: int) -> None:
-        self.cell, self.size = cell, cell.papers
-        rng = self.rng = np.random.default_rng([zlib.crc32(repr(cell).encode()), draw])
-        size = self.size
-        t = cell.family == "heavy"
-        self.truth = rng.standard_t(3, size) / np.sqrt(3) if t else rng.standard_normal(size)
-        slope, offset = rng.lognormal(0.0, 0.2, size), rng.normal(0.0, 0.5, size)
-        level = {"quiet": 0.6, "noisy": 1.5}.get(cell.family, 1.0)
-        noise = np.full(size, level)
+        size = cell.papers
+        rng = np.random.default_rng([zlib.crc32(repr(cell).encode()), draw])
+        slope = rng.lognormal(0.0, 0.2, size)
+        offset = rng.normal(0.0, 0.5, size)
+        noise = np.full(size, {"quiet": 0.6, "noisy": 1.5}.get(cell.family, 1.0))
         if cell.family == "careless":
-            noise = noise * rng.lognormal(-0.125, 0.5, size)
-        error = (rng.standard_t(4, (size, size)) / np.sqrt(2) if t else rng.standard_normal((size, size))) * noise[
-            :, None
-        ]
+            noise *= rng.lognormal(-0.125, 0.5, size)
+        if cell.family == "heavy":
+            self.truth = rng.standard_t(3, size) / np.sqrt(3)
+            error = rng.standard_t(4, (size, size)) / np.sqrt(2)
+        else:
+            self.truth = rng.standard_normal(size)
+            error = rng.standard_normal((size, size))
+        error *= noise[:, None]
+        self.cell = cell
+        self.size = size
+        self.rng = rng
         self.score = offset[:, None] + slope[:, None] * self.truth + error
         self.criteria: dict[str, FloatArray] = {}
         if cell.family == "whole":
@@ -112,7 +110,8 @@ class World:
         """Give papers further reviews by reviewers of fewest reviews, at random among equals: pairs, shape (P, 2)."""
         has = np.zeros((self.size, self.size), np.bool_)
         has[table[:, 0], table[:, 1]] = True
-        load, pairs = has.sum(axis=1).astype(np.float64), []
+        load = has.sum(axis=1).astype(np.float64)
+        pairs = []
         for paper in self.rng.permutation(np.repeat(np.arange(self.size), counts)).tolist():
             order = load + self.rng.random(self.size)
             order[has[:, paper]] = np.inf
@@ -165,7 +164,8 @@ def _random(world: World, state: State, number: int) -> IntArray:
 
 
 def _border(world: World, state: State, number: int) -> IntArray:
-    average, n = plain_averages(state.reviews), world.cell.select
+    average = plain_averages(state.reviews)
+    n = world.cell.select
     distance = np.abs(average - np.sort(average)[::-1][n - 1 : n + 1].mean())
     near = np.lexsort((world.rng.permutation(world.size), distance))
     return _counts(world, near[: max(number // 2, 1)], number)
@@ -178,14 +178,12 @@ def _open(world: World, state: State, number: int) -> IntArray:
 
 #: One batch by a rule on the papers; the borderline and P(1 - P) give two reviews each to half as many papers.
 SIMPLE: dict[str, Callable[[World, State, int], IntArray]] = {
-    "random": _random,
+    "flat": _random,
     "borderline": _border,
     "P(1 - P)": _open,
 }
 #: Rounds of the plan.
 ROUNDS = {"one batch": 1, "2 rounds": 2, "4 rounds": 4}
-#: Four rounds in which no reviewer has more reviews than in a flat assignment; the others allow three more per round.
-EVEN = "4 rounds, even loads"
 
 
 def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
@@ -214,84 +212,52 @@ def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def continued(world: World, state: State, rounds: int) -> tuple[int, float]:
-    """Return the outcome of a process that continues its own answers, with the loads of a flat assignment."""
-    further, size = world.cell.further, world.size
-    asked: dict[str, Any] = {"n_selected": world.cell.select, "max_reviews": further, "rounds": rounds}
-    asked["spare"] = -(-further // size)
-    for _ in range(rounds):
-        plan = plan_extra_reviews(state.reviews, objective="decision", seed=0, **asked)
-        asked = {"after": plan}
-        state = State.of(world, np.concatenate([state.pairs, plan.pairs]))
-    return state.outcome(world)
-
-
 def measured(cell: Cell, draw: int) -> dict[str, Any]:
     """Measure all rules on one draw."""
-    begun, world = time.process_time(), World(cell, draw)
-    every = np.arange(world.size)
-    nothing = np.empty((0, 2), np.int64)
-    first = world.spread(nothing, np.full(world.size, cell.first))
+    started = time.process_time()
+    world = World(cell, draw)
+    first = world.spread(np.empty((0, 2), np.int64), np.full(world.size, cell.first))
     start = State.of(world, first)
     record: dict[str, Any] = {**cell._asdict(), "draw": draw, "before": start.outcome(world)}
-    flat = world.spread(first, _counts(world, world.rng.permutation(every), cell.further))
-    record["flat"] = State.of(world, np.concatenate([first, flat])).outcome(world)
     for name, rule in SIMPLE.items():
         more = world.spread(first, rule(world, start, cell.further))
-        record[name] = State.of(world, np.concatenate([first, more])).outcome(world)
+        record[name] = State.of(world, np.concatenate([first, more])).outcome(world)[0]
     for name, rounds in ROUNDS.items():
         record[name] = list(played(world, start, rounds))
-    record[EVEN] = continued(world, start, 4)
-    return record | {"seconds": time.process_time() - begun}
+    return record | {"seconds": time.process_time() - started}
 
 
-def table(path: Path) -> list[str]:
-    """Return a row per cell: wrong selections by each rule, and how many fewer four rounds leave."""
+def tables(path: Path) -> str:
+    """Return two rows per cell: wrong selections by each rule, and those expected by plans over those counted after."""
     cells: dict[Cell, list[dict[str, Any]]] = {}
     for record in records(path):
         cells.setdefault(Cell(*(record[name] for name in Cell._fields)), []).append(record)
-    names = ["flat", *(name for name in SIMPLE if name != "random"), *ROUNDS]
-    lines = [
-        "| family | papers | selected | reviews | draws | "
-        + " | ".join(names)
-        + " | 4 rounds - flat | 4 rounds - one batch | even loads - flat |",
-        "|" + " --- |" * (len(names) + 8),
-    ]
-    for cell, rows in cells.items():
-        wrong = {name: np.array([_final(row[name])[0] for row in rows], np.float64) for name in names}
-        means = " | ".join(f"{wrong[name].mean():.1f}" for name in names)
-        gains = " | ".join(_paired(wrong["4 rounds"] - wrong[name]) for name in ("flat", "one batch"))
-        even = np.array([row[EVEN][0] - row["flat"][0] for row in rows if EVEN in row], np.float64)
-        gains += f" | {_paired(even) if even.size else ''}"
-        reviews = f"{cell.first} each + {cell.further}"
-        lines.append(f"| {cell.family} | {cell.papers} | {cell.select} | {reviews} | {len(rows)} | {means} | {gains} |")
-    return [*lines, "", *kept(cells)]
-
-
-def kept(cells: dict[Cell, list[dict[str, Any]]]) -> list[str]:
-    """Return a row per cell: wrong selections expected by the plan of each of four rounds over those counted after it.
-
-    Errors are those of the mean difference, which are paired by draws.
-    """
-    lines = ["| family | papers | first | draws | round 1 | round 2 | round 3 | round 4 |", "|" + " --- |" * 8]
-    for cell, rows in cells.items():
+    outcomes = []
+    kept = []
+    for cell, draws in cells.items():
+        title = [
+            cell.family,
+            f"{cell.papers}",
+            f"{cell.select}",
+            f"{cell.first} each + {cell.further}",
+            f"{len(draws)}",
+        ]
+        wrong = {name: np.array([draw[name] for draw in draws], np.float64) for name in SIMPLE}
+        wrong |= {name: np.array([draw[name][-1]["wrong"] for draw in draws], np.float64) for name in ROUNDS}
+        gains = [f"{summary(wrong['4 rounds'] - wrong[name]):+.1f}" for name in ("flat", "one batch")]
+        outcomes.append([*title, *(f"{values.mean():.1f}" for values in wrong.values()), *gains])
         ratios = []
         for number in range(4):
-            said, wrong = (np.array([row["4 rounds"][number][key] for row in rows]) for key in ("said", "wrong"))
-            error = (said - wrong).std(ddof=1) / np.sqrt(wrong.size) / wrong.mean() if wrong.size > 1 else np.nan
-            ratios.append(f"{said.mean() / wrong.mean():.2f} ± {error:.2f}")
-        lines.append(f"| {cell.family} | {cell.papers} | {cell.first} | {len(rows)} | {' | '.join(ratios)} |")
-    return lines
-
-
-def _final(result: Any) -> tuple[float, float]:
-    """Return wrong and expected ones in the end."""
-    return (result[-1]["wrong"], result[-1]["expected"]) if isinstance(result[0], dict) else tuple(result)
-
-
-def _paired(values: FloatArray) -> str:
-    error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
-    return f"{values.mean():+.1f} ± {error:.1f}"
+            stated = np.array([draw["4 rounds"][number]["said"] for draw in draws])
+            counted = np.array([draw["4 rounds"][number]["wrong"] for draw in draws])
+            ratios.append(
+                f"{stated.mean() / counted.mean():.2f} ± {summary(stated - counted).error / counted.mean():.2f}"
+            )
+        kept.append([*title, *ratios])
+    heads = ["family", "papers", "selected", "reviews", "draws"]
+    rules = [*SIMPLE, *ROUNDS, "4 rounds - flat", "4 rounds - one batch"]
+    rounds = [f"round {number}" for number in range(1, 5)]
+    return markdown([*heads, *rules], outcomes) + "\n\n" + markdown([*heads, *rounds], kept)
 
 
 def main() -> int:
@@ -309,7 +275,7 @@ def main() -> int:
                 if (options.only is None or number in options.only) and (*cell, draw) not in done:
                     append(options.output, measured(cell, draw))
                     print(cell, draw, file=sys.stderr, flush=True)
-    print("\n".join(table(options.output)))
+    print(tables(options.output))
     return 0
 
 

@@ -29,7 +29,8 @@ class Row(NamedTuple):
 
 def timed(call: Callable[[], Any], warm: int = 5) -> tuple[Any, Measured]:
     """Call once cold and ``warm`` times more; return the last result and the seconds, the warm ones the least."""
-    seconds, result = [], None
+    seconds = []
+    result = None
     for _ in range(1 + warm):
         begun = time.perf_counter()
         result = call()
@@ -57,22 +58,23 @@ def calibration(size: tuple[int, int, int], name: str) -> Measured:
     import cvxpy
 
     import lsc
-    from tests.benchmarks.test_calibrate import general, kinds, table
+    from tests.benchmarks.harness.tables import by_cvxpy, hypothesis_of, linear_reviewers
 
-    reviews = table(*size)
-    hypothesis = kinds(reviews, name)
+    reviews = linear_reviewers(*size)
+    hypothesis = hypothesis_of(reviews, name)
     begun = time.process_time()
     result = lsc.calibrate(reviews, hypothesis)
     cold = time.process_time() - begun
-    general(table(20, 20, 3), "linear")  # imports what CVXPY loads when first used
+    by_cvxpy(linear_reviewers(20, 20, 3), "linear")  # imports what CVXPY loads when first used
     solvers = [solver for solver in ("CLARABEL", "PIQP") if solver in cvxpy.installed_solvers()]
     # The faster rival runs as often as ours, the other once.
-    ours, rivals = [], {solver: [general(reviews, hypothesis, solver)] for solver in solvers}
+    ours = []
+    rivals = {solver: [by_cvxpy(reviews, hypothesis, solver)] for solver in solvers}
     fastest = min(solvers, key=lambda solver: rivals[solver][0])
     for run in range(RUNS):
         ours.append(processor_seconds(lambda: lsc.calibrate(reviews, hypothesis)))
         if run:
-            rivals[fastest].append(general(reviews, hypothesis, fastest))
+            rivals[fastest].append(by_cvxpy(reviews, hypothesis, fastest))
     seconds, objective, solver = min((*min(runs), solver) for solver, runs in rivals.items())
     found = {"cold": cold, "warm": min(ours)}
     apart = abs(result.objective - objective) / objective
@@ -83,9 +85,9 @@ def calibration(size: tuple[int, int, int], name: str) -> Measured:
 def calibration_alone(name: str) -> Measured:
     """Calibrate 90,000 reviews."""
     import lsc
-    from tests.benchmarks.test_calibrate import uneven
+    from tests.benchmarks.harness.tables import uneven_loads
 
-    reviews = uneven()
+    reviews = uneven_loads()
     result, found = timed(lambda: lsc.calibrate(reviews, name), 2)
     return found | {"words": f"{result.status}, {result.iterations} iterations"}
 
@@ -93,7 +95,7 @@ def calibration_alone(name: str) -> Measured:
 def calibration_of_millions() -> Measured:
     """Calibrate ten million reviews."""
     import lsc
-    from tests.benchmarks.test_calibrate import ten_million
+    from tests.benchmarks.harness.tables import ten_million
 
     reviews = ten_million()
     result, found = timed(lambda: lsc.calibrate(reviews), 0)
@@ -103,14 +105,14 @@ def calibration_of_millions() -> Measured:
 def posterior_of(kind: str) -> Measured:
     """Infer the qualities of a conference with scores of a kind, twice; convergence counts in both tables."""
     from lsc._inference.inferring import infer
-    from tests.benchmarks.test_posterior import conference
+    from tests.benchmarks.harness.tables import conference
 
     tables = [conference(kind, seed) for seed in range(2)]
     results = [infer(*tables[0])[0]]  # compiles or reads kernels
     seconds = []
-    for given in tables:
+    for table in tables:
         begun = time.process_time()
-        results.append(infer(*given)[0])
+        results.append(infer(*table)[0])
         seconds.append(time.process_time() - begun)
     statuses = {result.status.value for result in results}
     words = f"{', '.join(sorted(statuses))}, seconds of CPU, the slower of two tables"
@@ -122,9 +124,9 @@ def components() -> Measured:
     import networkx as nx
 
     from reviewgraph import doubly_connected_components, to_networkx
-    from tests.benchmarks.test_graph_core import random_table
+    from tests.benchmarks.harness.tables import random_pairs
 
-    reviews = random_table(22_000, 20_000, 90_000)
+    reviews = random_pairs()
     groups, found = timed(lambda: doubly_connected_components(reviews))
     graph = to_networkx(reviews)
     reviewers = [node for node, side in graph.nodes(data="bipartite") if side == 0]
@@ -137,9 +139,9 @@ def components() -> Measured:
 def three_levels() -> Measured:
     """Find components, their certificates and the degrees of freedom."""
     from reviewgraph import connected_components, doubly_connected_components, recoverability
-    from tests.benchmarks.test_graph_core import random_table
+    from tests.benchmarks.harness.tables import random_pairs
 
-    reviews = random_table(22_000, 20_000, 90_000)
+    reviews = random_pairs()
 
     def levels() -> int:
         double = doubly_connected_components(reviews)
@@ -150,12 +152,13 @@ def three_levels() -> Measured:
     return found | {"words": f"{missing} degrees of freedom"}
 
 
-def power_law() -> Measured:
+def components_of_millions() -> Measured:
     """Find components of ten million reviews, and of half of them."""
     from reviewgraph import doubly_connected_components
-    from tests.benchmarks.test_graph_core import power_law
+    from tests.benchmarks.harness.tables import power_law
 
-    whole, part = power_law(10_000_000), power_law(5_000_000)
+    whole = power_law(10_000_000)
+    part = power_law(5_000_000)
     groups, found = timed(lambda: doubly_connected_components(whole), 1)
     _, half = timed(lambda: doubly_connected_components(part), 1)
     return found | {"words": f"{len(groups)} groups; half as many reviews {half['warm']:.3g} s warm"}
@@ -182,7 +185,8 @@ def plans_of_few() -> Measured:
     from reviewgraph import random_assignment
 
     shapes = [(N, M, k) for N in (50, 100, 200) for M in (N // 3, 2 * N // 3, N) for k in (3, 4, 5)]
-    begun, proved = time.perf_counter(), 0
+    proved = 0
+    begun = time.perf_counter()
     for N, M, k in shapes:
         plan = plan_extra_reviews(random_assignment(N, M, k, np.random.default_rng(0)), time_limit=60)
         proved += plan.status == "optimal"
@@ -193,9 +197,9 @@ def plans_of_few() -> Measured:
 def assignment() -> Measured:
     """Assign 20,000 papers."""
     from planner import assign
-    from tests.benchmarks.test_assign import large
+    from tests.benchmarks.harness.tables import clustered_affinities
 
-    affinity = large(20_000, 100, 0, clustered=True)
+    affinity = clustered_affinities(20_000, 100)
     result, found = timed(lambda: assign(affinity, demand=4, load=6, time_limit=150), 0)
     return found | {"loss": result.price, "words": f"{result.status}, {result.price:.3f} % of the affinity lost"}
 
@@ -262,7 +266,8 @@ def within(seconds: float, gigabytes: float = float("inf")) -> Callable[[Measure
     return judged(lambda found: found.get("warm", found["cold"]) <= seconds and found["peak"] <= gigabytes)
 
 
-THOUSAND, FIVE_THOUSAND = (1000, 1000, 5), (5000, 4500, 4)
+THOUSAND = (1000, 1000, 5)
+FIVE_THOUSAND = (5000, 4500, 4)
 CONFERENCE = "22,000 papers, 20,000 reviewers, 90,000 reviews"
 
 
@@ -292,7 +297,6 @@ ROWS = {
         )
         for name, kind, words in (
             ("posterior", "integers", "22,000 papers, 18,000 reviewers, 5 integer scores from 1 to 10 each"),
-            ("posterior-ranks", "ranks", "22,000 papers, 18,000 reviewers who rank 5 each"),
             ("posterior-noise", "own noise", f"{CONFERENCE}, reviewers with noise of their own"),
         )
     },
@@ -301,7 +305,7 @@ ROWS = {
     "power-law": Row(
         "components, 10 million power-law reviews, a hub with 1 million",
         "10 s, 4 GB, growth near linear",
-        power_law,
+        components_of_millions,
         within(10, 4),
     ),
     "plan": Row(
@@ -345,13 +349,12 @@ def compiled() -> None:
     from planner import assign, plan_extra_reviews
     from reviewgraph import check, doubly_connected_components
     from reviewgraph.graph import POLICY
-    from tests.benchmarks.test_calibrate import CLASSES, kinds, table
-    from tests.benchmarks.test_graph_core import power_law
+    from tests.benchmarks.harness.tables import CLASSES, hypothesis_of, linear_reviewers, power_law
 
-    reviews = table(40, 40, 3)
+    reviews = linear_reviewers(40, 40, 3)
     with POLICY.at_once():
         for name in CLASSES:
-            lsc.calibrate(reviews, kinds(reviews, name))
+            lsc.calibrate(reviews, hypothesis_of(reviews, name))
         check(reviews)
         plan_extra_reviews(reviews, time_limit=5)
         assign(np.random.default_rng(0).random((40, 40)), demand=3, load=4)

@@ -94,7 +94,7 @@ def test_errors_by_the_scores_alone_agree_with_inverses() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain, three papers a reviewer", "two communities joined by two reviews"])
 def test_simulated_errors_are_those_expected(name: str) -> None:
-    """Two of the ten designs of tests/benchmarks/expected_errors.py, small."""
+    """Two of the ten designs of the report of measurements, small."""
     assumed, rng = Assumptions(), np.random.default_rng(3)
     reviews = Reviews.from_pairs(DESIGNS[name](80, rng))
     squares = []
