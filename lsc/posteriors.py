@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsc._inference.beliefs import WIDTH, Account, Posterior, accounts_of
-from lsc._inference.covariates import Factor
+from lsc._inference.beliefs import Account, Posterior, accounts_of
+from lsc._inference.covariates import Covariates, Factor, Gains, covariates_of, read_covariates
 from lsc._inference.criteria import Joined, join
-from lsc._inference.inferring import Gains, infer
+from lsc._inference.inferring import infer
 from lsc._inference.joint import Difference, Joint, joint
-from lsc._inference.side_information import Covariates, covariates_of, read_covariates
+from lsc._inference.step import WIDTH
 from lsc._inference.validation import HeldOutGain, Misfit, held_out_gain, misfit_of
 from lsc._inference.validity import Validity, validity_of, without_references
 from lsc.estimate import Estimate, known_values, warn_unconverged, weights_of_reviews
@@ -172,10 +172,12 @@ def posterior(
         is_used = bool(confidence) or gain > EVIDENCE
         weight = sureness if is_used else None
         used = Confidence(is_used, gain)
-    known = read_covariates(reviews, item_covariates, reviewer_covariates, rankings)
-    beliefs, gains = inferred(weight, known.factors)
-    sign = float(reviews.printed([1.0])[0])
-    covariates = covariates_of(known, beliefs, gains, sign) if known.factors else None
+    factors = read_covariates(reviews, item_covariates, reviewer_covariates, rankings)
+    beliefs, gains = inferred(weight, factors)
+    covariates = None
+    if factors:
+        points = reviews.printed([beliefs.scale, beliefs.scores.unit.spread]).tolist()
+        covariates = covariates_of(factors, beliefs.effects, gains, *points)
     warn_unconverged(beliefs.off)
     validity = without_references(reviews.n_items)
     if np.isfinite(value).any():

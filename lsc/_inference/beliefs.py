@@ -13,14 +13,11 @@ from lsc._inference.covariates import Effects
 from lsc._inference.fitting import Population
 from lsc._inference.parts import PartState
 from lsc._inference.scores import Scores
-from lsc._inference.step import Items
+from lsc._inference.step import WIDTH, Items
 from lsc._inference.validity import Validity
 from reviewgraph._base import FloatArray, IntArray, Label, Status, snapped
 from reviewgraph.table import Reviews
 
-#: Probability of the credible intervals of reviewers, and half their width in standard deviations.
-LEVEL = 0.9
-WIDTH = 1.6448536269514722
 #: Normal quantiles .1, .3, .5, .7, .9: five equally likely values that represent the posterior of a reviewer.
 FIFTHS = np.array([-1.2815515655446004, -0.5244005127080407, 0.0, 0.5244005127080407, 1.2815515655446004])[:, None]
 

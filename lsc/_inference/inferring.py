@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from lsc._inference.beliefs import WIDTH, Beliefs, InferenceStatus, Posterior, Quantity, Reviewers
+from lsc._inference.beliefs import Beliefs, InferenceStatus, Posterior, Quantity, Reviewers
 from lsc._inference.choosing import SIGNAL, Averages, averages_of, best_fit, totals
-from lsc._inference.covariates import Effects, Factor
+from lsc._inference.covariates import Effects, Factor, Gains
 from lsc._inference.fitting import Fit, Population, Problem, fit
 from lsc._inference.likeness import Spectrum
 from lsc._inference.parts import Parts, PartState, Vectors, pieces_of, state_of
 from lsc._inference.scores import Unit, prepare
-from lsc._inference.step import Moments
+from lsc._inference.step import WIDTH, Moments
 from reviewgraph._base import FloatArray, IntArray
 
 #: Gain in log evidence from which a factor of covariates is used.
 MIN_GAIN = 2.0
-
-
-class Gains(NamedTuple):
-    """Rise of the log evidence by each factor that was tried, alone, by position, and by all in use."""
-
-    by_factor: FloatArray
-    all_used: float
-    used: tuple[int, ...]
 
 
 def infer(

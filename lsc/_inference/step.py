@@ -22,6 +22,8 @@ import numpy as np
 from reviewgraph._base import CodeArray, FloatArray, IntArray
 from reviewgraph.graph import kernel
 
+#: Half the width of 90 % intervals in standard deviations.
+WIDTH = 1.6448536269514722
 #: Nodes of the log slope: number, distance of the outer ones from the centre and spacing, in spreads.
 NODES = 11
 REACH = 4.0

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsc._inference.beliefs import WIDTH, interquartile_range
+from lsc._inference.beliefs import interquartile_range
 from lsc._inference.inferring import MIN_GAIN
+from lsc._inference.step import WIDTH
 from lsc.calibration import Calibration, CalibrationStatus
 from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Selection
@@ -32,7 +33,7 @@ from reviewgraph._base import IntArray, Label, counted, listed, noun, order_of
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account, Beliefs, Part
-    from lsc._inference.side_information import Covariate
+    from lsc._inference.covariates import Covariate
     from lsc._inference.validity import Validity
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
@@ -129,7 +130,7 @@ def _criteria_lines(result: PosteriorEstimate) -> list[str]:
 
 
 def covariate_lines(result: PosteriorEstimate) -> list[str]:
-    """Return a line per covariate, what those of papers mean for a selection, and contradictory rankings."""
+    """Return a line per covariate, and what those of papers mean for a selection."""
     covariates = result.covariates
     if covariates is None:
         return []
@@ -146,9 +147,6 @@ def covariate_lines(result: PosteriorEstimate) -> list[str]:
             f"What is expected of a paper from its {' and '.join(sources)} moves its quality, the more the fewer its "
             f"scores. Whether that is fair to papers {whom} is yours to decide."
         )
-    if covariates.conflicts:
-        pairs = counted(covariates.conflicts, "pair of papers is", "pairs of papers are")
-        lines.append(f"{pairs} ranked in opposite orders by two of their authors; the average of both counts.")
     return lines
 
 

@@ -9,12 +9,11 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from lsc._inference import fitting
-from lsc._inference.covariates import Effects, Factor
+from lsc._inference.covariates import Effects, Factor, covariates_of, factor_of, ranking_of
 from lsc._inference.fitting import Population, fit
 from lsc._inference.inferring import MIN_GAIN, infer, problem_of
 from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.scores import prepare
-from lsc._inference.side_information import Given, covariates_of, factor_of, normal_scores_of
 from reviewgraph import InputError
 from reviewgraph._base import FloatArray
 from tests.lsc.inference.simulated_tables import Simulated, table
@@ -80,7 +79,9 @@ def test_effects_are_in_their_intervals_and_useless_covariates_are_not_used() ->
     for seed in range(8):
         drawn, factors, of_track, of_senior = conference(seed)
         posterior, gains = infer(*drawn[:3], 150, 150, factors=factors)
-        track, senior, blank = covariates_of(Given(factors), posterior, gains, 1.0).rows
+        track, senior, blank = covariates_of(
+            factors, posterior.effects, gains, posterior.scale, posterior.scores.unit.spread
+        ).rows
         assert track.used
         assert senior.used
         true = [*zip(track.effects, of_track, strict=True), (senior.effects[1], of_senior)]
@@ -121,8 +122,7 @@ def test_rankings_of_authors_are_used_if_they_tell_of_quality(worth: float, used
     drawn, rng = table(0, 150, 150, 3), np.random.default_rng(5)
     perceived = worth * drawn.truth + 0.7 * rng.standard_normal(150)
     lists = [own[np.argsort(-perceived[own])].tolist() for own in rng.permutation(150).reshape(30, 5)]
-    column, known, _ = normal_scores_of([list(zip(own, range(1, 6), strict=True)) for own in lists], np.ones(150, bool))
-    factor = Factor("ranking", "ranking", True, ("",), column, known)
+    factor = ranking_of([list(zip(own, range(1, 6), strict=True)) for own in lists], np.ones(150, bool))
     posterior, gains = infer(*drawn[:3], 150, 150, factors=(factor,))
     assert gains.used == ((0,) if used else ())
     alone = infer(*drawn[:3], 150, 150)[0]
@@ -138,17 +138,17 @@ def order_statistics(n: int) -> FloatArray:
 
 def test_rankings_are_expected_normal_order_statistics() -> None:
     ranked = [list(zip(items, range(1, 9), strict=False)) for items in ([3, 1, 0, 5], [2, 4], [1, 2, 3])]
-    column, known, opposite = normal_scores_of(ranked, np.ones(7, bool))
+    ranking = ranking_of(ranked, np.ones(7, bool))
     four, two, three = (order_statistics(n) for n in (4, 2, 3))
     both = (four[1] + three[0]) / 2, (two[0] + three[1]) / 2, (four[0] + three[2]) / 2
-    assert column.ravel() == pytest.approx(np.array([four[2], *both, two[1], four[3], 0]), abs=0.03)
-    assert (known, opposite) == (6, 1)
+    assert ranking.design.ravel() == pytest.approx(np.array([four[2], *both, two[1], four[3], 0]), abs=0.03)
+    assert ranking.known == 6
     # Papers without a score are no part of a list; equal ranks share their place.
     scored = np.array([True, True, True, False, True, True, True])
-    shorter = normal_scores_of([[(0, 1), (3, 2), (1, 3)]], scored)[0]
+    shorter = ranking_of([[(0, 1), (3, 2), (1, 3)]], scored).design
     assert shorter.ravel() == pytest.approx(np.array([two[0], two[1], 0, 0, 0, 0, 0]), abs=0.03)
-    assert not normal_scores_of([[(0, 1), (1, 1)]], scored)[0].any()
-    assert normal_scores_of([[(0, 1)], []], scored)[1:] == (0, 0)
+    assert not ranking_of([[(0, 1), (1, 1)]], scored).design.any()
+    assert ranking_of([[(0, 1)], []], scored).known == 0
 
 
 def test_a_column_is_a_number_or_a_category() -> None:
