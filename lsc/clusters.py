@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lsc._inference.beliefs import Beliefs, InferenceStatus
-from lsc._inference.clustered import infer_on_cluster
+from lsc._inference.large import infer_on_cluster
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc._solver.clustered import minimise_clustered
 from lsc._solver.newton import MAX_ITERATIONS

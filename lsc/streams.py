@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lsc._inference.beliefs import Beliefs
-from lsc._inference.streaming import infer_by_passes
+from lsc._inference.large import infer_by_passes
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc._solver.newton import MAX_ITERATIONS, minimise_streamed
 from lsc.calibration import NEARLY, SHARP, CalibrationStatus

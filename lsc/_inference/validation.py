@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import Posterior
-from lsc._inference.choosing import fit_averages
 from lsc._inference.fitting import Population, fit
-from lsc._inference.inferring import problem_of
+from lsc._inference.inferring import fit_averages, problem_of
 from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.predicting import noise_factors
 from lsc._inference.scores import MIN_NOISE

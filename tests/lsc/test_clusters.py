@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc._inference import clustered
+from lsc._inference import large
 from lsc._solver import newton
 from reviewgraph import InputError, Reviews, cluster_reviews
 from reviewgraph.streams import cluster as cluster_module
@@ -117,7 +117,7 @@ def test_a_full_disk_is_one_message(client: Any, tmp_path: Path, monkeypatch: py
 
 def in_sweep(number: int, act: Callable[[Any], object]) -> Callable[..., Any]:
     """Return the map of parts that acts on the client before one of its calls."""
-    original, calls = clustered.ClusterParts.map, []
+    original, calls = large.ClusterParts.map, []
 
     def changed(self: Any, *values: Any) -> Any:
         calls.append(1)
@@ -140,7 +140,7 @@ def test_a_worker_that_dies_costs_only_time(tmp_path: Path, monkeypatch: pytest.
     table = scores(1, n_reviewers=20, n_items=25)
     whole = lsc.posterior(Reviews.from_frame(table))
     killed: list[None] = []
-    monkeypatch.setattr(clustered.ClusterParts, "map", in_sweep(9, lambda client: killed.append(kill(client))))
+    monkeypatch.setattr(large.ClusterParts, "map", in_sweep(9, lambda client: killed.append(kill(client))))
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **LOCAL) as cluster,
         distributed.Client(cluster) as client,
@@ -158,7 +158,7 @@ def test_a_scheduler_that_is_gone_is_one_message(tmp_path: Path, monkeypatch: py
         distributed.Client(cluster) as client,
         on(client, tmp_path, table, 2) as on_cluster,
     ):
-        monkeypatch.setattr(clustered.ClusterParts, "map", in_sweep(7, lambda client: cluster.close()))
+        monkeypatch.setattr(large.ClusterParts, "map", in_sweep(7, lambda client: cluster.close()))
         with pytest.raises(InputError, match="expected a Dask scheduler that answers"):
             lsc.posterior_cluster(on_cluster)
     assert not list(tmp_path.iterdir())

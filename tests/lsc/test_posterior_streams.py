@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import lsc
-from lsc._inference import parts, scores, streaming
+from lsc._inference import large, parts, scores
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
 from tests.lsc.inference.simulated_tables import table
@@ -99,7 +99,7 @@ def test_the_posterior_is_that_in_memory(tmp_path: Path, monkeypatch: pytest.Mon
     assert (whole.beliefs.kappa > 0) == (name == "likeness")
     assert bool(whole.by_prior) == (name == "ignored")
     monkeypatch.setattr(parts, "PIECE", 50)
-    monkeypatch.setattr(streaming, "PIECE", 30)
+    monkeypatch.setattr(large, "PIECE", 30)
     monkeypatch.setattr(scores, "BLOCK", 30)
     for batch in (1, 7, 10_000) if NIGHTLY else (7,):
         with stream_reviews(path, batch=batch) as stream:
@@ -148,7 +148,7 @@ def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     with stream_reviews(path) as stream:
-        monkeypatch.setattr(streaming.os, "posix_fallocate", full, raising=False)
+        monkeypatch.setattr(large.os, "posix_fallocate", full, raising=False)
         with pytest.raises(InputError, match="No space left on device"):
             lsc.posterior_stream(stream)
     assert not list((tmp_path / "temporary").iterdir())

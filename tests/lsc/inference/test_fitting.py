@@ -11,9 +11,8 @@ from scipy.stats import multivariate_normal, norm
 
 from lsc._inference import fitting
 from lsc._inference.beliefs import InferenceStatus, Posterior
-from lsc._inference.choosing import VAGUE, fit_averages
 from lsc._inference.fitting import Population, Problem, fit
-from lsc._inference.inferring import infer, problem_of
+from lsc._inference.inferring import VAGUE, fit_averages, infer, problem_of
 from lsc._inference.parts import LocalParts, cut, pieces_of, state_of
 from lsc._inference.scores import prepare
 from lsc._inference.step import Part

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lsc._inference import likeness
-from lsc._inference.choosing import laplacian
-from lsc._inference.inferring import infer, problem_of
+from lsc._inference.inferring import infer, laplacian, problem_of
 from lsc._inference.likeness import KAPPAS, Spectrum, spectrum_of, step_likeness
 from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.step import Gauge, Items, Part, Sites
