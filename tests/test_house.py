@@ -90,8 +90,10 @@ def test_arrows_between_rooms_are_those_of_the_plan() -> None:
 
 
 def test_names_on_the_map_exist() -> None:
-    """Names in code of the page on the architecture are defined in the packages, or are files."""
-    words = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
+    """Names in code of the pages about the code are defined in the packages, or are files."""
+    words = "".join(
+        (ROOT / "docs/explanation" / page).read_text("utf-8") for page in ("architecture.md", "ten-rows.md")
+    )
     files = [path for folder in (*MAY_IMPORT, "tests", "docs") for path in (ROOT / folder).rglob("*.*")]
     known = {part for path in files for part in path.relative_to(ROOT).with_suffix("").parts} | {"py"}
     for node in (node for path in MODULES for node in nodes(path)):
