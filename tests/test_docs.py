@@ -14,7 +14,6 @@ from unittest import mock
 import click
 import pytest
 
-from docs import pictures
 from lsc.experiments.registry import EXPERIMENTS
 from reviewgraph.cli import main
 from tests.trials import sampled
@@ -22,9 +21,6 @@ from tests.trials import sampled
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in [*DOCS.rglob("*.md"), ROOT / "README.md"] if "_build" not in path.parts)
-SHOWN = {path: re.findall(r"^```console\n(.*?)^```$", path.read_text("utf-8"), re.M | re.S) for path in PAGES}
-#: Blocks of consoles, and of files that a page tells to write: these begin with a comment that is their name.
-SHOWN_OR_WRITTEN = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
 COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
 
 #: Blocks of Python without prompts; those with prompts are doctests, and the gallery has a test of its own.
@@ -68,25 +64,6 @@ every_command = pytest.mark.parametrize("name", COMMANDS)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("infer_once")
-@pytest.mark.parametrize(
-    "page", sampled([page for page in PAGES if SHOWN[page]], BY_DAY), ids=lambda page: page.relative_to(ROOT).as_posix()
-)
-def test_consoles_show_what_the_commands_print(page: Path, tmp_path: Path) -> None:
-    for language, block in SHOWN_OR_WRITTEN.findall(page.read_text("utf-8")):
-        if language == "toml":
-            (tmp_path / block.split()[1]).write_text(block, encoding="utf-8")
-            continue
-        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
-            run = pictures.typed(command, tmp_path)
-            assert run.returncode == 0, run.stderr
-            if expected:
-                # A slow machine says how far it is.
-                diagnostics = re.sub(r"^ +[0-9.]+ s   .*\n", "", run.stderr, flags=re.M)
-                assert (run.stdout, diagnostics) == (expected, "")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     sampled([page for page in BLOCKS if BLOCKS[page]], BY_DAY),
@@ -122,10 +99,6 @@ def test_what_blocks_of_python_call_exists_with_its_arguments(page: Path) -> Non
             given = [None for value in node.args if not isinstance(value, ast.Starred)]
             names = {keyword.arg: None for keyword in node.keywords if keyword.arg}
             inspect.signature(eval(ast.unparse(node.func), known)).bind_partial(*given, **names)
-
-
-def test_the_tutorial_shows_the_check() -> None:
-    assert "$ reviewgraph check" in "".join(SHOWN[DOCS / "tutorial" / "check-an-assignment.md"])
 
 
 @every_command
@@ -173,9 +146,3 @@ def test_commands_that_pages_tell_to_type_exist_with_their_options(page: Path) -
         given = [word for word in words if not word.startswith("[")]
         parser = command.make_parser(click.Context(command, info_name=name, **command.context_settings))
         parser.parse_args(given)
-
-
-def test_commands_on_pages_are_found() -> None:
-    found = typed(ROOT / "README.md")
-    assert ["check", "pcassignments.csv", "upload.csv", "--items", "data.csv", "--require", "double"] in found
-    assert len([words for page in PAGES for words in typed(page)]) > 80

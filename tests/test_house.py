@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import networkx as nx
 import pytest
 from click.testing import CliRunner
 
@@ -21,7 +20,6 @@ from lsc._model.hypotheses import HYPOTHESES
 from reviewgraph.cli import main
 from reviewgraph.cli.command import GROUP, first_sentence
 from reviewgraph.graph import levels
-from tests import rooms
 from tests.rooms import ROOMS, circles, imports, module_name, nodes, room_of, undrawn
 
 ROOT = Path(__file__).parents[1]
@@ -105,13 +103,6 @@ def test_names_on_the_map_exist() -> None:
     assert not names - known
 
 
-def test_the_plan_itself_has_no_circle() -> None:
-    for package, plan in ROOMS.items():
-        drawn = nx.DiGraph([(room, target) for room, targets in plan.items() for target in targets.split()])
-        assert set(drawn) <= set(plan), package
-        assert circles(drawn) == []
-
-
 def test_planner_and_lsc_import_fronts_alone() -> None:
     """What a front does not list is private and may change."""
     fronts = {"reviewgraph", *(f"reviewgraph.{room}" for room in ROOMS["reviewgraph"])}
@@ -176,37 +167,6 @@ def test_input_is_not_validated_by_assert() -> None:
     assert not offences(asserts)
 
 
-def documented(docstring: str) -> list[str]:
-    """Return the names that a numpydoc section of parameters or attributes explains."""
-    section = re.search(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", docstring, re.M | re.S)
-    lines = re.findall(r"^\S.*$", section[1], re.M) if section else []
-    return [name for line in lines for name in re.split(r",\s*", line)]
-
-
-def records(path: Path) -> Iterator[tuple[ast.ClassDef, list[str]]]:
-    """Return the dataclasses and named tuples of a module with their public fields."""
-    for node in nodes(path):
-        if not isinstance(node, ast.ClassDef):
-            continue
-        kinds = map(ast.unparse, [*node.decorator_list, *node.bases])
-        if any(kind.startswith("dataclass") or kind == "NamedTuple" for kind in kinds):
-            fields = [entry for entry in node.body if isinstance(entry, ast.AnnAssign)]
-            names = [ast.unparse(entry.target) for entry in fields if "ClassVar" not in ast.unparse(entry.annotation)]
-            yield node, [name for name in names if not name.startswith("_")]
-
-
-def misnamed(path: Path) -> Iterator[str]:
-    """Records whose docstrings explain other fields than there are."""
-    for node, fields in records(path):
-        names = documented(ast.get_docstring(node) or "")
-        if names and sorted(names) != sorted(fields):
-            yield f"{node.name}: expected {fields}, documented {names}"
-
-
-def test_docstrings_name_the_fields_that_are_there() -> None:
-    assert not offences(misnamed)
-
-
 def compared_by_name(path: Path) -> Iterator[str]:
     """Comparisons with the name of a level or a hypothesis class."""
     names = {*levels.ALL_NAMES, *HYPOTHESES}
@@ -225,41 +185,6 @@ def compared_by_name(path: Path) -> Iterator[str]:
 def test_levels_and_hypothesis_classes_are_not_compared_by_name() -> None:
     """An object knows what it is; a name that is compared somewhere falls through silently where one is added."""
     assert not offences(compared_by_name)
-
-
-@pytest.mark.parametrize(
-    ("rule", "source", "found"),
-    [
-        (upward, "import lsc.metrics\nfrom planner import plan\n", ["imports lsc.metrics", "imports planner"]),
-        (
-            too_long,
-            f"def f():\n    x = 1{chr(10) * MOST_BODY_LINES}    return x\n",
-            [f"f: {MOST_BODY_LINES + 1} lines"],
-        ),
-        (too_long, "\n" * (MOST_LINES + 1), [f"{MOST_LINES + 1} lines"]),
-        (too_long, f'"""A{chr(10) * (MOST_LINES + 1)}"""\n', []),
-        (compared_by_name, "if level == 'double':\n    pass\n", ["line 1: level == 'double'"]),
-        (
-            misnamed,
-            'class A(NamedTuple):\n    """A\n\n    Parameters\n    ----------\n    b\n        B\n    """\n    c: int\n',
-            ["A: expected ['c'], documented ['b']"],
-        ),
-    ],
-)
-def test_rules_find_what_breaks_them(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    rule: Callable[[Path], Iterable[str]],
-    source: str,
-    found: list[str],
-) -> None:
-    (tmp_path / "reviewgraph").mkdir()
-    (tmp_path / "reviewgraph/broken.py").write_text(source, "utf-8")
-    for module in (rooms, sys.modules[__name__]):
-        monkeypatch.setattr(module, "ROOT", tmp_path)
-    nodes.cache_clear()
-    assert list(rule(Path("reviewgraph/broken.py"))) == found
-    nodes.cache_clear()
 
 
 def public(package: str) -> list[str]:
@@ -334,24 +259,6 @@ def test_help_loads_nothing_heavy() -> None:
 def test_changelog_and_package_agree_on_the_version() -> None:
     versions = re.findall(r"^## \[(\d[^]]*)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
     assert versions[0] == reviewgraph.__version__
-
-
-def test_readme_opens_with_the_two_commands() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    first_screen = "\n".join(readme.splitlines()[:24])
-    demo, tests = re.findall(r"^```bash\n(.*)\n```$", first_screen, re.M)
-    assert demo.endswith("reviewgraph demo")
-    assert tests.endswith("-m pytest -n auto")
-    assert len(re.findall("^```bash$", readme, re.M)) == 2
-    for command in (demo, tests):
-        assert command.startswith("python3 -m venv --upgrade-deps .venv && ")
-
-
-def test_continuous_integration_reads_its_commands_from_the_readme() -> None:
-    script = (ROOT / ".ci/run").read_text("utf-8")
-    assert "README.md" in script
-    assert "pytest" not in script
-    assert (ROOT / ".ci/run").stat().st_mode & 0o111
 
 
 def test_links_of_readme_and_contributing_lead_somewhere() -> None:

@@ -19,12 +19,9 @@ import pytest
 
 import lsc
 import planner
-import reviewgraph
 from lsc.methods import METHODS
 from reviewgraph import ColumnWarning, InputError, Reviews, check
 from reviewgraph._base import Pictured, Plot, plain
-from reviewgraph.graph import structure_of
-from reviewgraph.graph.check import violations_of
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -82,24 +79,14 @@ every_frame = pytest.mark.parametrize("kind", BUILD)
 @every_result
 def test_a_result_goes_out_as_what_the_reviews_came_in(make: Callable[[Any], Pictured], kind: str) -> None:
     result = make(BUILD[kind](TABLE))
-    assert isinstance(result.to_frame(), type(BUILD[kind]({})))
-    for other, build in BUILD.items():
-        assert isinstance(result.to_frame(other), type(build({})))  # type: ignore[arg-type]
+    frame = result.to_frame()
+    assert isinstance(frame, type(BUILD[kind]({})))
+    for backend, build in BUILD.items():
+        assert isinstance(result.to_frame(backend), type(build({})))  # type: ignore[arg-type]
     json.dumps(plain(result.to_dict()), allow_nan=False)
-
-
-@pytest.mark.slow
-@every_frame
-@every_result
-def test_integer_labels_stay_integers(make: Callable[[Any], Pictured], kind: str) -> None:
-    frame = make(BUILD[kind](TABLE)).to_frame()
-    columns = {
-        name: pandas.Series(frame[name].to_pylist()) if kind == "pyarrow" else frame[name]
-        for name in (frame.column_names if kind == "pyarrow" else frame.columns)
-    }
-    labels = [columns[name].to_list() for name in ("reviewer", "item") if name in columns]
-    assert labels
-    assert {type(label) for column in labels for label in column} == {int}
+    columns = frame.to_pydict() if kind == "pyarrow" else {name: frame[name].to_list() for name in frame.columns}
+    # Labels that were whole numbers are.
+    assert {type(label) for name in {"reviewer", "item"} & columns.keys() for label in columns[name]} == {int}
 
 
 @every_result
@@ -110,19 +97,6 @@ def test_a_cell_shows_a_headline_and_the_first_rows(make: Callable[[Any], Pictur
     assert [head.text for head in shown.findall("./table/thead/tr/th")] == list(result.to_columns())
     rows = len(next(iter(result.to_columns().values())))
     assert len(shown.findall("./table/tbody/tr")) == min(rows, 10)
-
-
-def test_numbers_and_what_stands_above_them_are_at_the_right() -> None:
-    plan = planner.plan_extra_reviews(pandas.DataFrame({"reviewer": ["ann", "ann", "bob"], "paper": [1, 2, 3]}))
-    shown = Tree.fromstring(plan._repr_html_())
-    rows = [[(cell.get("style") or "")[12:] for cell in row] for row in shown.iter("tr")]
-    assert rows[0] == rows[1] == ["right", "left", "right", "left"]  # item, reviewer, cost, joins
-
-
-def test_a_cell_counts_the_rows_that_it_leaves_out() -> None:
-    shown = Tree.fromstring(Reviews.from_frame(pandas.DataFrame(noisy()))._repr_html_())
-    assert len(shown.findall("./table/tbody/tr")) == 10
-    assert shown[-1].text == "and 26 more rows; to_frame() has all"
 
 
 @every_result
@@ -246,45 +220,6 @@ def test_labels_of_several_types_become_text(kind: Any) -> None:
     assert set(Reviews.from_frame(half.to_frame(kind)).items) == {1.0, 2.5}
 
 
-FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    **{
-        name: getattr(reviewgraph, name)
-        for name in (
-            *("check", "connected_components", "doubly_connected_components"),
-            *("recoverability", "fragile", "expected_errors", "overlap", "review_multigraph"),
-            *("to_biadjacency", "to_networkx", "to_igraph"),
-        )
-    },
-    "keeps": lambda table: reviewgraph.keeps(table, 0.1),
-    "verify_merges": lambda table: reviewgraph.verify_merges(
-        table, reviewgraph.doubly_connected_components(table).merges
-    ),
-    "expected errors like": lambda table: reviewgraph.expected_errors(table, like=table),
-    "structure_of": structure_of,
-    "violations_of": lambda table: violations_of(table, demand=2),
-    "plan_extra_reviews": planner.plan_extra_reviews,
-    "posterior": lsc.posterior,
-    "calibrate": lsc.calibrate,
-    "seriate": lsc.seriation.seriate,
-    "feasibility_program": lambda table: lsc.programs.feasibility_program(table).quality.shape,
-    **{name: method for name, method in METHODS.items() if name != "lsc"},
-}
-
-
-def told(found: Any) -> str:
-    """Return what was found as text."""
-    if hasattr(found, "to_dict"):
-        return json.dumps(plain(found.to_dict()))
-    return str(found.edges(data=True)) if hasattr(found, "edges") else str(found)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_data_frame_does_for_reviews(name: str) -> None:
-    frame = polars.DataFrame(TABLE)
-    assert told(FUNCTIONS[name](frame)) == told(FUNCTIONS[name](Reviews.from_frame(frame)))
-
-
 @every_frame
 def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: Any) -> None:
     affinity = {(who, paper): float((who * paper) % 5) for who in range(6) for paper in range(6)}
@@ -345,18 +280,11 @@ def test_the_column_taken_of_several_is_said_and_can_be_chosen() -> None:
 
 def test_columns_are_asked_for_in_terms_of_python() -> None:
     frame = pandas.DataFrame({"who": [1], "paper": [1], "score": [1], "rating": [2]})
-    said = r'with columns=\{"reviewer": "NAME"\} of Reviews\.from_frame\. If it is a wide table'
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=r'with columns=\{"reviewer": "NAME"\} of Reviews\.from_frame'):
         check(frame)
     with pytest.raises(InputError, match=r'say which one, for example score="score"$'):
         Reviews.from_frame(frame, {"reviewer": "who"})
     with pytest.raises(InputError, match=r'^columns=\{"item": "the paper"\}: there is no column'):
         Reviews.from_frame(frame, {"item": "the paper"})
-    with pytest.raises(
-        InputError, match=r"^columns: expected one of reviewer, item, score, title, confidence, criterion, found 'foo'"
-    ):
+    with pytest.raises(InputError, match=r"^columns: expected one of reviewer, item, .*, found 'foo'"):
         Reviews.from_frame(frame, {"foo": "who"})
-    assert list(inspect.signature(Reviews.from_frame).parameters) == [
-        *("frame", "columns", "reviewers", "items", "scale", "lower_is_better", "duplicates", "note", "merge", "score"),
-        *("criteria", "accept"),
-    ]

@@ -23,10 +23,9 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
 
-from reviewgraph import Reviews, check, read_reviews, stream_reviews
+from reviewgraph import read_reviews, stream_reviews
 from reviewgraph._base import InputError
 from reviewgraph.cli import main
-from tests.conference_systems import OpenReview
 from tests.reviewgraph.formats.exports import EVERY, as_csv, as_xlsx, as_zip
 from tests.trials import NIGHTLY, sampled
 
@@ -156,7 +155,7 @@ def test_side_files_are_said_in_the_order_in_which_they_are_read() -> None:
         }
 
 
-def test_assign_simulate_and_reproduce_say_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assign_names_its_side_files() -> None:
     people, papers = [f"r{j}" for j in range(8)], [f"p{i}" for i in range(6)]
     Path("people.csv").write_bytes(as_csv(["reviewer", "home"], [[who, "x"] for who in people]))
     Path("papers.xlsx").write_bytes(as_xlsx({"All": [["item"], *([what] for what in papers)]}))
@@ -169,8 +168,6 @@ def test_assign_simulate_and_reproduce_say_what_they_read(monkeypatch: pytest.Mo
     assert {file["file"]: file["sha256"] for file in found} == {
         name: sha256(Path(name).read_bytes()) for name in ("papers.xlsx", "people.csv", "fit.csv")
     }
-    lines = run("simulate", "realistic", "--assignment", "a.csv", "-o", "made").stdout.splitlines()
-    assert "Read a.csv: 18 rows without a score." in lines
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.parent.name}-{place.name}")
@@ -210,23 +207,6 @@ def test_every_row_of_a_table_of_any_system_is_read_or_left_out() -> None:
         assert file.sha256 == sha256(export.data)
         assert file.rows == len(export.reviews), export.name
         assert file.scored == sum(score is not None for score in export.reviews.values()), export.name
-
-
-def test_several_sheets_and_files_of_names_are_said() -> None:
-    (tracks,) = (each for each in EVERY if each.name == "Reviews.xlsx")
-    Path("tracks.xlsx").write_bytes(tracks.data)
-    (file,) = read_reviews("tracks.xlsx", **tracks.options).origin.files
-    assert file.sheets == ("One", "Two")
-    assert file.words.startswith("tracks.xlsx, sheets One, Two: 7 rows")
-    exports = OpenReview(scored=True).files()
-    for name, data in exports.items():
-        Path(name).write_bytes(data)
-    read = read_reviews("reviews.json", "groups.json")
-    names = json.loads(exports["groups.json"])["groups"]
-    reviews, groups = read.origin.files
-    assert (reviews.rows, reviews.system, groups.file) == (read.n_reviews, "openreview", "groups.json")
-    assert (groups.scored, groups.sha256) == (None, sha256(exports["groups.json"]))
-    assert groups.rows == len(names) > 0
 
 
 def test_an_export_in_many_files_has_one_digest_and_counts_earlier_versions() -> None:
@@ -278,13 +258,6 @@ def test_a_file_that_changes_while_it_is_streamed_is_refused() -> None:
         pass
 
 
-def test_results_in_python_have_it_where_reviews_come_from_a_file() -> None:
-    one = given("csv")
-    report = check(read_reviews("reviews.csv"))
-    assert report.to_dict()["files"][0]["sha256"] == one.sha256
-    assert "files" not in check(Reviews.from_pairs([("a", "p"), ("b", "p")])).to_dict()
-
-
 # verify
 
 
@@ -325,26 +298,6 @@ def test_an_answer_about_other_bytes_is_not_refuted_at_best(plan: Any) -> None:
     Path("other.csv").write_bytes(as_csv(HEAD, [["r9", "p0", ""]]))
     _, found = verified(plan, "reviews.csv", "other.csv", *ASKED[1:])
     assert "other.csv: not among the files that the answer was made from" in found["undecided"]
-
-
-def test_each_entry_of_an_answer_is_one_file(plan: Any) -> None:
-    Path("same.csv").write_bytes(Path("conflicts.csv").read_bytes())
-    asked = (*ASKED, "--fixed", "same.csv")
-    answer = json.loads(run("plan", "reviews.csv", "--fixed", "same.csv", "--json").stdout)
-    reviews, conflicts, same = *plan["files"], answer["files"][1]
-    with_both = {**plan, "files": [reviews, conflicts, same]}
-    assert not any("same.csv" in words for words in verified(with_both, *asked)[1]["undecided"])
-    for file in (conflicts, same):
-        forged = {**file, "sha256": "0" * 64}
-        files = [forged if other is file else other for other in with_both["files"]]
-        undecided = verified({**plan, "files": files}, *asked)[1]["undecided"]
-        assert [words.partition(":")[0] for words in undecided if "other bytes" in words] == [file["file"]]
-    # Rows that stand twice are refuted, names that were exchanged and files that nobody read leave it undecided.
-    status, found = verified({**plan, "files": [reviews, conflicts, conflicts]}, *ASKED)
-    assert (status, found["wrong"]) == (1, ["files: conflicts.csv: listed more often than it was read"])
-    exchanged = [{**reviews, "file": "conflicts.csv"}, {**conflicts, "file": "reviews.csv"}]
-    for files in (exchanged, [reviews, conflicts, {**reviews, "file": "never.csv"}]):
-        assert verified({**plan, "files": files}, *ASKED)[0] == 4
 
 
 def test_no_change_of_what_was_read_holds_unsaid(plan: Any) -> None:

@@ -13,9 +13,6 @@ import planner
 import reviewgraph as rg
 from reviewgraph._base import whole_seed
 
-ROWS = [(r, p, float((3 * p + 5 * r * p) % 7 + p)) for r in range(6) for p in range(8)]
-TABLE = rg.Reviews.from_pairs(ROWS, accept="no-score-codes")
-
 
 @pytest.mark.parametrize(("old", "new"), [("n", "n_selected"), ("rng", "seed"), ("select", "n_selected")])
 def test_a_name_of_the_last_release_is_an_error_that_says_the_new_one(old: str, new: str) -> None:
@@ -68,11 +65,3 @@ def test_hints_name_the_registered_names() -> None:
     assert set(get_args(AssignmentTarget)) == {aim.name for aim in aims()}
     assert set(get_args(ObjectiveName)) == {objective.name for objective in OBJECTIVES}
     assert get_args(MethodName) == tuple(METHODS)
-
-
-def test_experiments_pass_the_size_of_the_selection() -> None:
-    from lsc.experiments.registry import estimate_by
-
-    # Sampled probabilities of being among the best sum to the number selected, but for ties.
-    for n in (1, 5):
-        assert estimate_by("bayesian", TABLE, n, None, 0).quality.sum() == pytest.approx(n, abs=0.1)

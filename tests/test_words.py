@@ -109,21 +109,11 @@ def test_a_forbidden_phrase_is_found(phrase: str) -> None:
     assert any(re.search(pattern, phrase) for pattern in FORBIDDEN)
 
 
-@pytest.mark.parametrize("phrase", ["reviews per paper", "a review that a paper needs", "There, whose papers are here"])
-def test_plain_words_are_left_alone(phrase: str) -> None:
-    assert not any(re.search(pattern, phrase) for pattern in FORBIDDEN)
-
-
 def terms() -> list[str]:
     """Return the terms of the glossary, synonyms included."""
     block = re.search(r"^```\{glossary\}\n(.*?)^```$", GLOSSARY.read_text("utf-8"), re.M | re.S)
     assert block
     return [line.casefold() for line in block[1].splitlines() if line and not line.startswith(" ")]
-
-
-def test_each_term_is_defined_once() -> None:
-    assert len(terms()) > 30
-    assert sorted(terms()) == sorted(set(terms()))
 
 
 def test_each_page_links_the_glossary() -> None:
