@@ -134,10 +134,10 @@ def _facts_of_round(rounds: Rounds, asked: Asked | None) -> list[Fact]:
         facts += [
             Fact(
                 f"Wrong after round {number + place}",
-                f"{one.wrong:.2f}",
-                f"+- {one.error:.2f}; {one.reviews:.0f} asked",
+                f"{expected.wrong:.2f}",
+                f"+- {expected.error:.2f}; {expected.reviews:.0f} asked",
             )
-            for place, one in enumerate(rounds.after)
+            for place, expected in enumerate(rounds.after)
             if place in (0, len(rounds.after) - 1)
         ]
     facts.append(Fact("Reviews now", f"{rounds.now:,}", f"of {rounds.budget:,}"))
@@ -167,8 +167,12 @@ def _rounds(plan: Plan) -> list[Section]:
         return []
     shown = [Bar("now", round(rounds.before, 2))]
     shown += [
-        Bar(f"after round {rounds.number + place} ({rounds.name_after(place)})", round(one.wrong, 2), stands_out=True)
-        for place, one in enumerate(rounds.after)
+        Bar(
+            f"after round {rounds.number + place} ({rounds.name_after(place)})",
+            round(expected.wrong, 2),
+            stands_out=True,
+        )
+        for place, expected in enumerate(rounds.after)
     ]
     several = len(rounds.reach) > 1
     shown += [Bar("all in one round", round(rounds.reach[0].wrong, 2))] * several

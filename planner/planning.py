@@ -74,7 +74,7 @@ def check_target(target: Target, *, use_scores: bool) -> None:
 def check_objective(goal: type[Objective], select: int | None, *, needs: bool, asked: bool) -> None:
     """Refuse ``select`` and required reviews that an objective would ignore."""
     if select is not None and not goal.selects:
-        selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
+        selecting = " or ".join(repr(objective.name) for objective in OBJECTIVES if objective.selects)
         message = f"n_selected: expected objective {selecting} with it, found {goal.name!r}; drop it, or name that"
         raise InputError(message)
     if needs and not asked:
@@ -85,7 +85,7 @@ def check_objective(goal: type[Objective], select: int | None, *, needs: bool, a
 def asks(stated: Rules, panels: Sequence[Rule], *, but_number: bool) -> bool:
     """Whether rules require reviews of papers: their number, unless ``but_number``, or by whom they are."""
     number = bool(stated.min_reviews) and not but_number
-    return number or stated.senior is not None or any(isinstance(one, AtLeast) for one in panels)
+    return number or stated.senior is not None or any(isinstance(rule, AtLeast) for rule in panels)
 
 
 def check_rules(rules: Sequence[Rule]) -> None:
@@ -100,18 +100,18 @@ def check_rules(rules: Sequence[Rule]) -> None:
 MOST_ROUNDS = 20
 
 
-def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, max_reviews: int | None) -> None:
+def check_rounds(process: Mapping[str, Any], *, in_rounds: bool, max_reviews: int | None) -> None:
     """Refuse arguments of a process in rounds without one, and values out of range."""
-    named = [name for name, value in given.items() if value is not None]
+    named = [name for name, value in process.items() if value is not None]
     if named and not in_rounds:
-        selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
+        selecting = " or ".join(repr(objective.name) for objective in OBJECTIVES if objective.selects)
         message = (
             f"{named[0]}: expected objective {selecting} without a target; plan for the level first, then in rounds"
         )
         raise InputError(message)
-    rounds = given["rounds"]
-    worth = given["worth"]
-    if rounds is not None and max_reviews is None and given["after"] is None:
+    rounds = process["rounds"]
+    worth = process["worth"]
+    if rounds is not None and max_reviews is None and process["after"] is None:
         message = f"rounds: expected max_reviews with it, the number of reviews of all {rounds} rounds; found none"
         raise InputError(message)
     if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
@@ -164,10 +164,10 @@ def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int,
         for review, gain, words in zip(plan.reviews[fixed:], effect.gains, effect.words, strict=True)
     )
     deal = purchase(aim, effect.after, plan.count - fixed, plan.count - beyond, connection)
-    said = deal.sentences()
+    sentences = deal.sentences()
     if rounds is not None:
-        said = [] if rounds.stop else deal.saved(rounds.after[0].wrong, rounds.number)
-    return replace(plan, reviews=reviews, purchase=deal, rounds=rounds, explanation=(*plan.explanation, *said))
+        sentences = [] if rounds.stop else deal.saved(rounds.after[0].wrong, rounds.number)
+    return replace(plan, reviews=reviews, purchase=deal, rounds=rounds, explanation=(*plan.explanation, *sentences))
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
@@ -470,11 +470,11 @@ def _round(
             ledger = Ledger(clock, None, budget - len(fixed))
             if too_many := words.fixed_too_many(task, ledger.budget):
                 return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-            one = round_of(aim, task, terms, ledger, number)
-            if one is None:
+            this_round = round_of(aim, task, terms, ledger, number)
+            if this_round is None:
                 return _finish(task, target, ledger, clock)
-            plan = _plan(task, target, ledger, PlanStatus.CHOSEN, one.first, [], one.more)
-            return priced(plan, aim, None, len(one.more), one.rounds)
+            plan = _plan(task, target, ledger, PlanStatus.CHOSEN, this_round.first, [], this_round.more)
+            return priced(plan, aim, None, len(this_round.more), this_round.rounds)
 
     return _ended(_fair(search, constraints, clock), clock)
 
@@ -482,22 +482,22 @@ def _round(
 def _ended(plan: Plan, clock: Clock) -> Plan:
     """Record whether a time limit stopped the search; proved results stay proved."""
     proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
-    said = (Clock.TIMED_OUT,) if clock.timed_out and not proved else ()
-    return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *said))
+    note = (Clock.TIMED_OUT,) if clock.timed_out and not proved else ()
+    return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *note))
 
 
 def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
     """Spend the remaining budget on an objective, and compute the gains of all reviews."""
     target = target_named(plan.target)
-    own = plan.pairs[len(task.constraints.fixed) :]
+    pairs = plan.pairs[len(task.constraints.fixed) :]
     try:
-        connection = own if plan.status.reaches else connecting(target, task, clock, rng)
-        own, more = pursue(aim, target, task, own, ledger.budget, clock)
+        connection = pairs if plan.status.reaches else connecting(target, task, clock, rng)
+        pairs, more = pursue(aim, target, task, pairs, ledger.budget, clock)
     except KeyboardInterrupt:
-        said = "interrupted: the remaining reviews do not serve the objective yet"
-        return replace(plan, explanation=(*plan.explanation, said))
+        note = "interrupted: the remaining reviews do not serve the objective yet"
+        return replace(plan, explanation=(*plan.explanation, note))
     status = PlanStatus.EXTENDED if plan.status.reaches and len(more) else plan.status
-    longer = _plan(task, target, ledger, status, own, list(plan.explanation), more)
+    longer = _plan(task, target, ledger, status, pairs, list(plan.explanation), more)
     if not len(more):
         longer = replace(longer, prices=plan.prices, least_load=plan.least_load)
     longer = priced(longer, aim, connection, len(more))
@@ -583,7 +583,7 @@ def _plan(
     joined, covers, left = words.joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
     table = rules.reviews
     shift = len(rules.fixed)
-    said = Mentions.labelled(table.reviewers, table.items)
+    labelled = Mentions.labelled(table.reviewers, table.items)
     chosen = tuple(
         PlannedReview(
             table.reviewers[j],
@@ -605,8 +605,8 @@ def _plan(
         status=status,
         target=target.name,
         reviews=chosen,
-        bounds=tuple(replace(bound, value=bound.value + shift, lost=said(bound.lost)) for bound in ledger.bounds),
-        explanation=tuple(map(said, reasons)),
+        bounds=tuple(replace(bound, value=bound.value + shift, lost=labelled(bound.lost)) for bound in ledger.bounds),
+        explanation=tuple(map(labelled, reasons)),
         constraints=rules,
         pairs=everything,
         use_scores=scores,

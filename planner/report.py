@@ -59,10 +59,10 @@ class Asked:
             return f"Nobody gets more than {'one' if largest == 1 else largest} of them."
         if len(who) > NAMED:
             return f"The largest extra load is {largest:,}, for {len(who):,} reviewers."
-        *others, last = who
-        if not others:
+        *first_names, last = who
+        if not first_names:
             return f"{last} has the largest extra load, {largest:,}."
-        return f"{', '.join(others)} and {last} have the largest extra load, {largest:,} each."
+        return f"{', '.join(first_names)} and {last} have the largest extra load, {largest:,} each."
 
     def outcome(self) -> str:
         """Return the sentence on the state once the reviews have arrived; empty for a partial plan."""
@@ -78,9 +78,9 @@ class Asked:
         if plan.status == PlanStatus.CHOSEN and deal is not None:
             return f"With these reviews: {deal.after:.2f} {deal.unit}, without them {deal.before:.2f}."
         least = plan.constraints.people.min_reviews
-        each = f", and each has {counted(least, 'review')} or more" if least else ""
+        with_reviews = f", and each has {counted(least, 'review')} or more" if least else ""
         papers = f"{self.table.n_items:,} papers{self.table.origin.of_this_file}"
-        return f"With these reviews all {papers} are {level_named(plan.target).words}{each}."
+        return f"With these reviews all {papers} are {level_named(plan.target).words}{with_reviews}."
 
     def per_paper(self) -> tuple[str, str]:
         """Return reviews per paper with the plan, and before it."""
@@ -148,11 +148,11 @@ def coded_plan(plan: Plan) -> Plan:
             review,
             reviewer=table.reviewers[j],
             item=table.items[i],
-            joins=said.words,
-            short=said.short,
+            joins=joined_here.words,
+            short=joined_here.short,
             buys=review.buys and f"{table.items[i]}{review.buys.removeprefix(str(review.item))}",
         )
-        for review, (j, i), said in zip(plan.reviews, pairs.tolist(), filled(task, pairs, joined), strict=True)
+        for review, (j, i), joined_here in zip(plan.reviews, pairs.tolist(), filled(task, pairs, joined), strict=True)
     )
     labelled = Mentions.labelled(table.reviewers, table.items)
     reasons = tuple(map(labelled, plan.explanation))
@@ -166,21 +166,21 @@ def _coded_rounds(rounds: Rounds, table: Reviews) -> Rounds:
     item = dict(zip(rounds.beliefs["items"], table.items, strict=True))
     reviewer = dict(zip(rounds.beliefs["reviewers"], table.reviewers, strict=True))
 
-    def coded(those: Iterable[Late]) -> tuple[Late, ...]:
+    def coded(reviews: Iterable[Late]) -> tuple[Late, ...]:
         renamed = [
-            one._replace(item=item[one.item], reviewer=reviewer.get(one.reviewer, "a reviewer who is gone"))
-            for one in those
+            review._replace(item=item[review.item], reviewer=reviewer.get(review.reviewer, "a reviewer who is gone"))
+            for review in reviews
         ]
         # In the order of the codes, since that of the labels would reveal something.
-        return tuple(sorted(renamed, key=lambda one: (natural_key(one.item), natural_key(one.reviewer))))
+        return tuple(sorted(renamed, key=lambda review: (natural_key(review.item), natural_key(review.reviewer))))
 
     terms = replace(rounds.terms, outstanding=coded(rounds.terms.outstanding), lost=coded(rounds.terms.lost))
     return replace(rounds, terms=terms)
 
 
-def _by_code(one: Violated) -> tuple[object, ...]:
+def _by_code(violated: Violated) -> tuple[object, ...]:
     """Return the key that puts labels in the order of their codes."""
-    return natural_key(one.label)
+    return natural_key(violated.label)
 
 
 def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:

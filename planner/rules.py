@@ -81,8 +81,8 @@ def attribute_of(name: str, known: Mapping[Any, Any], reviewers: Sequence[Label]
     code = {value: number for number, value in enumerate(kept)}
     codes = [sorted(code[value] for value in set(values) if value in code) for values in several]
     start = np.zeros(len(reviewers) + 1, np.int64)
-    np.cumsum([len(one) for one in codes], out=start[1:])
-    return Attribute(name, tuple(kept), start, np.array([c for one in codes for c in one], np.int64), flag)
+    np.cumsum([len(values) for values in codes], out=start[1:])
+    return Attribute(name, tuple(kept), start, np.array([c for values in codes for c in values], np.int64), flag)
 
 
 def _several(known: Any) -> list[Hashable]:
@@ -97,7 +97,7 @@ def unknown(text: str, what: str, name: Hashable, known: Iterable[Hashable]) -> 
     >>> unknown("--at-most home=1", "attribute", "home", ["region", "homes"])
     "--at-most home=1: expected a known attribute, found 'home'; did you mean 'homes'? Known: homes, region"
     """
-    names = sorted({str(one) for one in known})
+    names = sorted({str(name) for name in known})
     near = get_close_matches(str(name), names, 1, 0.6)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     shown = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
@@ -301,16 +301,16 @@ def panel_rules(rules: Rules) -> list[Rule]:
     chosen: list[Rule] = []
     for name, kind in _KINDS.items():
         stated = getattr(rules, name) or ()
-        for one in stated.items() if isinstance(stated, Mapping) else stated:
+        for rule in stated.items() if isinstance(stated, Mapping) else stated:
             if not isinstance(stated, Mapping):
-                rule = one
-            elif kind is AtLeast and isinstance(one[0], tuple) and len(one[0]) == 2:
-                rule = AtLeast(one[0][0], one[1], one[0][1])
+                rule = rule
+            elif kind is AtLeast and isinstance(rule[0], tuple) and len(rule[0]) == 2:
+                rule = AtLeast(rule[0][0], rule[1], rule[0][1])
             else:
-                rule = kind(*one)
+                rule = kind(*rule)
             if not isinstance(rule, kind) or not isinstance(rule.attribute, str):
                 message = (
-                    f"{name}: expected {kind.__name__} objects, or numbers by attribute, found {listed([repr(one)])}"
+                    f"{name}: expected {kind.__name__} objects, or numbers by attribute, found {listed([repr(rule)])}"
                 )
                 raise InputError(message)
             chosen.append(rule)
@@ -566,23 +566,23 @@ class Shortage:
 
     def sentences(self) -> list[str]:
         """Return sentences on missing reviews and recruits."""
-        said = []
+        sentences = []
         papers = "these papers"
         if self.missing:
             count = len(self.missing)
             total = sum(number for _, number in self.missing)
-            said.append(
+            sentences.append(
                 f"{counted(count, 'paper is', 'papers are')} short of {counted(total, 'review')} in all: "
                 f"{_named(dict(self.missing))}."
             )
         if self.joining is not None:
             papers = f"{counted(len(self.wanted), 'paper')} ({_named(self.wanted)}), which reach the level, too"
         if self.wanted:
-            said.append(
+            sentences.append(
                 f"To recruit: {counted(self.reviewers, 'reviewer')} without conflicts, of "
                 f"{counted(self.load, 'review')} each at most, for {counted(self.reviews, 'review')} of {papers}."
             )
-        return said
+        return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys ``short`` and ``recruit`` of the command's ``--json``."""
@@ -615,5 +615,5 @@ def usual_load(loads: list[int]) -> int:
     >>> usual_load([0, 2, 5, 9, 6])
     5
     """
-    given = sorted(load for load in loads if load > 0)
-    return given[(len(given) - 1) // 2] if given else 1
+    positive = sorted(load for load in loads if load > 0)
+    return positive[(len(positive) - 1) // 2] if positive else 1

@@ -225,9 +225,9 @@ def mark_neighbours(state: Structure, space: Growth, block: int) -> None:
     while entry >= 0:
         beside = state.first[state.item[entry]] if space.inside[state.item[entry]] != space.anchor[MARK] else -1
         while beside >= 0:
-            other = find_block(state.root, state.block[beside])
-            if space.gain[other] >= 0:
-                space.gain[other] = STALE
+            neighbour = find_block(state.root, state.block[beside])
+            if space.gain[neighbour] >= 0:
+                space.gain[neighbour] = STALE
             beside = state.beside[beside]
         entry = state.after[entry]
 
@@ -381,12 +381,12 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
 
 
 @kernel
-def rewrite(moves: Moves, other: Moves) -> None:
+def rewrite(moves: Moves, source: Moves) -> None:
     """Copy another plan into this one."""
-    moves.length[COUNT] = other.length[COUNT]
-    for place in range(other.length[COUNT]):
-        moves.reviewer[place], moves.item[place] = other.reviewer[place], other.item[place]
-        moves.block[place] = other.block[place]
+    moves.length[COUNT] = source.length[COUNT]
+    for place in range(source.length[COUNT]):
+        moves.reviewer[place], moves.item[place] = source.reviewer[place], source.item[place]
+        moves.block[place] = source.block[place]
 
 
 @kernel
@@ -440,12 +440,12 @@ def unmark(
         space.extent[STEPS] += state.root.size + size
         most = 0
         before = space.extent[STAMP]
-        for other in range(size):
-            if keep[other] and not covers_item(state, moves.block[other], moves.item[other]):
-                enter(state, moves.block[other], moves.item[other])
-        for other in range(size):
-            if keep[other] and most < n_items and not has_grown(state, space, moves.block[other], before):
-                grow(state, space, moves.block[other], moves.block[other])
+        for kept in range(size):
+            if keep[kept] and not covers_item(state, moves.block[kept], moves.item[kept]):
+                enter(state, moves.block[kept], moves.item[kept])
+        for kept in range(size):
+            if keep[kept] and most < n_items and not has_grown(state, space, moves.block[kept], before):
+                grow(state, space, moves.block[kept], moves.block[kept])
                 most = max(most, space.extent[ITEMS])
                 settle(state, space)
         if most < n_items:
@@ -782,8 +782,8 @@ def _finishing(task: Task, state: Structure) -> list[tuple[int, int]]:
     count = task.form(finishing_pairs)(state, task.space, left, right)
     chosen: dict[tuple[int, int], None] = {}
     for a, b in zip(left[:count].tolist(), right[:count].tolist(), strict=True):
-        for one, other in ((a, b), (b, a)):
-            chosen.update(dict.fromkeys((one, item) for item in sorted(covers[other] - covers[one])))
+        for reader, source in ((a, b), (b, a)):
+            chosen.update(dict.fromkeys((reader, item) for item in sorted(covers[source] - covers[reader])))
     for block, cover in covers.items():
         if len(cover) == task.n_items - 1:
             (item,) = set(range(task.n_items)) - cover
@@ -822,11 +822,11 @@ def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Cloc
     reviewer = int(pairs[place, 0])
     now = task.constraints.price_of(pairs[place : place + 1])
     most = int(load.max())
-    for other in substitutes(task, pairs, place, clock):
-        price = task.constraints.price_of(np.array([other]))
-        lighter = load[reviewer] == most and load[other[0]] + 1 < most
+    for pair in substitutes(task, pairs, place, clock):
+        price = task.constraints.price_of(np.array([pair]))
+        lighter = load[reviewer] == most and load[pair[0]] + 1 < most
         if price < now or (price == now and lighter):
-            return other
+            return pair
         if price > now:
             break
     return None
@@ -852,4 +852,4 @@ def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: C
         if len(replacements) > ENOUGH or clock.over():
             break
     cost = task.constraints.whole_cost_of
-    return sorted(replacements, key=lambda other: (cost(*other), load[other[0]], other))
+    return sorted(replacements, key=lambda pair: (cost(*pair), load[pair[0]], pair))

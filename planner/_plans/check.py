@@ -111,33 +111,33 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
 
 def _under(plan: Plan, rules: Rules) -> Plan:
     """Return a plan as if it had been made under other rules, at the same prices."""
-    own = plan.constraints
-    stated = constrain(own.reviews, asked_rules("verify_plan", rules, {}, HEEDED))
-    if stated.reviews.n_reviews != own.reviews.n_reviews:
+    constraints = plan.constraints
+    stated = constrain(constraints.reviews, asked_rules("verify_plan", rules, {}, HEEDED))
+    if stated.reviews.n_reviews != constraints.reviews.n_reviews:
         _fail("made of reviews by people who are gone")
-    return replace(plan, constraints=replace(stated, cost=own.cost))
+    return replace(plan, constraints=replace(stated, cost=constraints.cost))
 
 
 def rules_of(plan: Plan) -> PlainRules:
     """Return the constraints of a plan as plain sets and dictionaries; codes serve as names."""
-    own = plan.constraints
+    constraints = plan.constraints
     table = plan.constraints.reviews
     N = max(table.n_items, 1)
     return PlainRules(
         table_of(table),
-        spare={str(code): value for code, value in enumerate(own.spare.tolist())},
-        barred=frozenset((str(code // N), str(code % N)) for code in own.conflicts.tolist()),
-        fixed=tuple(_names(own.fixed)),
-        panels=tuple(_panels(own)),
-        min_reviews=own.people.min_reviews,
-        max_per_item=int(own.room.min()) if own.room.size else None,
+        spare={str(code): value for code, value in enumerate(constraints.spare.tolist())},
+        barred=frozenset((str(code // N), str(code % N)) for code in constraints.conflicts.tolist()),
+        fixed=tuple(_names(constraints.fixed)),
+        panels=tuple(_panels(constraints)),
+        min_reviews=constraints.people.min_reviews,
+        max_per_item=int(constraints.room.min()) if constraints.room.size else None,
         max_reviews=plan.max_reviews,
         value={
             (str(code // N), str(code % N)): value
-            for code, value in zip(own.cost.code.tolist(), own.cost.value.tolist(), strict=True)
+            for code, value in zip(constraints.cost.code.tolist(), constraints.cost.value.tolist(), strict=True)
         },
-        default=own.cost.default,
-        best=own.cost.best,
+        default=constraints.cost.default,
+        best=constraints.cost.best,
         use_scores=plan.use_scores,
     )
 
@@ -149,22 +149,26 @@ def table_of(reviews: Reviews) -> Table:
     return Table(tuple(map(str, range(reviews.n_reviewers))), tuple(map(str, range(reviews.n_items))), score)
 
 
-def _panels(own: Constraints) -> Iterable[PanelRule]:
+def _panels(constraints: Constraints) -> Iterable[PanelRule]:
     """Yield one rule for each limit on a panel group, and for each number of groups that items need."""
-    panels = own.people.panels
+    panels = constraints.people.panels
     groups = np.split(panels.group, panels.start[1:-1]) if panels.n_groups else []
     for attribute in range(len(panels.different)):
         mine = {
-            str(j): tuple(g for g in one.tolist() if panels.attribute[g] == attribute) for j, one in enumerate(groups)
+            str(j): tuple(g for g in held.tolist() if panels.attribute[g] == attribute) for j, held in enumerate(groups)
         }
         for group in np.flatnonzero(panels.attribute == attribute).tolist():
             least = int(panels.least[group])
             most = int(panels.most[group])
             if least:
-                yield PanelRule(PanelRule.at_least, own.people.ruled.kind(group), str(attribute), mine, least, group)
+                yield PanelRule(
+                    PanelRule.at_least, constraints.people.ruled.kind(group), str(attribute), mine, least, group
+                )
             if most < NO_MOST:
-                those = {name: (group,) for name, held in mine.items() if group in held}
-                yield PanelRule(PanelRule.at_most, own.people.ruled.kind(group), f"most {group}", those, most, group)
+                groups_of = {name: (group,) for name, held in mine.items() if group in held}
+                yield PanelRule(
+                    PanelRule.at_most, constraints.people.ruled.kind(group), f"most {group}", groups_of, most, group
+                )
         if panels.different[attribute]:
             yield PanelRule(PanelRule.at_least, "different", str(attribute), mine, int(panels.different[attribute]))
 

@@ -122,10 +122,10 @@ def favoured(aim: Objective, target: Target, task: Task, pairs: IntArray, clock:
     for place in range(len(pairs)):
         if clock.over():
             break
-        other = _best(aim, target, task, pairs, place, clock)
-        if other is not None:
+        replacement = _best(aim, target, task, pairs, place, clock)
+        if replacement is not None:
             pairs = pairs.copy()
-            pairs[place] = other
+            pairs[place] = replacement
     return pairs
 
 
@@ -133,16 +133,16 @@ def _best(
     aim: Objective, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock
 ) -> tuple[int, int] | None:
     """Return the replacement of largest gain, the first of equals; None if the review itself gains as much."""
-    own = (int(pairs[place, 0]), int(pairs[place, 1]))
+    current = (int(pairs[place, 0]), int(pairs[place, 1]))
     load = task.loads(pairs)
     cost = task.constraints.whole_cost_of
     most = int(load.max())
     options = [
-        other
-        for other in target.stand_ins(task, pairs, place, clock)
-        if cost(*other) <= cost(*own) and load[other[0]] + (other[0] != own[0]) <= most
+        pair
+        for pair in target.stand_ins(task, pairs, place, clock)
+        if cost(*pair) <= cost(*current) and load[pair[0]] + (pair[0] != current[0]) <= most
     ]
-    who, what = np.array([own, *options], np.int64).T
+    who, what = np.array([current, *options], np.int64).T
     extra = aim.beliefs.brought_by(np.delete(pairs, place, axis=0))[what]
     gain = aim.losses(what, extra) - aim.losses(what, extra + aim.beliefs.review_precision[who])
     best = largest(gain, float(aim.losses(what, extra).max()))

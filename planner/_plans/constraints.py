@@ -171,9 +171,9 @@ class People:
         # A reviewer of at most one value of an attribute serves one of its groups only.
         together = np.where(self._values > 1, _most_of(members, mine), members @ mine)
         apart = -(-different // np.maximum(self._values, 1))
-        each = np.maximum(reviews, np.maximum(together, apart).max(axis=1, initial=0))
+        lacking = np.maximum(reviews, np.maximum(together, apart).max(axis=1, initial=0))
         exact = np.count_nonzero(members.any(axis=0) @ mine) <= 1 and not different.any() and (self._values <= 1).all()
-        return Needs(reviews, members, different, each, bool(exact))
+        return Needs(reviews, members, different, lacking, bool(exact))
 
     @cached_property
     def _values(self) -> IntArray:
@@ -355,8 +355,8 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
 
 def _all_priced(table: Reviews, code: IntArray) -> bool:
     """Whether every pair that could be planned is among distinct codes."""
-    there = np.unique(table.reviewer * table.n_items + table.item)
-    return bool(there.size + np.count_nonzero(~occurs(code, there)) == table.n_reviewers * table.n_items)
+    existing = np.unique(table.reviewer * table.n_items + table.item)
+    return bool(existing.size + np.count_nonzero(~occurs(code, existing)) == table.n_reviewers * table.n_items)
 
 
 def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, FloatArray]:
@@ -473,8 +473,8 @@ class Constraints:
         N = max(self.reviews.n_items, 1)
         free = ~occurs(code, self.closed_pairs) & (self.spare[code // N] > 0) & (self.room[code % N] > 0)
         # No pair has the code -1: its cost is that of all pairs without a value.
-        others = np.resize(self.cost.whole(np.array([-1])), count)
-        return int(np.sort(np.append(self.cost.whole(code[free]), others))[:count].sum())
+        unpriced = np.resize(self.cost.whole(np.array([-1])), count)
+        return int(np.sort(np.append(self.cost.whole(code[free]), unpriced))[:count].sum())
 
     @cached_property
     def places(self) -> Places:
@@ -538,8 +538,8 @@ def constrain(
     spellings = reviews.spellings()
     capacity = rules.capacity
     willing = rules.willing
-    others = 0 if capacity is not None else UNLIMITED
-    least = others if rules.spare is None else min(rules.spare, UNLIMITED)
+    default = 0 if capacity is not None else UNLIMITED
+    least = default if rules.spare is None else min(rules.spare, UNLIMITED)
     stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role, spellings)
     capacities = {
         label: min(count_of(load, f"capacity of reviewer {label!r}"), UNLIMITED) for label, load in stated.items()

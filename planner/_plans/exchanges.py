@@ -152,13 +152,13 @@ def _new_rows(table: Reviews, group: IntArray, offered: IntArray, quality: Float
     place[group] = np.arange(group.size)
     vectors = np.zeros((group.size, len(offered)))
     for k, (j, i) in enumerate(offered.tolist()):
-        own = place[table.items_of(j)]
-        own = own[own >= 0]
-        x = quality[own]
+        places = place[table.items_of(j)]
+        places = places[places >= 0]
+        x = quality[places]
         new = quality[place[i]]
         square = float(((x - x.mean()) ** 2).sum())
         tilt = (new - x.mean()) * (x - x.mean()) / square if square > 0 else 0.0
-        vectors[own, k] = -(1.0 / own.size + tilt)
+        vectors[places, k] = -(1.0 / places.size + tilt)
         vectors[place[i], k] = 1.0
     unit: FloatArray = vectors / np.linalg.norm(vectors, axis=0)
     return unit

@@ -54,13 +54,13 @@ def take_independent(
     reviews.
     """
     n_bodies = game.parent.size
-    found = 0
+    count = 0
     stamp = 0
     for vertex in range(game.seen.size):
         stamp = max(stamp, game.seen[vertex])
     nothing = np.empty(0, np.bool_)
     for r in range(body.size):
-        if found == wanted:
+        if count == wanted:
             break
         if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
             continue
@@ -78,8 +78,8 @@ def take_independent(
             room[item[r]] -= 1
             for place in range(first, last):
                 free[item[r], group[place]] -= 1
-            found += 1
-    return found
+            count += 1
+    return count
 
 
 def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
@@ -163,10 +163,10 @@ class _Forest:
                 self.chosen.append((j, i))
                 step[j] -= 1
                 self.left.take(j, i)
-                one = self.who[j]
-                other = self.what[i]
-                self.who[self.who == other] = one
-                self.what[self.what == other] = one
+                reader_tree = self.who[j]
+                item_tree = self.what[i]
+                self.who[self.who == item_tree] = reader_tree
+                self.what[self.what == item_tree] = reader_tree
             else:
                 full[place] = True
 
@@ -189,11 +189,11 @@ def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
     if costs:
         return [spare.copy()]
     steps = []
-    given = 0
-    while given < min(int(spare.max(initial=0)), max(wanted, 1)):
-        more = max(given, 1)
-        steps.append(np.clip(spare - given, 0, more))
-        given += more
+    granted = 0
+    while granted < min(int(spare.max(initial=0)), max(wanted, 1)):
+        more = max(granted, 1)
+        steps.append(np.clip(spare - granted, 0, more))
+        granted += more
     return steps
 
 
@@ -279,10 +279,10 @@ def _next(task: Task, pairs: IntArray, rng: np.random.Generator | None) -> list[
     state = _ScoredGroups(task, pairs, doubly_connected_components(task.table(pairs), use_scores=True), rng)
     best = 0.0
     chosen = None
-    for other in state.outside:
-        gain = state.worth(other)
+    for outsider in state.outside:
+        gain = state.worth(outsider)
         if gain > best:
-            join = state.join(other)
+            join = state.join(outsider)
             if join is not None:
                 best = gain
                 chosen = [join]
@@ -320,22 +320,22 @@ class _ScoredGroups:
     def gain(self, group: int) -> int:
         return len(set(self.groups.covers[group].tolist()) - self.inside)
 
-    def worth(self, other: int) -> float:
+    def worth(self, outsider: int) -> float:
         """Items that the group of a reviewer would bring; times 1 to 2 at random, if orders are random."""
-        return self.gain(int(self.groups.labels[other])) * (1.0 if self.rng is None else 1.0 + self.rng.random())
+        return self.gain(int(self.groups.labels[outsider])) * (1.0 if self.rng is None else 1.0 + self.rng.random())
 
     def free(self, reviewer: int, item: int) -> bool:
         is_new = (reviewer, item) not in self.scores
         return self.left.open(reviewer, item) and is_new and self.constraints.may_read(reviewer, item)
 
-    def join(self, other: int) -> tuple[int, int] | None:
-        """Find a review by a member of either group that joins the main group and that of ``other``."""
-        items = self._shuffled(self.table.items_of(other))
+    def join(self, outsider: int) -> tuple[int, int] | None:
+        """Find a review by a member of either group that joins the main group and that of ``outsider``."""
+        items = self._shuffled(self.table.items_of(outsider))
         for u in items:
             for j in self._shuffled(self.table.reviewers_of(u)):
                 if self.groups.labels[j] != self.main:
                     continue
-                for reader, things, seen in ((j, items, other), (other, self.table.items_of(j).tolist(), j)):
+                for reader, things, seen in ((j, items, outsider), (outsider, self.table.items_of(j).tolist(), j)):
                     for i in things if self.spare[reader] > 0 else ():
                         if self.scores[seen, i] != self.scores[seen, u] and self.free(reader, i):
                             return reader, i
@@ -343,13 +343,13 @@ class _ScoredGroups:
 
     def join_by_two(self) -> list[tuple[int, int]]:
         """Two reviews by one member of the main group, of items that an outsider scored differently."""
-        for other in sorted(self.outside, key=lambda j: -self.worth(j)):
-            items = self._shuffled(self.table.items_of(other))
-            if self.gain(int(self.groups.labels[other])) < 2:
+        for outsider in sorted(self.outside, key=lambda j: -self.worth(j)):
+            items = self._shuffled(self.table.items_of(outsider))
+            if self.gain(int(self.groups.labels[outsider])) < 2:
                 continue
             for j in self.members:
                 free = [i for i in items if self.free(j, i)] if self.spare[j] > 1 else []
-                differ = [i for i in free if self.scores[other, i] != self.scores[other, free[0]]]
+                differ = [i for i in free if self.scores[outsider, i] != self.scores[outsider, free[0]]]
                 if differ:
                     return [(j, free[0]), (j, differ[0])]
         return []

@@ -75,10 +75,10 @@ class Purchase:
 
         ``after`` is that with the cut where it is; simulated scores move the cut, too.
         """
-        others = ", ".join(f"{words} {self.before - after:.2f}" for _, words, after in self.elsewhere)
+        alternatives = ", ".join(f"{words} {self.before - after:.2f}" for _, words, after in self.elsewhere)
         return [
             f"while the cut stays where it is, they save {self.before - self.after:.2f} wrong selections; the same "
-            f"number of reviews elsewhere: {others}",
+            f"number of reviews elsewhere: {alternatives}",
             f"new scores move the cut, too: in the simulation of rounds {self.before:.2f} wrong selections become "
             f"{wrong:.2f} after round {number}",
             "optimality is not proved",
@@ -87,8 +87,8 @@ class Purchase:
     def sentences(self) -> list[str]:
         sentences = [f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}"]
         if self.elsewhere:
-            others = ", ".join(f"{words} {after:.2f}" for _, words, after in self.elsewhere)
-            sentences.append(f"the same number of reviews elsewhere: {others}")
+            alternatives = ", ".join(f"{words} {after:.2f}" for _, words, after in self.elsewhere)
+            sentences.append(f"the same number of reviews elsewhere: {alternatives}")
             # Equal after rounding is no difference.
             if round(min(after for _, _, after in self.elsewhere), 2) < round(self.after, 2):
                 sentences.append("some of those have a better expectation than these, which were chosen one by one")

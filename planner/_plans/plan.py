@@ -236,8 +236,8 @@ class Plan(Pictured):
             return None
         rules = self.constraints
         table = self.reviews_with_plan
-        each = rules.people.needs(table).each
-        missing = tuple((table.items[i], int(each[i])) for i in np.flatnonzero(each).tolist())
+        lacking = rules.people.needs(table).each
+        missing = tuple((table.items[i], int(lacking[i])) for i in np.flatnonzero(lacking).tolist())
         if self.recruits is None:
             return Shortage(missing, recruits_load(rules))
         joining = self.recruits.number, tuple(table.items[i] for i in self.recruits.items.tolist())
@@ -300,8 +300,8 @@ class Plan(Pictured):
             if (review.reviewer, review.item) == (reviewer, item):
                 task = new_task(self.constraints.without_fixed(), self.count + 1, use_scores=self.use_scores)
                 if self.purchase is not None and place >= self.purchase.first:
-                    others = self._other_reviewers(task, place)
-                    return [(table.reviewers[j], review.item) for j in others]
+                    reviewers = self._other_reviewers(task, place)
+                    return [(table.reviewers[j], review.item) for j in reviewers]
                 replacements = target_named(self.target).stand_ins(task, self.pairs, place, Clock(None))
                 rest = np.delete(self.pairs, place, axis=0)
                 return [
@@ -315,11 +315,11 @@ class Plan(Pictured):
     def _other_reviewers(self, task: Task, place: int) -> list[int]:
         """Return other reviewers for the item of a review that serves an objective: cheapest, then lightest, first."""
         rest = np.delete(self.pairs, place, axis=0)
-        (own, item) = self.pairs[place].tolist()
+        (declined, item) = self.pairs[place].tolist()
         left = task.left(rest)
         rules = self.constraints
         load = np.bincount(rest[:, 0], minlength=left.spare.size)
-        taken = {own, *rest[rest[:, 1] == item, 0].tolist()}
+        taken = {declined, *rest[rest[:, 1] == item, 0].tolist()}
         free = [j for j in range(load.size) if j not in taken and left.open(j, item) and rules.may_read(j, item)]
         return sorted(free, key=lambda j: (rules.whole_cost_of(j, item), load[j], j))
 

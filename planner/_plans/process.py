@@ -275,8 +275,10 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
     last = after.get("rounds")
     lacking = NEEDED.difference(last) if isinstance(last, dict) else {"rounds"}
     if lacking or not isinstance(last, dict):
-        found = f"no {', '.join(sorted(lacking))}"
-        message = f"after: expected the answer of a round, as plan --rounds --json writes it, found {found} in it; "
+        missing_keys = f"no {', '.join(sorted(lacking))}"
+        message = (
+            f"after: expected the answer of a round, as plan --rounds --json writes it, found {missing_keys} in it; "
+        )
         message += "give the answer of the last round"
         raise InputError(message)
     number = int(last["number"])
@@ -284,8 +286,8 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
     if left < 1:
         message = f"after: round {number} was the last one; state the rounds left to plan another"
         raise InputError(message)
-    earlier = [Asked(one["round"], one["reviewer"], one["item"]) for one in last["earlier"]]
-    earlier += [Asked(number, one["reviewer"], one["item"]) for one in after["reviews"]]
+    earlier = [Asked(review["round"], review["reviewer"], review["item"]) for review in last["earlier"]]
+    earlier += [Asked(number, review["reviewer"], review["item"]) for review in after["reviews"]]
     # The next round has what is unspent even if today's loads do not allow all of it.
     unspent = max(int(last["budget"]) - int(last["now"]), 0)
     return replace(
@@ -312,33 +314,35 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
     A review that will not come is lost: its reviewer is gone, or the pair is gone or in conflict. The budget gets it
     back, unless it is ``stated``.
     """
-    if unknown := [one.item for one in terms.earlier if one.item not in reviews.item_code]:
+    if unknown := [review.item for review in terms.earlier if review.item not in reviews.item_code]:
         message = (
             f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which is not there; "
             "pass all reviews and papers that the last round was planned from, or the answer for these"
         )
         raise InputError(message)
     pairs = zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.scored.tolist(), strict=True)
-    there = {(reviews.reviewers[j], reviews.items[i]): scored for j, i, scored in pairs}
+    is_scored = {(reviews.reviewers[j], reviews.items[i]): scored for j, i, scored in pairs}
     people, lost_pairs = _not_coming(rules, reviews)
     lost = list[Asked]()
     outstanding = list[Asked]()
-    for one in terms.earlier:
-        pair = one.reviewer, one.item
-        if not there.get(pair, False):
-            (lost if one.reviewer in people or pair in lost_pairs else outstanding).append(one)
-    table = _without(reviews, {(one.reviewer, one.item) for one in lost})
-    table = table.with_labels([one.reviewer for one in outstanding])
-    new = [one for one in outstanding if (one.reviewer, one.item) not in there]
+    for review in terms.earlier:
+        pair = review.reviewer, review.item
+        if not is_scored.get(pair, False):
+            (lost if review.reviewer in people or pair in lost_pairs else outstanding).append(review)
+    table = _without(reviews, {(review.reviewer, review.item) for review in lost})
+    table = table.with_labels([review.reviewer for review in outstanding])
+    new = [review for review in outstanding if (review.reviewer, review.item) not in is_scored]
     if new:
-        codes = np.array([(table.reviewer_code[one.reviewer], table.item_code[one.item]) for one in new], np.int64)
+        codes = np.array(
+            [(table.reviewer_code[review.reviewer], table.item_code[review.item]) for review in new], np.int64
+        )
         table = table.with_codes(codes[:, 0], codes[:, 1])
     budget = terms.budget if stated or terms.budget is None else terms.budget + len(lost)
-    earlier = tuple(one for one in terms.earlier if one not in lost)
-    found = replace(
+    earlier = tuple(review for review in terms.earlier if review not in lost)
+    terms_now = replace(
         terms, budget=budget, earlier=earlier, outstanding=tuple(outstanding), lost=tuple(lost), absent=tuple(new)
     )
-    return found, table
+    return terms_now, table
 
 
 def _not_coming(rules: Rules, reviews: Reviews) -> tuple[set[Label], set[tuple[Label, Label]]]:
@@ -371,10 +375,10 @@ def within_limits(rules: Constraints, earlier: Iterable[Asked]) -> Constraints:
     table = rules.reviews
     spare = rules.spare.copy()
     room = rules.room.copy()
-    for one in earlier:
-        if one.reviewer in table.reviewer_code:
-            spare[table.reviewer_code[one.reviewer]] -= 1
-        room[table.item_code[one.item]] -= 1
+    for review in earlier:
+        if review.reviewer in table.reviewer_code:
+            spare[table.reviewer_code[review.reviewer]] -= 1
+        room[table.item_code[review.item]] -= 1
     return replace(rules, spare=np.maximum(spare, 0), room=np.maximum(room, 0))
 
 
@@ -435,13 +439,13 @@ class Outlook:
             gains = equal.wrong[:, -1] - self.play(parts).wrong[:, -1]
             error = float(gains.std(ddof=1) / np.sqrt(gains.size))
             tried.append(Tried(name, tuple(parts), float(gains.mean()), error))
-        best = max(tried, key=lambda one: one.gain if one.gain > SURE * one.error else 0.0)
-        return best, *(one for one in tried if one is not best)
+        best = max(tried, key=lambda option: option.gain if option.gain > SURE * option.error else 0.0)
+        return best, *(option for option in tried if option is not best)
 
     def reach(self) -> tuple[Expected, ...]:
         """Return what 1, 2, ... rounds of equal size would reach."""
         played = [self.play(schedule(self.spendable, rounds)) for rounds in range(1, self.left + 1)]
-        return tuple(_at(one, rounds, rounds, self.asked) for rounds, one in enumerate(played, 1))
+        return tuple(_at(rollouts, rounds, rounds, self.asked) for rounds, rollouts in enumerate(played, 1))
 
     def even(self, count: int) -> Rollouts:
         """Spread a number of reviews evenly over all papers."""
@@ -502,7 +506,7 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     taken = aim.beliefs.brought_by(first)
     sure = len(fixed) + len(first)
     ahead = Outlook(aim, terms, taken, sure, min(free, room), seed)
-    best, *others = ahead.schedules()
+    best, *alternatives = ahead.schedules()
     # Required reviews come first: this round has at least its share, and they are a part of it.
     share = best.reviews[0]
     picked = choose(aim, task, first, share, terms.worth or 0.0)
@@ -515,7 +519,7 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
         share=share,
         required=sure,
         schedule=best,
-        tried=(best, *others),
+        tried=(best, *alternatives),
         before=float(played.mean[0]),
         after=tuple(_at(played, place, place, sure) for place in range(1, terms.left + 1)),
         reach=ahead.reach(),

@@ -54,16 +54,16 @@ FAIR = (
 )
 
 
-def acceptance(one: Accepted) -> str:
+def acceptance(group: Accepted) -> str:
     """Return the acceptance of papers with some number of new reviews, with the number of these papers.
 
     >>> from planner._plans.rounds import Accepted
     >>> acceptance(Accepted(0.5, 0.75, 40)), acceptance(Accepted(0.01, 1.0, 2)), acceptance(Accepted(0.0, None, 0))
     ('75 % (40)', '- (2)', '-')
     """
-    if not one.papers or one.accepted is None:
+    if not group.papers or group.accepted is None:
         return "-"
-    return f"{'-' if one.papers < FEWEST_SHOWN else percent(one.accepted)} ({one.papers:,})"
+    return f"{'-' if group.papers < FEWEST_SHOWN else percent(group.accepted)} ({group.papers:,})"
 
 
 def where_it_stands(rounds: Rounds) -> list[str]:
@@ -85,12 +85,12 @@ def where_it_stands(rounds: Rounds) -> list[str]:
     if rounds.required and terms.rules.get("min_reviews"):
         least = terms.rules["min_reviews"]
         lines.append(f"The first {rounds.required} of them bring papers to {counted(int(least or 0), 'review')}.")
-    for those, words in (
+    for reviews, words in (
         (terms.outstanding, "of earlier rounds without a score yet, counted as still to come"),
         (terms.lost, "of earlier rounds will not come; the budget has them back"),
     ):
-        if those:
-            lines.append(f"{counted(len(those), 'review')} {words}: {_named(those)}")
+        if reviews:
+            lines.append(f"{counted(len(reviews), 'review')} {words}: {_named(reviews)}")
     if terms.absent:
         lines.append(absent_words(terms))
     unplaced = min(rounds.share, rounds.capacity) - (rounds.now - rounds.required)
@@ -102,15 +102,15 @@ def where_it_stands(rounds: Rounds) -> list[str]:
 
 def absent_words(terms: Terms) -> str:
     """Return what it may mean that outstanding reviews are in none of the files."""
-    those = counted(len(terms.absent), "planned review is", "planned reviews are")
+    planned = counted(len(terms.absent), "planned review is", "planned reviews are")
     return (
-        f"{those} in none of the files: not uploaded, or declined? Add the file of the assignments (HotCRP: "
+        f"{planned} in none of the files: not uploaded, or declined? Add the file of the assignments (HotCRP: "
         "pcassignments.csv), upload what is missing, and list in --gone what was declined."
     )
 
 
-def _named(those: tuple[Asked, ...]) -> str:
-    return listed([f"{one.item} by {one.reviewer}" for one in those], end=".")
+def _named(reviews: tuple[Asked, ...]) -> str:
+    return listed([f"{review.item} by {review.reviewer}" for review in reviews], end=".")
 
 
 def _table(rounds: Rounds) -> list[str]:
@@ -118,12 +118,12 @@ def _table(rounds: Rounds) -> list[str]:
     rows = [("now", "", f"{rounds.before:.2f}", "")]
     rows += [
         (
-            f"round {first + one.rounds - 1} ({rounds.name_after(one.rounds - 1)})",
-            f"{one.reviews:.0f}",
-            f"{one.wrong:.2f}",
-            f"{one.error:.2f}",
+            f"round {first + expected.rounds - 1} ({rounds.name_after(expected.rounds - 1)})",
+            f"{expected.reviews:.0f}",
+            f"{expected.wrong:.2f}",
+            f"{expected.error:.2f}",
         )
-        for one in rounds.after
+        for expected in rounds.after
     ]
     return text_table(["after", "reviews in all", f"wrong of {rounds.terms.select}", "+-"], rows, [0])
 
@@ -133,8 +133,8 @@ def expectations(rounds: Rounds) -> list[str]:
     first, *more = rounds.reach
     reach = f"{first.wrong:.2f}"
     if more:
-        others = ", ".join(f"{one.wrong:.2f} in {one.rounds}" for one in more)
-        reach += f" in 1 round, {others} equal rounds"
+        later = ", ".join(f"{expected.wrong:.2f} in {expected.rounds}" for expected in more)
+        reach += f" in 1 round, {later} equal rounds"
     lines = [
         f"Expected wrong selections after all {rounds.reach[-1].reviews:.0f} reviews: {reach}; {rounds.even.wrong:.2f} "
         "with these reviews spread evenly over all papers."

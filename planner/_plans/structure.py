@@ -151,8 +151,8 @@ def copy_structure(state: Structure) -> Structure:
     return Structure(*(array.copy() for array in state))
 
 
-def overwrite(state: Structure, other: Structure) -> None:
-    for array, value in zip(state, other, strict=True):
+def overwrite(state: Structure, source: Structure) -> None:
+    for array, value in zip(state, source, strict=True):
         array[...] = value
 
 
@@ -251,13 +251,13 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
         entry = state.first[thing]
         while entry >= 0:
             steps += 1
-            other = find_block(state.root, state.block[entry])
-            if space.taken[other] != stamp:
-                if space.hit[other] != stamp:
-                    space.hit_class[other] = state.class_of[thing]
-                    space.hit[other] = stamp
-                elif space.hit_class[other] != state.class_of[thing]:
-                    take(state, space, other)
+            neighbour = find_block(state.root, state.block[entry])
+            if space.taken[neighbour] != stamp:
+                if space.hit[neighbour] != stamp:
+                    space.hit_class[neighbour] = state.class_of[thing]
+                    space.hit[neighbour] = stamp
+                elif space.hit_class[neighbour] != state.class_of[thing]:
+                    take(state, space, neighbour)
             entry = state.beside[entry]
     space.extent[STEPS] += steps
 
@@ -329,10 +329,10 @@ def try_take(state: Structure, space: Growth, block: int) -> None:
     space.taken[block] = stamp
     space.extent[ANCHORED] = 1
     for place in range(space.extent[BLOCKS]):
-        other = space.touched[place]
-        shared = space.touch[other]
-        if space.taken[other] != stamp and shared >= 0 and shared != space.hit_class[other]:
-            take_on_trial(state, space, other)
+        neighbour = space.touched[place]
+        shared = space.touch[neighbour]
+        if space.taken[neighbour] != stamp and shared >= 0 and shared != space.hit_class[neighbour]:
+            take_on_trial(state, space, neighbour)
 
 
 @kernel
@@ -359,19 +359,19 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
         entry = state.first[thing]
         while entry >= 0:
             steps += 1
-            other = find_block(state.root, state.block[entry])
+            neighbour = find_block(state.root, state.block[entry])
             entry = state.beside[entry]
-            if space.taken[other] == stamp:
+            if space.taken[neighbour] == stamp:
                 continue
-            if space.hit[other] != stamp:
-                space.hit[other] = stamp
-                space.hit_class[other] = kind
-                space.touched[space.extent[BLOCKS]] = other
+            if space.hit[neighbour] != stamp:
+                space.hit[neighbour] = stamp
+                space.hit_class[neighbour] = kind
+                space.touched[space.extent[BLOCKS]] = neighbour
                 space.extent[BLOCKS] += 1
-                if space.extent[ANCHORED] == 1 and space.touch[other] >= 0 and space.touch[other] != kind:
-                    try_take(state, space, other)
-            elif space.hit_class[other] != kind:
-                try_take(state, space, other)
+                if space.extent[ANCHORED] == 1 and space.touch[neighbour] >= 0 and space.touch[neighbour] != kind:
+                    try_take(state, space, neighbour)
+            elif space.hit_class[neighbour] != kind:
+                try_take(state, space, neighbour)
     space.extent[STEPS] += steps
     # The anchor's items were not collected, those beyond it were counted.
     if space.extent[ANCHORED] == 1:
@@ -385,16 +385,16 @@ def settle(state: Structure, space: Growth) -> int:
     # The first block keeps its name; the lists of the others are appended to its own.
     name = space.blocks[0]
     for position in range(1, space.extent[BLOCKS]):
-        other = space.blocks[position]
-        state.root[other] = name
-        state.part[state.last[name]] = other
-        state.last[name] = state.last[other]
-        if state.head[other] >= 0:
+        neighbour = space.blocks[position]
+        state.root[neighbour] = name
+        state.part[state.last[name]] = neighbour
+        state.last[name] = state.last[neighbour]
+        if state.head[neighbour] >= 0:
             if state.head[name] < 0:
-                state.head[name] = state.head[other]
+                state.head[name] = state.head[neighbour]
             else:
-                state.after[state.tail[name]] = state.head[other]
-            state.tail[name] = state.tail[other]
+                state.after[state.tail[name]] = state.head[neighbour]
+            state.tail[name] = state.tail[neighbour]
     state.cover[name] = space.extent[ITEMS]
     return int(name)
 

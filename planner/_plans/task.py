@@ -307,7 +307,7 @@ def useful_loads(task: Task, short: IntArray) -> tuple[int, int]:
     others = np.ones(spare.size, np.bool_)
     others[chosen] = False
     pairs = _open_pairs(task, np.where(others, 0, spare), every)
-    before, after = (recoverability(those).degrees_of_freedom for those in (table, with_extra(table, pairs)))
+    before, after = (recoverability(reviews).degrees_of_freedom for reviews in (table, with_extra(table, pairs)))
     return before - after, int(useful[others].sum())
 
 
@@ -426,8 +426,8 @@ class Candidates:
         free = np.zeros(task.n_items, np.bool_)
         free[task.constraints.readable(reviewer)] = True
         free &= task.room > 0
-        own = self.covered[self.start[block] : self.start[block + 1]]
-        free[own[self.closed[own]]] = False
+        items = self.covered[self.start[block] : self.start[block + 1]]
+        free[items[self.closed[items]]] = False
         return np.flatnonzero(free)
 
     def chunks(self, reviewers: IntArray | None = None) -> Iterator[IntArray]:

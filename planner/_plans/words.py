@@ -167,10 +167,10 @@ def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[li
     covers = []
     left = []
     backups = None if target.losses is None else Backups(task, target, target.losses, clock)
-    for place, others in enumerate(target.merges(task, pairs)):
+    for place, partners in enumerate(target.merges(task, pairs)):
         j, i = pairs[place].tolist()
-        joined = groups.arrival(j, i, others)
-        if backups is not None and not others:
+        joined = groups.arrival(j, i, partners)
+        if backups is not None and not partners:
             joined = backups.after(pairs, place) or joined
         if not target.level.compares:  # groups are no matter
             joined = Joined(f"so that all papers get {target.level.words}", "")
@@ -217,9 +217,11 @@ class Backups:
         """Describe what a review joins in the reviews left after a loss; None if it joins nothing."""
         j, i = pair.tolist()
         groups = ArrivingGroups(left.constraints.reviews, self.target.groups(left.constraints.reviews))
-        (others,) = self.target.merges(left, pair[None, :])
+        (partners,) = self.target.merges(left, pair[None, :])
         lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
-        return None if lost or (not others and i in groups.cover[groups.group_of(j)]) else groups.arrival(j, i, others)
+        return (
+            None if lost or (not partners and i in groups.cover[groups.group_of(j)]) else groups.arrival(j, i, partners)
+        )
 
 
 class ArrivingGroups:
@@ -249,55 +251,55 @@ class ArrivingGroups:
             g = self.home[g]
         return g
 
-    def arrival(self, reviewer: int, item: int, others: list[int]) -> Joined:
+    def arrival(self, reviewer: int, item: int, joined_reviewers: list[int]) -> Joined:
         """Add a review after which the groups of some other reviewers join; describe what it joins."""
-        own = self.group_of(reviewer)
-        partners = [self.group_of(other) for other in others]
-        joined = self._description(own, item, partners)
-        centres = self._first({item, *(i for g in (own, *partners) for i in self._centres(g))})
+        home = self.group_of(reviewer)
+        partners = [self.group_of(reviewer_of_group) for reviewer_of_group in joined_reviewers]
+        joined = self._description(home, item, partners)
+        centres = self._first({item, *(i for g in (home, *partners) for i in self._centres(g))})
         # A reviewer without reviews makes a group with the first one.
-        self.count += (not self.cover[own]) - len(partners) - (item in self.unread)
+        self.count += (not self.cover[home]) - len(partners) - (item in self.unread)
         self.unread.discard(item)
-        self.cover[own][item] = None
+        self.cover[home][item] = None
         for partner in partners:
-            self.home[partner] = own
-            self.cover[own].update(self.cover[partner])
-        self.centres[own] = centres
-        self.largest = max(self.largest, len(self.cover[own]))
+            self.home[partner] = home
+            self.cover[home].update(self.cover[partner])
+        self.centres[home] = centres
+        self.largest = max(self.largest, len(self.cover[home]))
         if len(partners) > 1:
             follow = counted(len(partners) - 1, "more group follows", "more groups follow")
-            words = f"{joined.words}; {follow}, {len(self.cover[own])} papers in all"
+            words = f"{joined.words}; {follow}, {len(self.cover[home])} papers in all"
             return Joined(words, f"{joined.short} and {counted(len(partners) - 1, 'group')}")
         return joined
 
-    def _description(self, own: int, item: int, partners: list[int]) -> Joined:
-        before = len(self.cover[own])
+    def _description(self, home: int, item: int, partners: list[int]) -> Joined:
+        before = len(self.cover[home])
         if not partners:
-            if item in self.cover[own]:
+            if item in self.cover[home]:
                 return Joined("the paper is in the reviewer's group already; a link in reserve", "in reserve")
             if before == 0:
                 return Joined("a first paper for this reviewer; with the next it links", "first of two")
-            text = f"the paper joins the group of {counted(before, 'paper')} around {self._centre(own)}"
+            text = f"the paper joins the group of {counted(before, 'paper')} around {self._centre(home)}"
             return Joined(text, f"{before} + the paper")
-        shared = self._shared(own, item, partners)
+        shared = self._shared(home, item, partners)
         partner, common = shared or (partners[0], -1)
         if before == 0:
             size = counted(len(self.cover[partner]), "paper")
             text = f"joins the reviewer to the group of {size} around {self._centre(partner)}"
             return Joined(text, f"{len(self.cover[partner])} + the reviewer")
         text = (
-            f"joins the group of {counted(before, 'paper')} around {self._centre(own, (item, common))} to the "
+            f"joins the group of {counted(before, 'paper')} around {self._centre(home, (item, common))} to the "
             f"group of {len(self.cover[partner])} around {self._centre(partner, (common,))}"
         )
         if shared:
             text += f"; they then share papers {self.table.items[item]} and {self.table.items[common]}"
         return Joined(text, f"{before} + {len(self.cover[partner])}")
 
-    def _shared(self, own: int, item: int, partners: list[int]) -> tuple[int, int] | None:
+    def _shared(self, home: int, item: int, partners: list[int]) -> tuple[int, int] | None:
         """Find the first partner that covers an item and already shares another with a group, and that other item."""
-        for partner in partners if item not in self.cover[own] else ():
+        for partner in partners if item not in self.cover[home] else ():
             if item in self.cover[partner]:
-                small, large = sorted((self.cover[partner], self.cover[own]), key=len)
+                small, large = sorted((self.cover[partner], self.cover[home]), key=len)
                 common = next((thing for thing in small if thing in large), None)
                 if common is not None:
                     return partner, common
@@ -333,11 +335,11 @@ def filled(task: Task, pairs: IntArray, joined: list[Joined]) -> list[Joined]:
         if count[i] <= people.min_reviews:
             words += f"; review {count[i]} of the {people.min_reviews} that the paper must have"
             short += f"; review {count[i]} of {people.min_reviews}"
-        for one in group[place == k].tolist():
-            if missing[i, one] > 0:
-                missing[i, one] -= 1
-                kind = people.ruled.kind(one)
-                words += f"; {'the' if people.panels.least[one] == 1 else 'a'} {kind} of the paper"
+        for panel_group in group[place == k].tolist():
+            if missing[i, panel_group] > 0:
+                missing[i, panel_group] -= 1
+                kind = people.ruled.kind(panel_group)
+                words += f"; {'the' if people.panels.least[panel_group] == 1 else 'a'} {kind} of the paper"
                 short += f"; {kind.removesuffix(' reviewer').removeprefix('reviewer of ')}"
         descriptions.append(Joined(words, short))
     return descriptions

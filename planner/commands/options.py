@@ -88,9 +88,9 @@ def read_rules(
 
 
 def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: Sequence[Rule]) -> None:
-    there = {name for values in known.values() for name, value in values.items() if value is not False}
+    columns = {name for values in known.values() for name, value in values.items() if value is not False}
     used = {rule.attribute for rule in rules}
-    idle = [name for name in SUGGESTED if name in there and name not in used]
+    idle = [name for name in SUGGESTED if name in columns and name not in used]
     if idle:
         asked = " ".join(SUGGESTED[name] for name in idle)
         column = f"{noun(len(idle), 'column', 'columns')} {' and '.join(idle)}"
@@ -263,11 +263,11 @@ def read_fixed(
     fixed = replace(fixed, reviewer=fixed.reviewer[here], item=fixed.item[here])
     known = match_labels(fixed.reviewers, reviewers, path, "reviewer", unknown="new", where=LISTS)
     loads = Counter(fixed.reviewers[code] for code in fixed.reviewer.tolist() if known[code] < 0)
-    others = sorted(loads, key=natural_key)
-    if others:
-        who = counted(len(others), "reviewer is", "reviewers are")
-        say(f"{path}: {who} not in {session.params['reviewers_file']} ({listed(others)}): their reviews count")
-    return fixed, {label: loads[label] for label in others}
+    unlisted = sorted(loads, key=natural_key)
+    if unlisted:
+        who = counted(len(unlisted), "reviewer is", "reviewers are")
+        say(f"{path}: {who} not in {session.params['reviewers_file']} ({listed(unlisted)}): their reviews count")
+    return fixed, {label: loads[label] for label in unlisted}
 
 
 def read_preferences(
@@ -308,21 +308,21 @@ def read_affinity(session: Session, path: str) -> Columns:
     return table
 
 
-def weighed(given: str) -> tuple[str, float]:
+def weighed(text: str) -> tuple[str, float]:
     """Split FILE=WEIGHT; the weight is 1 if it is missing, or if a file has the whole name.
 
     >>> weighed("a.csv=0.5"), weighed("a.csv")
     (('a.csv', 0.5), ('a.csv', 1.0))
     """
-    path, sign, weight = given.rpartition("=")
-    if not sign or Path(given).exists():
-        return given, 1.0
+    path, sign, weight = text.rpartition("=")
+    if not sign or Path(text).exists():
+        return text, 1.0
     try:
         number = float(weight)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        message = f"{given}: expected FILE or FILE=WEIGHT with a finite number, found the weight {weight!r}"
+        message = f"{text}: expected FILE or FILE=WEIGHT with a finite number, found the weight {weight!r}"
         raise Refusal(message)
     return path, number
 
@@ -422,16 +422,16 @@ class Destination:
     @property
     def settings(self) -> dict[str, str]:
         """The settings by the names of their options."""
-        given = (("label", self.label), ("invitation", self.invitation))
-        return {name: value for name, value in given if value is not None}
+        settings = (("label", self.label), ("invitation", self.invitation))
+        return {name: value for name, value in settings if value is not None}
 
     def expect_settings_fit(self) -> None:
         """Refuse a setting that the format does not have."""
         for name in self.settings:
             if name not in self.upload.options:
-                those = " or ".join(one.name for one in takers().values() if name in one.options)
-                found = f"--to {self.upload.name}" if self.asked else "none, and REVIEWS are from no such system"
-                message = f"--{name}: expected --to {those} with it, found {found}; add it, or leave --{name} out"
+                takers_of = " or ".join(system.name for system in takers().values() if name in system.options)
+                stated = f"--to {self.upload.name}" if self.asked else "none, and REVIEWS are from no such system"
+                message = f"--{name}: expected --to {takers_of} with it, found {stated}; add it, or leave --{name} out"
                 raise Refusal(message)
 
     def expect_named_so(self) -> None:

@@ -68,36 +68,36 @@ class Aims(NamedTuple):
     objective: str
 
 
-def read_aims(session: Session, given: Sequence[str], target: str) -> Aims:
+def read_aims(session: Session, goals: Sequence[str], target: str) -> Aims:
     """Combine ``--for`` and ``--target``: at most one level, and at most one objective."""
-    if PRECISION in given:
+    if PRECISION in goals:
         message = f"--for {PRECISION} is no longer an objective: use --for decision, or plan --min-reviews K"
         raise Refusal(message)
-    for name in given:
+    for name in goals:
         if name not in BESIDE:
             level = target if name == OnlyLevel.name else name
             say(f"--for {name} will be removed in the next release; use --target {level}")
     named = session.is_given("target", unless="goals")
-    levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in ALL_NAMES)]))
-    beside = list(dict.fromkeys(name for name in given if name not in ALL_NAMES and name != OnlyLevel.name))
+    levels = list(dict.fromkeys([*([target] if named else []), *(name for name in goals if name in ALL_NAMES)]))
+    beside = list(dict.fromkeys(name for name in goals if name not in ALL_NAMES and name != OnlyLevel.name))
     for names, what in ((levels, "level"), (beside, "objective beside it")):
         if len(names) > 1:
             message = f"expected one {what}, found {' and '.join(names)}"
             raise click.BadParameter(message, click.get_current_context(), param_hint="--for")
-    first = levels[0] if levels else target if OnlyLevel.name in given or not beside else None
+    first = levels[0] if levels else target if OnlyLevel.name in goals or not beside else None
     return Aims(first, beside[0] if beside else OnlyLevel.name)
 
 
-def _goals(session: Session, given: Sequence[str]) -> Sequence[str]:
+def _goals(session: Session, goals: Sequence[str]) -> Sequence[str]:
     """Return the goals, with those of the process that ``--after`` continues, which has no others."""
     after = session.params["after"]
-    selecting = next(one.name for one in OBJECTIVES if one.selects)
+    selecting = next(objective.name for objective in OBJECTIVES if objective.selects)
     if after is None:
-        return given
-    others = [f"--for {name}" for name in given if name != selecting]
-    others += [f"--target {session.params['target']}"] if session.is_given("target", unless="goals") else []
-    if others:
-        message = f"--after {after}: expected --for {selecting} alone, which it implies, found {others[0]}; drop it"
+        return goals
+    refused = [f"--for {name}" for name in goals if name != selecting]
+    refused += [f"--target {session.params['target']}"] if session.is_given("target", unless="goals") else []
+    if refused:
+        message = f"--after {after}: expected --for {selecting} alone, which it implies, found {refused[0]}; drop it"
         raise Refusal(message)
     return [selecting]
 

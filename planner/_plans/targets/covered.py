@@ -205,9 +205,9 @@ def _bound(task: Task) -> Bound:
             f"{counted(short, 'paper has', 'papers have')} fewer than {counted(people.min_reviews, 'review')} and "
             f"{noun(short, 'needs', 'need')} {int(needs.each[needs.reviews > 0].sum())} more"
         )
-    other = "other " if short else ""
+    kind_of = "other " if short else ""
     for missing, kind in what_is_missing(people, needs, needs.reviews == 0):
-        reasons.append(f"{counted(missing, f'{other}paper has', f'{other}papers have')} {kind}")
+        reasons.append(f"{counted(missing, f'{kind_of}paper has', f'{kind_of}papers have')} {kind}")
     return Bound(needs.total, "coverage", ", and ".join(reasons))
 
 

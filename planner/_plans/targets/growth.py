@@ -86,11 +86,11 @@ def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, clock: Clo
     if not open_ or ledger.lower_bound >= farthest:
         return False
     level = min(open_, key=lambda level: level.effort)
-    others = reduction.fringe + sum(other.value for other in levels if other is not level)
-    last = ledger.pairs is None or others + len(level.pools) + 1 >= len(ledger.pairs) or level.is_full
+    elsewhere = reduction.fringe + sum(bounded.value for bounded in levels if bounded is not level)
+    last = ledger.pairs is None or elsewhere + len(level.pools) + 1 >= len(ledger.pairs) or level.is_full
     if not level.rise(store=not last, clock=clock):
         return False
-    ledger.prove(_bound(reduction, [other.value for other in levels], sum(other.looked_at for other in levels)))
+    ledger.prove(_bound(reduction, [bounded.value for bounded in levels], sum(bounded.looked_at for bounded in levels)))
     return not last or level.path is not None
 
 
@@ -423,12 +423,12 @@ class Closure:
         merged: list[int] = []
         for group in groups:
             apart = []
-            for other in merged:
-                shared = group & other
+            for absorbed in merged:
+                shared = group & absorbed
                 if shared and shared & ~self.tied[(shared & -shared).bit_length() - 1]:
-                    group |= other
+                    group |= absorbed
                 else:
-                    apart.append(other)
+                    apart.append(absorbed)
             merged = [*apart, group]
         return merged
 

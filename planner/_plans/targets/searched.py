@@ -138,9 +138,9 @@ def merges(reviews: Reviews, pairs: IntArray) -> list[list[int]]:
 class _Halving:
     """The recursion; a body is named after one of its reviewers and has the items it covers."""
 
-    def __init__(self, pairs: IntArray, found: list[list[int]]) -> None:
+    def __init__(self, pairs: IntArray, groups_of: list[list[int]]) -> None:
         self.pairs = pairs
-        self.found = found
+        self.found = groups_of
 
     def run(self, low: int, high: int, bodies: dict[int, IntArray], owner: IntArray) -> list[list[int]]:
         """Find the merges of some bodies among the reviews ``low`` to ``high``, read by ``owner[low:high]``.
@@ -170,9 +170,9 @@ class _Halving:
         """Process the first half of some reviews, then the second with the blocks of the first as bodies."""
         inner = _Halving(self.pairs[reads], [[] for _ in range(reads.size)])
         half = reads.size // 2
-        own = owner[reads]
-        name_of = {name: names[0] for names in inner.run(0, half, bodies, own) for name in names}
-        named = np.array([name_of[name] for name in own.tolist()], np.int64)
+        owners = owner[reads]
+        name_of = {name: names[0] for names in inner.run(0, half, bodies, owners) for name in names}
+        named = np.array([name_of[name] for name in owners.tolist()], np.int64)
         covers: dict[int, list[IntArray]] = {}
         for name, cover in bodies.items():
             covers.setdefault(name_of[name], []).append(cover)
@@ -228,10 +228,10 @@ class ConnectedTarget(SearchedTarget):
         parent = np.concatenate([components.labels, components.item_labels])
         parent = np.unique(parent, return_index=True)[1][parent]  # each piece by its first vertex, a reviewer's if any
         for j, i in pairs.tolist():
-            own = find.python(parent, j)
-            other = find.python(parent, M + i)
-            parent[max(own, other)] = min(own, other)
-            yield [other] if own != other < M else []
+            reader_tree = find.python(parent, j)
+            item_tree = find.python(parent, M + i)
+            parent[max(reader_tree, item_tree)] = min(reader_tree, item_tree)
+            yield [item_tree] if reader_tree != item_tree < M else []
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         return ConnectedOracle(task)
@@ -342,9 +342,9 @@ class RecoverableOracle(Oracle):
         blocks = recoverability(table)
         label = blocks.block_labels
         inside = {(int(b), int(i)) for b, cover in enumerate(blocks.block_covers) for i in cover}
-        own = set(zip(table.reviewer.tolist(), table.item.tolist(), strict=True))
+        existing = set(zip(table.reviewer.tolist(), table.item.tolist(), strict=True))
         leaves = np.array(
-            [(int(label[j]), i) not in inside and (j, i) not in own for j, i in self.allowed.tolist()], np.int64
+            [(int(label[j]), i) not in inside and (j, i) not in existing for j, i in self.allowed.tolist()], np.int64
         )
         yield Cut(leaves, max(1, blocks.degrees_of_freedom), set(np.flatnonzero(label < 0).tolist()))
 
@@ -387,17 +387,17 @@ def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
 def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
     """Whether some reviewers make too few links for the loads of the others to suffice; record the proof."""
     table = oracle.task.table(no_pairs())
-    links, others = useful_loads(oracle.task, short)
+    links, other_links = useful_loads(oracle.task, short)
     missing = recoverability(table).degrees_of_freedom
-    if links + others >= missing:
+    if links + other_links >= missing:
         return False
-    reason = f"links missing: {missing}; the spare loads of eligible reviewers sum to {others}"
+    reason = f"links missing: {missing}; the spare loads of eligible reviewers sum to {other_links}"
     if links:
         more = f" and {short.size - 5} more" if short.size > 5 else ""
         names = ", ".join(Mentions.REVIEWERS[j] for j in short[:5].tolist()) + more
         reason = (
             f"links missing: {missing}; {names} can make {links} of them whatever they read, and the spare loads of "
-            f"the others allow at most {others} more"
+            f"the others allow at most {other_links} more"
         )
     ledger.infeasible = True
     ledger.short = short
