@@ -13,13 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from planner import plan_extra_reviews
-from planner.plan_report import document, growth, pictures
+from planner.plan_report import growth
 from planner.report import coded_plan
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
 from reviewgraph.report import grouping_of
-from reviewgraph.report import html as html_of
 from tests.reviewgraph.report.browsing import expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
@@ -127,13 +126,6 @@ def test_a_plan_is_said_anew_in_the_words_that_it_had(target: str) -> None:
         assert again.explanation == found.explanation
 
 
-def test_what_a_plan_buys_is_said_anew_in_the_words_that_it_had() -> None:
-    table = Reviews.from_pairs([(row[0], row[1], float(row[2])) for row in rows(papers=16, reviewers=8)])
-    found = plan_extra_reviews(table, objective="decision", n_selected=4, max_reviews=4)
-    assert any(review.buys for review in found.reviews)
-    assert coded_plan(found).reviews == found.reviews
-
-
 def test_the_table_of_a_plan_holds_what_the_file_does() -> None:
     html, _ = plan("-o", "plan.csv")
     with Path("plan.csv").open(newline="") as file:
@@ -166,32 +158,6 @@ def test_who_is_asked_stands_there_with_loads_and_papers_those_for_most_first() 
     assert {(who, paper) for who, cells in shown.items() for paper in cells[1].split(", ")} == set(written)
     numbers_asked = [int(cells[0]) for cells in shown.values()]
     assert numbers_asked == sorted(numbers_asked, reverse=True)
-
-
-def test_what_many_reviews_join_is_said_once() -> None:
-    html, _ = plan("--min-reviews", "5")
-    page = Page(html)
-    (cells,) = [data["cells"] for data in page.data if data["columns"][-1]["name"] == "what it joins"]
-    said = Counter(cells[-1])
-    reserve = [(words, number) for words, number in said.items() if "reserve" in words]
-    assert sum(number for _, number in reserve) > 10
-    for words, number in reserve:
-        assert number == 1 or (len(words) < 40 and f"{words} ({number} reviews): the paper is in the" in page.text)
-    # Nothing that several rows hold is longer than what stands for it.
-    assert max(len(words) for words, number in said.items() if number > 1) < 40
-
-
-def test_charts_that_tell_nothing_are_sentences() -> None:
-    # One review joins two groups of two papers: one step, one bar.
-    table = Reviews.from_pairs(
-        [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(2) for j in range(2) for i in range(2)]
-    )
-    found = plan_extra_reviews(table, "connected")
-    text = html_of(document(found, "r.csv"))
-    drawn = set(re.findall(r'aria-labelledby="(\w+)-wide-title', text))
-    assert drawn == {"map"}
-    assert "Groups: 2 before the plan, 1 with it." in text
-    assert {picture.name for picture in pictures(found)} == {"map", "steps", "groups", "loads"}  # for who asks
 
 
 def test_the_map_links_the_groups_of_reviewers_to_those_of_their_papers() -> None:
@@ -256,18 +222,6 @@ def test_in_a_browser(run, browser: Any) -> None:
     expect_good_looks(browser, Path("out.html").resolve())
 
 
-@pytest.mark.parametrize("target", ["connected", "double"])
-def test_groups_become_fewer_as_reviews_arrive(target: str) -> None:
-    # Groups of two papers and two reviewers each.
-    pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(6) for j in range(2) for i in range(2)]
-    found = plan_extra_reviews(Reviews.from_pairs(pairs), target)
-    largest, left = growth(found)
-    assert (left[0], left[-1], len(left)) == (6, 1, found.count + 1)
-    assert left == sorted(left, reverse=True)
-    assert (largest[0], largest[-1], len(largest)) == (2, 12, found.count + 1)
-    assert largest == sorted(largest)
-
-
 def test_who_reviews_nothing_yet_is_a_group_from_the_first_review_on() -> None:
     pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(2) for j in range(2) for i in range(2)]
     found = plan_extra_reviews(Reviews.from_pairs(pairs), spare=0, capacity={"new": 9})
@@ -295,12 +249,6 @@ def test_the_report_for_decisions_has_no_level_and_no_proof() -> None:
     # Every row has its own sentence, not the numbers of a template.
     assert all(re.match(r"is in with probability \d+ %: ", words) for words in cells["benefit"])
     assert "…" not in "".join(cells["benefit"])
-
-
-def test_the_report_for_a_level_still_proves_it() -> None:
-    facts = facts_of(plan()[0])
-    assert facts["Level"] == ("double", "")
-    assert facts["Extra reviews"][1].startswith("proved: at least ")
 
 
 ROUND = ("--for", "decision", "--select", "4", "--max-reviews", "12", "--rounds", "3", "--spare", "1")

@@ -80,15 +80,3 @@ def test_a_part_from_which_a_review_is_left_out_is_refuted() -> None:
         refuted = run("verify", "answer.json", *command[1:], "--best-effort")
         assert refuted.exit_code == 1
         assert "short: " in refuted.stdout
-
-
-def test_where_all_can_be_had_the_option_changes_nothing() -> None:
-    for command in (("plan", "reviews.csv"), (*ASSIGN[:-1], "1", "--target", "none")):
-        assert run(*command, "--best-effort", "--json").stdout == run(*command, "--json").stdout
-
-
-def test_what_is_fixed_beyond_loads_offers_no_part() -> None:
-    Path("fixed.csv").write_text("item,reviewer\np3,ann\np4,ann\n")
-    refused = run("plan", "reviews.csv", "--fixed", "fixed.csv", "--spare", "1")
-    assert refused.exit_code == 1
-    assert "--best-effort" not in refused.stdout

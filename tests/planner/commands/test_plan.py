@@ -53,13 +53,6 @@ def test_json_has_the_keys_of_the_contract() -> None:
     assert len(report["mail"]) >= 1
 
 
-def test_nothing_to_do() -> None:
-    Path("done.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
-    found = run("plan", "done.csv")
-    assert found.exit_code == 0
-    assert found.stdout.rstrip().endswith("Next: reviewgraph check done.csv")
-
-
 def test_constraints_from_files() -> None:
     Path("conflicts.csv").write_text("item,reviewer\np4,ann\np3,ann\nnowhere,ann\n")
     Path("capacity.csv").write_text("reviewer,spare\nann,0\neve,4\n")
@@ -78,13 +71,6 @@ def test_constraints_from_files() -> None:
         run("plan", "reviews.csv", "--conflicts", "conflicts.csv", "--spare", "1", "--json", "--merge", "none").stdout
     )
     assert (spread["count"], spread["largest_load"]) == (2, 1)
-
-
-def test_fixed_reviews_and_limits() -> None:
-    Path("fixed.csv").write_text("item,reviewer\np3,ann\n")
-    report = json.loads(run("plan", "reviews.csv", "--fixed", "fixed.csv", "--max-per-item", "1", "--json").stdout)
-    assert {"reviewer": "ann", "item": "p3"}.items() <= report["reviews"][0].items()
-    assert report["count"] == 2
 
 
 def test_a_budget_too_small_ends_with_status_1() -> None:
@@ -137,41 +123,6 @@ def test_a_plan_of_no_reviews_is_a_file_that_checks() -> None:
     assert run("check", "done.csv", "plan.csv", "--require", "double").exit_code == 0
 
 
-def test_files_are_named_where_they_do_not_fit() -> None:
-    Path("fixed.csv").write_text("item,reviewer\np3,zoe\n")
-    found = run("plan", "reviews.csv", "--fixed", "fixed.csv")
-    assert found.exit_code == 2
-    assert "Error: --fixed fixed.csv: the pair names a reviewer or paper that is not in the reviews" in found.stderr
-
-
-@pytest.mark.parametrize(("place", "why"), [(".", "it is a folder"), ("none/plan.csv", "there is no such folder")])
-def test_no_search_begins_for_a_file_that_cannot_be_written(place: str, why: str) -> None:
-    found = run("plan", "reviews.csv", "-o", place)
-    assert found.exit_code == 2
-    assert found.stderr == f"Error: {place}: cannot be written ({why}); name another file with -o\n"
-
-
-def test_pages_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    Path("two.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\n")
-    page = run("plan", "two.csv", "--spare", "1").stdout
-    assert page.startswith("1 extra review.\n")
-    assert not any(line.endswith(" ") for line in page.splitlines())
-    assert "\npaper  reviewer  joins  largest\np1     bob       2 + 2        3\n" in page
-    assert offered(page) == ["plan", "two.csv", "--spare", "1", "-o", "plan.csv"]
-    monkeypatch.delenv("COLUMNS")
-    (review,) = json.loads(run("plan", "two.csv", "--json").stdout)["reviews"]
-    assert "around paper p3 to the group of 2 around paper p1; they then share papers p1 and p2" in review["joins"]
-    Path("conflicts.csv").write_text("item,reviewer\np1,bob\np3,ann\n")
-    page = run("plan", "two.csv", "--conflicts", "conflicts.csv", "-o", "plan.csv").stdout
-    assert "No one with spare load may read paper p3, which is outside the largest group." in page
-    assert "Next: reviewgraph plan two.csv --conflicts conflicts.csv --target connected" in page
-    page = run("plan", "reviews.csv", "--max-reviews", "1", "-o", "plan.csv").stdout
-    assert page.rstrip().endswith("Next: reviewgraph check reviews.csv plan.csv")
-    Path("done.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
-    assert run("plan", "done.csv").stdout.startswith("Nothing is missing: no extra review is needed.")
-
-
 def test_bad_input_ends_with_status_2() -> None:
     Path("fixed.csv").write_text("item,reviewer\np9,ann\n")
     found = run("plan", "reviews.csv", "--fixed", "fixed.csv")
@@ -179,13 +130,6 @@ def test_bad_input_ends_with_status_2() -> None:
     assert "(paper 'p9')" in found.stderr
     assert run("plan", "reviews.csv", "--spare", "-1").exit_code == 2
     assert run("plan", "missing.csv").exit_code == 2
-
-
-@pytest.mark.parametrize("target", ["recoverable", "connected"])
-def test_other_targets_can_be_checked(target: str) -> None:
-    Path("apart.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p3\nbob,p4\n")
-    assert run("plan", "apart.csv", "--target", target, "-o", "plan.csv").exit_code == 0
-    assert run("check", "apart.csv", "plan.csv", "--require", target).exit_code == 0
 
 
 @pytest.mark.parametrize("asked", [("--for", "double"), ("--use-scores",)])

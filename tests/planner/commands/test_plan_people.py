@@ -57,42 +57,6 @@ def test_seniors_and_the_willing() -> None:
     assert note in run("--senior", "people.csv", "--willing", "willing.csv").stderr
 
 
-def test_a_floor() -> None:
-    assert planned("--affinity", "affinity.csv", "--min-affinity", "0.7") == [("bob", "p1"), ("cleo", "p2")]
-    none = run("--affinity", "affinity.csv", "--min-affinity", "0.85")
-    assert none.exit_code == 1
-
-
-def test_what_papers_must_have_is_no_level_to_ask_less_of() -> None:
-    none = run("--min-reviews", "3", "--spare", "1")
-    assert none.exit_code == 1
-    assert "those who may give them have 3 within their spare loads: 6 > 3" in " ".join(none.stdout.split())
-    assert "Next: reviewgraph plan reviews.csv --spare 1 --min-reviews 3 --best-effort\n" in none.stdout
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "message"),
-    [
-        ("reviewer\nzoe\n", ("--senior",), "--senior other.csv: the reviewer is not in the reviews"),
-        ("reviewer\nann\n", ("--institutions",), "other.csv: expected a column institution with names in it"),
-        ("reviewer\n", ("--willing",), "other.csv: a header but no reviewers below it"),
-        ("reviewer,senior\nann,perhaps\n", ("--senior",), "other.csv:2: senior: expected yes or no, found 'perhaps'"),
-        ("item,reviewer,affinity\np1,bob,good\n", ("--affinity",), "other.csv:2: affinity: expected a finite number"),
-        ("", ("--min-affinity", "0.5"), "--min-affinity: expected affinities with it"),
-        (
-            "item,reviewer,affinity,cost\np1,bob,1,1\n",
-            ("--cost", "other.csv", "--affinity"),
-            "cost and affinity: expected one of the two",
-        ),
-    ],
-)
-def test_what_cannot_be_meant_ends_with_one_message(text: str, words: tuple[str, ...], message: str) -> None:
-    Path("other.csv").write_text(text)
-    found = run(*words, "other.csv") if text else run(*words)
-    assert found.exit_code == 2
-    assert message in found.stderr
-
-
 RULED = "reviewer,institution,senior,region\nann,X,yes,A\nbob,X,no,B\ncleo,Y,,A;B\ndan,Z,yes,C\neve,W,,C\n"
 
 
@@ -126,16 +90,6 @@ def test_a_rule_that_no_plan_keeps_is_said_with_papers_and_counts() -> None:
     assert asked in words
     none = run("--reviewers", "people.csv", "--willing", "willing.csv", "--at-least", "region:A=2")
     assert "ewer than 2 reviewers of region A have reviewed, or may review, paper p1" in " ".join(none.stdout.split())
-
-
-def test_reviews_that_break_a_rule_already_are_named() -> None:
-    Path("people.csv").write_text(RULED)
-    report = json.loads(run("--reviewers", "people.csv", "--at-most", "institution=1", "--json").stdout)
-    (rule,) = report["rules"]
-    assert (rule["papers"], rule["broken"]) == (3, ["p2"])  # ann and bob are of one institution
-    assert not {("ann", "p3"), ("bob", "p1")} & {(one["reviewer"], one["item"]) for one in report["reviews"]}
-    page = run("--reviewers", "people.csv", "--at-most", "institution=1").stdout
-    assert "  at most 1 of one institution: holds on 3 papers, not on 1 (p2) (--at-most institution=1)" in page
 
 
 @pytest.mark.parametrize(

@@ -111,17 +111,6 @@ def test_after_implies_the_decision(run: Run) -> None:
     assert plan_extra_reviews(reviews, after=first).rounds is not None
 
 
-@pytest.mark.parametrize("words", ["--for level", "--target double", "--for decision --target double"])
-def test_another_goal_beside_after_is_one_message(run: Run, words: str) -> None:
-    planned(run, FIRST, "round1.json")
-    done = run(f"{NEXT} {words}")
-    found = words.removeprefix("--for decision ")
-    assert done.exit_code == 2
-    assert (
-        f"--after round1.json: expected --for decision alone, which it implies, found {found}; drop it" in done.stderr
-    )
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -146,14 +135,6 @@ def test_what_is_no_round_is_refused_with_a_remedy(run: Run, make: Callable[[Run
     assert "round1.json: expected the JSON that plan --rounds R --json printed for the last round" in done.stderr or (
         "give the answer of the last round" in done.stderr
     )
-
-
-def test_the_answer_for_another_table_is_refused_with_a_remedy(run: Run) -> None:
-    planned(run, FIRST, "round1.json")
-    Path("other.csv").write_text("item,reviewer,score\nx,a,1\nx,b,2\ny,a,3\ny,b,1\n", "utf-8")
-    done = run("plan other.csv --after round1.json")
-    assert done.exit_code == 2
-    assert "which is not there; pass all reviews and papers that the last round was planned from" in done.stderr
 
 
 def test_rounds_need_their_reviews(run: Run) -> None:

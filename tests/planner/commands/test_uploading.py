@@ -92,15 +92,6 @@ def test_a_plan_for_excel_is_a_workbook_that_check_reads(run: Run) -> None:
     assert Path("letters.xlsx").read_bytes().startswith(b"PK")
 
 
-def test_a_plan_that_is_not_kept_offers_the_file_of_the_system(run: Run) -> None:
-    told = run("plan", "pcassignments.csv")
-    assert (
-        "Next: reviewgraph plan pcassignments.csv --items data.csv -o upload.csv\n  (to write HotCRP's bulk assignment"
-        in told.stdout
-    )
-    assert "upload.csv" not in told.stderr
-
-
 def test_names_that_the_system_does_not_take_are_never_another_format_without_a_word(run: Run) -> None:
     Path("pcassignments.csv").write_text(ASSIGNMENTS.replace("@example.org", ""), "utf-8")
     told = run("plan", "pcassignments.csv", "-o", "plan.csv")
@@ -125,12 +116,6 @@ def test_one_odd_address_leaves_the_form_of_the_others(run: Run, odd: str, kept:
     assert {row["email"] for row in rows} == {"ann@example.org", *([odd] if kept else [])}
     assert told.exit_code == (0 if kept else 1), told.output
     assert (f"1 review left out, to be entered by hand (1 by {odd})" in told.stderr) is not kept
-
-
-def test_letters_of_an_assignment_name_titles(run: Run) -> None:
-    assert run(*assigned("--to", "mail", "-o", "mail.csv")).exit_code == 0
-    first, _ = csv.DictReader(Path("mail.csv").read_text("utf-8").splitlines())
-    assert first["letter"] == "Dear ann@example.org, please review 2 papers for us: 1 (On ties) and 2 (On trees)."
 
 
 def test_labels_and_invitations_reach_the_edges(run: Run) -> None:
@@ -174,30 +159,6 @@ def test_a_label_goes_to_the_system_that_the_input_is_from(run: Run) -> None:
         told = run(*assigned("-o", "out", "--label", "x"), *design)
         assert told.exit_code == 2
         assert "--label: expected --to hotcrp or openreview with it" in told.stderr
-
-
-def test_labels_that_a_system_does_not_take_are_refused_before_the_work(run: Run) -> None:
-    Path("people.csv").write_text("reviewer\nAnn\nBob\n", "utf-8")
-    told = run(*assigned("--to", "hotcrp", "-o", "out"))
-    assert told.exit_code == 2
-    assert "to hotcrp: expected email addresses of reviewers, found 2 other: Ann, Bob" in told.stderr
-    assert not Path("out").exists()
-
-
-def test_the_page_says_what_refuses_a_file_of_hotcrp_and_that_nobody_exports_who_declined(run: Run) -> None:
-    Path("conflicts.csv").write_text("paper,email\n3,ann@example.org\n", "utf-8")
-    refused, declined = "HotCRP refuses the whole file for one row that", "Who declined a review is in no download"
-    told = " ".join(run("plan", "pcassignments.csv", "-o", "upload.csv").stdout.split())
-    assert f"{refused} is a conflict" in told
-    assert f"{refused} is of a withdrawn paper" in told
-    assert declined in told
-    told = " ".join(run("plan", "pcassignments.csv", "--conflicts", "conflicts.csv", "-o", "upload.csv").stdout.split())
-    assert f"{refused} is a conflict" not in told
-    assert declined in told
-    told = " ".join(run(*assigned("--to", "hotcrp", "-o", "out.csv")).stdout.split())
-    assert f"{refused} is a conflict" in told
-    assert declined in told
-    assert declined not in run(*assigned("--to", "csv", "-o", "out.csv")).stdout
 
 
 @pytest.mark.slow

@@ -12,13 +12,12 @@ from scipy.special import ndtr
 from planner import plan_extra_reviews
 from planner._plans.choosing import choose
 from planner._plans.constraints import constrain, no_pairs
-from planner._plans.objectives import Beliefs, Decision, misplaced
+from planner._plans.objectives import Beliefs, Decision
 from planner._plans.process import at_most
 from planner._plans.round_words import acceptance as acceptance_in_words
 from planner._plans.round_words import expectations, where_it_stands
 from planner._plans.rounds import Papers, asked_for, cuts, flat, play, schedule, spend, step_rates
 from planner._plans.task import new_task
-from planner._plans.words import page as page_of
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
@@ -52,19 +51,6 @@ def test_cuts_are_those_of_one_at_a_time() -> None:
     mean, sd = rng.standard_normal((6, 40)), rng.uniform(1e-4, 2, (6, 40))
     expected = [cut_of(one, spread, 7) for one, spread in zip(mean, sd, strict=True)]
     assert cuts(mean, sd, 7) == pytest.approx(expected, abs=1e-8)
-
-
-def test_the_loss_of_a_paper_is_an_integral_over_its_future_mean() -> None:
-    rng = np.random.default_rng(1)
-    distance, sd, precision = rng.standard_normal(50), rng.uniform(0.05, 2, 50), rng.uniform(0, 20, 50)
-    left = 1 / (sd**-2 + precision)
-    z = np.linspace(-9, 9, 40_001)
-    mean = distance[:, None] + np.sqrt(sd**2 - left)[:, None] * z
-    above = ndtr(mean / np.sqrt(left)[:, None])
-    weight = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
-    for price in (0.02, 0.35, 0.6):
-        expected = np.minimum((1 - price) * above, price * (1 - above)) @ weight
-        assert misplaced(distance, sd, precision, price) == pytest.approx(expected, abs=1e-6)
 
 
 def naive_spend(loss: np.ndarray, budget: int) -> float:
@@ -172,12 +158,6 @@ def test_schedules_use_the_budget_and_the_first_is_the_same_for_equal_draws() ->
 
 
 # A process.
-
-
-def test_a_plan_for_decisions_alone_is_no_round() -> None:
-    plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=6)
-    assert plan.rounds is None
-    assert plan.to_dict()["rounds"] is None
 
 
 def test_continuing_is_planning_with_what_remains() -> None:
@@ -365,17 +345,6 @@ def test_a_round_that_holds_nothing_back_says_so() -> None:
 
 def replayed_first():
     return plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=20, rounds=2)
-
-
-def test_the_page_of_a_round_has_one_expectation_and_says_what_the_gains_are() -> None:
-    plan = replayed_first()
-    page = " ".join(str(page_of(plan)).split())
-    after = plan.rounds.after[0].wrong
-    assert f"{plan.rounds.before:.2f} wrong selections become {after:.2f} after round 1" in page
-    assert f"they save {plan.purchase.before - plan.purchase.after:.2f} wrong selections" in page
-    assert f"{plan.purchase.after:.2f}" != f"{after:.2f}"
-    assert "Expected with these reviews" not in page
-    assert "buys: wrong selections saved, with the cut where it is." in page
 
 
 def test_shares_of_few_simulated_papers_are_left_out() -> None:

@@ -60,18 +60,3 @@ def test_a_bound_says_why_fewer_do_not_suffice_or_why_so_many_are_needed() -> No
     assert "the target needs 5 or more. Why at least 4 beyond the 1 fixed: 4 links are missing" in fixed
     for words in (part, fixed):
         assert "Why not fewer" not in words
-
-
-def test_loads_are_proved_least_or_not_known_to_be() -> None:
-    plan = plan_extra_reviews(Reviews.from_pairs([(0, 0), (0, 1), (1, 1), (1, 2)]))
-    assert "reviewer: 1, the least possible for a plan of 1 review." in page(plan)
-    twice = replace(plan, reviews=plan.reviews * 3, least_load=2)
-    assert "3; a plan of 3 reviews needs at least 2, and whether fewer than 3 are enough is not known." in page(twice)
-
-
-def test_only_a_budget_is_exhausted() -> None:
-    table = Reviews.from_pairs([(j, i) for j in range(30) for i in (j, j + 1)])
-    short = plan_extra_reviews(table, "survives-reviewer", spare=2, time_limit=0.0)
-    assert short.status != "budget_exhausted"
-    spent = plan_extra_reviews(table, max_reviews=1, time_limit=0.2)
-    assert spent.status == "budget_exhausted"
