@@ -214,14 +214,14 @@ def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
         below = below._replace(pairs=coded(below.pairs))
     facts = assignment.facts
     if facts is not None:
-        papers = sorted((one._replace(label=item[one.label]) for one in facts.above_demand), key=_by_code)
-        people = sorted((one._replace(label=reviewer[one.label]) for one in facts.above_load), key=_by_code)
+        papers = sorted((fact._replace(label=item[fact.label]) for fact in facts.above_demand), key=_by_code)
+        people = sorted((fact._replace(label=reviewer[fact.label]) for fact in facts.above_load), key=_by_code)
         facts = facts._replace(conflicts=coded(facts.conflicts), above_demand=tuple(papers), above_load=tuple(people))
     alternates = assignment.alternates
     shortage = assignment.shortage
     if alternates is not None:
-        lacking = [one._replace(item=item[one.item]) for one in alternates.missing]
-        lacking.sort(key=lambda one: natural_key(one.item))
+        lacking = [gap._replace(item=item[gap.item]) for gap in alternates.missing]
+        lacking.sort(key=lambda gap: natural_key(gap.item))
         alternates = replace(alternates, listed=(), missing=tuple(lacking))
     if shortage is not None:
         gaps = sorted(

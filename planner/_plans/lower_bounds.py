@@ -23,9 +23,11 @@ from reviewgraph._base import Mentions, counted, noun
 from reviewgraph.graph import recoverability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scipy.sparse import csr_array
 
-    from planner._plans.constraints import Constraints, People
+    from planner._plans.constraints import Constraints
     from planner._plans.task import Cut, Oracle, Task
     from reviewgraph._base import Clock, FloatArray, IntArray
     from reviewgraph.table import Reviews
@@ -283,8 +285,8 @@ def send(graph: Slots, weight: FloatArray) -> FloatArray | None:
     passed_on = np.zeros((N, N))
     asked = np.zeros(turn.shape)
     for now in range(step - 1, 0, -1):
-        each = np.where(level == now, (1.0 + passed_on) / ways, 0.0)
-        asked += np.where(turn == now - 1, matrix @ each, 0.0)
+        per_way = np.where(level == now, (1.0 + passed_on) / ways, 0.0)
+        asked += np.where(turn == now - 1, matrix @ per_way, 0.0)
         before = np.where(turn == now - 1, asked, 0.0)
         passed_on += np.where(level == now - 1, ways * (back @ before), 0.0)
     leaving = (level[graph.item] == turn[graph.owner]) * ways[graph.item]
@@ -363,13 +365,13 @@ def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
         can = alone + able.astype(int)
         if (can < best).any():
             best = np.minimum(best, can)
-            why = _limit(people, name)
+            limits = [
+                rule.words(attribute)
+                for rule, attribute in zip(people.ruled.rules, people.ruled.attributes, strict=True)
+                if attribute.name == name and isinstance(rule, AtMost)
+            ]
+            why = " and ".join(limits)
     return best, why
-
-
-def _limit(people: People, name: str) -> str:
-    rules = zip(people.ruled.rules, people.ruled.attributes, strict=True)
-    return " and ".join(rule.words(one) for rule, one in rules if one.name == name and isinstance(rule, AtMost))
 
 
 def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
@@ -378,18 +380,18 @@ def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
     needs = task.needs
     reasons = []
     place, group = people.groups_of(pairs[:, 0])
-    for one in np.flatnonzero(needs.members.any(axis=0)).tolist():
-        least = int(people.panels.least[one])
-        able = np.bincount(pairs[place[group == one], 1], minlength=task.n_items)
-        bare = np.setdiff1d(np.flatnonzero(able < needs.members[:, one]), named)
+    for member_group in np.flatnonzero(needs.members.any(axis=0)).tolist():
+        least = int(people.panels.least[member_group])
+        able = np.bincount(pairs[place[group == member_group], 1], minlength=task.n_items)
+        bare = np.setdiff1d(np.flatnonzero(able < needs.members[:, member_group]), named)
         if bare.size:
             reasons.append(
-                f"{fewer(people, one, least)} {noun(least, 'has', 'have')} reviewed, or may review, "
+                f"{fewer(people, member_group, least)} {noun(least, 'has', 'have')} reviewed, or may review, "
                 f"{named_papers(bare)}; name more of them, raise loads, or ask for less"
             )
     for number, name in enumerate(people.attribute_names):
-        own = people.panels.attribute[group] == number
-        key = np.unique(pairs[place[own], 1] * people.panels.n_groups + group[own])
+        of_attribute = people.panels.attribute[group] == number
+        key = np.unique(pairs[place[of_attribute], 1] * people.panels.n_groups + group[of_attribute])
         fresh = key[people.counts(task.table(no_pairs())).ravel()[key] == 0]
         able = np.bincount(fresh // max(people.panels.n_groups, 1), minlength=task.n_items)
         bare = np.setdiff1d(np.flatnonzero(able < needs.different[:, number]), named)
@@ -407,14 +409,15 @@ def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
     people = task.constraints.people
     needs = task.needs
     place, group = people.groups_of(pairs[:, 0])
-    asked = [
-        (pairs[place[group == one]], needs.members[:, one], partial(people.ruled.kind, one, what="review"))
-        for one in np.flatnonzero(needs.members.any(axis=0)).tolist()
-    ]
-    for able, each, kind in (*asked, (pairs, needs.each, partial(noun, one="review", many="reviews"))):
-        short, give, use = _cut(task.spare, able, each)
+    demands: list[tuple[IntArray, IntArray, Callable[[int], str]]] = []
+    for member_group in np.flatnonzero(needs.members.any(axis=0)).tolist():
+        kind_of_review = partial(people.ruled.kind, member_group, what="review")
+        demands.append((pairs[place[group == member_group]], needs.members[:, member_group], kind_of_review))
+    demands.append((pairs, needs.each, partial(noun, one="review", many="reviews")))
+    for able, needed_by_item, kind in demands:
+        short, give, use = _cut(task.spare, able, needed_by_item)
         if short.size:
-            needed = int(each[short].sum())
+            needed = int(needed_by_item[short].sum())
             return [
                 f"{named_papers(short)} {noun(short.size, 'needs', 'need')} {needed} {kind(needed)} in all, and those "
                 f"who may give them have {give + use} within their spare loads: {needed} > {give + use}; {REMEDY}"
@@ -422,21 +425,21 @@ def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
     return []
 
 
-def _cut(spare: IntArray, pairs: IntArray, each: IntArray) -> tuple[IntArray, int, int]:
+def _cut(spare: IntArray, pairs: IntArray, needed: IntArray) -> tuple[IntArray, int, int]:
     """Items that need more than their readers can give, the loads of full readers, and pairs with the others."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
     M = spare.size
-    N = each.size
+    N = needed.size
     source = M + N
     sink = M + N + 1
     start = np.concatenate([np.full(M, source), pairs[:, 0], M + np.arange(N)])
     end = np.concatenate([np.arange(M), M + pairs[:, 1], np.full(N, sink)])
-    room = np.concatenate([np.minimum(np.maximum(spare, 0), N), np.ones(len(pairs), np.int64), each]).astype(np.int32)
+    room = np.concatenate([np.minimum(np.maximum(spare, 0), N), np.ones(len(pairs), np.int64), needed]).astype(np.int32)
     graph = csr_array((room, (start, end)), shape=(sink + 1, sink + 1))
     flow = maximum_flow(graph, source, sink)
-    if flow.flow_value == int(each.sum()):
+    if flow.flow_value == int(needed.sum()):
         return np.empty(0, np.int64), 0, 0
     # Items that the source does not reach in the residual network are short together (minimum cut).
     residual = csr_array(graph - flow.flow)
@@ -444,7 +447,7 @@ def _cut(spare: IntArray, pairs: IntArray, each: IntArray) -> tuple[IntArray, in
     residual.eliminate_zeros()
     reached = np.zeros(sink + 1, np.bool_)
     reached[breadth_first_order(residual, source, return_predecessors=False)] = True
-    short = np.flatnonzero(~reached[M : M + N] & (each > 0))
+    short = np.flatnonzero(~reached[M : M + N] & (needed > 0))
     give = int(room[:M][~reached[:M]].sum())
     use = int((reached[pairs[:, 0]] & ~reached[M + pairs[:, 1]]).sum())
     return short, give, use
@@ -513,29 +516,29 @@ class Master:
         needs = self.task.needs
         members: dict[tuple[int, int], list[Any]] = {}
         place, group = people.groups_of(self.candidates[:, 0])
-        for k, one in zip(place.tolist(), group.tolist(), strict=True):
-            members.setdefault((int(self.candidates[k, 1]), one), []).append(self.take[k])
+        for k, panel_group in zip(place.tolist(), group.tolist(), strict=True):
+            members.setdefault((int(self.candidates[k, 1]), panel_group), []).append(self.take[k])
         table = task.table(no_pairs())
         free = people.free(table)
         counts = people.counts(table)
-        for (i, one), there in members.items():
-            if free[i, one] < len(there):
-                self.model.add(sum(there) <= max(0, int(free[i, one])))
+        for (i, panel_group), takes in members.items():
+            if free[i, panel_group] < len(takes):
+                self.model.add(sum(takes) <= max(0, int(free[i, panel_group])))
         readers = dict(self._groups(1))
         for i in np.flatnonzero(needs.each).tolist():
             self.model.add(sum(readers.get(i, [])) >= int(needs.each[i]))
-        for i, one in np.argwhere(needs.members > 0).tolist():
-            self.model.add(sum(members.get((i, one), [])) >= int(needs.members[i, one]))
+        for i, panel_group in np.argwhere(needs.members > 0).tolist():
+            self.model.add(sum(members.get((i, panel_group), [])) >= int(needs.members[i, panel_group]))
         for i, attribute in np.argwhere(needs.different > 0).tolist():
             new = np.flatnonzero((people.panels.attribute == attribute) & (counts[i] == 0)).tolist()
-            held = [self._any(members[i, one]) for one in new if (i, one) in members]
+            held = [self._any(members[i, panel_group]) for panel_group in new if (i, panel_group) in members]
             self.model.add(sum(held) >= int(needs.different[i, attribute]))
 
     def _any(self, several: list[Any]) -> Any:
         """Return a variable that may be 1 if one of several is taken."""
-        one = self.model.new_bool_var("")
-        self.model.add(one <= sum(several))
-        return one
+        variable = self.model.new_bool_var("")
+        self.model.add(variable <= sum(several))
+        return variable
 
     def _groups(self, column: int) -> list[tuple[int, list[Any]]]:
         groups: dict[int, list[Any]] = {}

@@ -232,18 +232,18 @@ class Rounds:
             "worth": terms.worth,
             "stop": self.stop,
             "before": self.before,
-            "after": [one._asdict() for one in self.after],
-            "reach": [one._asdict() for one in self.reach],
+            "after": [expected._asdict() for expected in self.after],
+            "reach": [expected._asdict() for expected in self.reach],
             "even": self.even._asdict(),
             "schedule": self.schedule.name,
-            "tried": [{**one._asdict(), "reviews": list(one.reviews)} for one in self.tried],
+            "tried": [{**tried._asdict(), "reviews": list(tried.reviews)} for tried in self.tried],
             "capacity": self.capacity,
             "rules": dict(terms.rules),
-            **{name: [one._asdict() for one in getattr(terms, name)] for name in PAST},
+            **{name: [review._asdict() for review in getattr(terms, name)] for name in PAST},
             "fairness": [
                 {
                     **band._asdict(),
-                    "by_reviews": [one._asdict() for one in band.by_reviews],
+                    "by_reviews": [group._asdict() for group in band.by_reviews],
                 }
                 for band in self.fairness
             ],
@@ -275,11 +275,10 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
     last = after.get("rounds")
     lacking = NEEDED.difference(last) if isinstance(last, dict) else {"rounds"}
     if lacking or not isinstance(last, dict):
-        missing_keys = f"no {', '.join(sorted(lacking))}"
         message = (
-            f"after: expected the answer of a round, as plan --rounds --json writes it, found {missing_keys} in it; "
+            "after: expected the answer of a round, as plan --rounds --json writes it, found no "
+            f"{', '.join(sorted(lacking))} in it; give the answer of the last round"
         )
-        message += "give the answer of the last round"
         raise InputError(message)
     number = int(last["number"])
     left = terms.left or int(last["left"]) - 1

@@ -304,11 +304,12 @@ def useful_loads(task: Task, short: IntArray) -> tuple[int, int]:
     count = np.bincount(_open_pairs(task, spare, every)[:, 0], minlength=spare.size)
     useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
     chosen = short[table.loads[short] >= 2]
-    others = np.ones(spare.size, np.bool_)
-    others[chosen] = False
-    pairs = _open_pairs(task, np.where(others, 0, spare), every)
-    before, after = (recoverability(reviews).degrees_of_freedom for reviews in (table, with_extra(table, pairs)))
-    return before - after, int(useful[others].sum())
+    is_chosen = np.zeros(spare.size, np.bool_)
+    is_chosen[chosen] = True
+    pairs = _open_pairs(task, np.where(is_chosen, spare, 0), every)
+    before = recoverability(table).degrees_of_freedom
+    after = recoverability(with_extra(table, pairs)).degrees_of_freedom
+    return before - after, int(useful[~is_chosen].sum())
 
 
 # The oracle of the exact method: whether a target is reached, and which cuts forbid a structure that misses it.
@@ -540,27 +541,18 @@ class AnyReview(Losses):
 def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
     """Return the task that remains when some reviews were planned and a loss occurs."""
     table = task.table(pairs)
-    spare = task.left(pairs).spare
-    if loss.item < 0 <= loss.reviewer:
-        spare[loss.reviewer] = 0
-    return with_rows_lost(task, pairs, loss.takes(table.reviewer, table.item), spare)
-
-
-def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray | None = None) -> Task:
-    """Return the task that remains when reviews ``pairs`` were planned and rows of ``task.table(pairs)`` are lost.
-
-    ``spare`` are the remaining loads, by default those after the planned reviews.
-    """
-    table = task.table(pairs)
-    rules = task.constraints
-    N = max(task.n_items, 1)
-    # Lost reviews were still asked for: nobody may read them again, and they count where a rule limits people.
-    barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.excluded(table))
+    lost = loss.takes(table.reviewer, table.item)
     left = task.left(pairs)
+    if loss.item < 0 <= loss.reviewer:
+        left.spare[loss.reviewer] = 0
+    rules = task.constraints
+    # Lost reviews were still asked for: nobody may read them again, and they count where a rule limits people.
+    lost_pairs = table.reviewer[lost] * max(task.n_items, 1) + table.item[lost]
+    barred = distinct(lost_pairs, rules.people.excluded(table))
     after = replace(
         rules,
         reviews=table.subset(~lost),
-        spare=left.spare if spare is None else spare,
+        spare=left.spare,
         room=left.room,
         conflicts=distinct(rules.conflicts, barred),
         fixed=no_pairs(),
