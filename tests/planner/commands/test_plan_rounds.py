@@ -100,17 +100,6 @@ def test_the_round_of_the_file_is_that_of_the_page_and_has_to_exist(run: Run) ->
         assert "Deadlines and rounds" not in run(line).stderr
 
 
-def test_after_implies_the_decision(run: Run) -> None:
-    first = planned(run, FIRST, "round1.json")
-    implied, typed = run(f"{NEXT} --json"), run(f"{NEXT} --for decision --json")
-    assert implied.exit_code == typed.exit_code == 0
-    assert implied.stdout == typed.stdout
-    assert "--after round1.json" in run(FIRST).stdout
-    assert "--for decision --after" not in run(FIRST).stdout
-    reviews = read_reviews("scores.csv", "pcassignments.csv")
-    assert plan_extra_reviews(reviews, after=first).rounds is not None
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

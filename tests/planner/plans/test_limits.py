@@ -11,12 +11,9 @@ from hypothesis import given
 
 from planner import plan_extra_reviews, planning, verify_plan
 from planner._plans.constraints import Prices, constrain, no_pairs
-from planner._plans.exchanges import Judge, sharpened
 from planner._plans.greedy import greedy_connected, greedy_recoverable
-from planner._plans.intersection import intersect
 from planner._plans.outcome import PlanStatus
 from planner._plans.target import Ledger
-from planner._plans.targets import target_named
 from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
 from planner._plans.task import Candidates, new_task
 from reviewgraph import Reviews
@@ -97,20 +94,6 @@ def test_the_greedy_stops_and_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch
         assert len(found[1]) == 0 < len(found[-1]) < len(whole)
 
 
-def test_a_first_plan_is_made_where_loading_kernels_took_all_the_time() -> None:
-    plan = plan_extra_reviews(groups(9), time_limit=0.0)
-    assert plan.status.reaches
-    verify_plan(plan)
-
-
-def test_exchanges_and_matroids_stop() -> None:
-    task = new_task(constrained(groups(4), spare=1), 64)
-    pairs = np.array([[0, 3]])
-    assert sharpened(Judge(task, target_named("recoverable")), pairs, 4, Looks(0)) is pairs
-    with pytest.raises(Clock.Over):
-        intersect(RecoverableOracle(task), Looks(2))
-
-
 @given(cases())
 @examples(24)
 def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
@@ -128,13 +111,6 @@ def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
     candidates = Candidates(task)
     assert np.concatenate([no_pairs(), *candidates.chunks()]).tolist() == expected
     assert all(candidates.more_than(most) == (len(expected) > most) for most in (0, 1, len(expected)))
-
-
-@given(cases())
-@examples(24)
-def test_pieces_that_may_be_joined_are_told_without_a_list(case: Case) -> None:
-    oracle = ConnectedOracle(new_task(constrained(case.reviews, **case.options), 64))
-    assert oracle.possible() == oracle.reaches(oracle.allowed)
 
 
 def test_arrays_are_looked_up_as_one_by_one() -> None:

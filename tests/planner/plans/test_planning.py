@@ -295,12 +295,6 @@ def test_one_seed_one_plan_whatever_the_order_of_rows() -> None:
     assert len({tuple((review.reviewer, review.item) for review in plan.reviews) for plan in plans}) == 1
 
 
-def test_progress_tells_plan_and_bound() -> None:
-    seen = []
-    plan_extra_reviews(Reviews.from_pairs([(1, 1), (1, 2), (2, 2), (2, 3)]), progress=seen.append)
-    assert (seen[-1].count, seen[-1].lower_bound) == (1, 1)
-
-
 def test_interruption_returns_the_best_so_far() -> None:
     def interrupt(now: Any) -> None:
         if now.count is not None:
@@ -357,20 +351,6 @@ def test_fixed_pairs_beyond_a_load_are_infeasible() -> None:
     plan = plan_extra_reviews(chain, fixed=[(1, 3)], spare=0)
     assert plan.status == "infeasible"
     assert "more fixed reviews than spare load" in plan.explanation[0]
-
-
-def test_the_verifier_notices_what_is_wrong() -> None:
-    good = plan_extra_reviews(Reviews.from_pairs([(j, i) for j in range(4) for i in (j, j + 1)]))
-    verify_plan(good)
-    short = replace(good, reviews=good.reviews[1:], pairs=good.pairs[1:])
-    with pytest.raises(InvalidPlan, match="fewer than the bound"):
-        verify_plan(short)
-    with pytest.raises(InvalidPlan, match="status optimal"):
-        verify_plan(replace(good, bounds=(Bound(1, "unfinished", ""),)))
-    with pytest.raises(InvalidPlan, match="does not join"):
-        verify_plan(replace(short, bounds=(), status="feasible"))
-    with pytest.raises(InvalidPlan, match="the spare load is"):
-        verify_plan(replace(good, constraints=replace(good.constraints, spare=np.zeros(4, np.int64))))
 
 
 @pytest.mark.parametrize("best_effort", [False, True])

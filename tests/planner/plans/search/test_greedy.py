@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner._plans.constraints import no_pairs, with_extra, with_reviewers
+from planner._plans.constraints import no_pairs
 from planner._plans.greedy import greedy_connected, greedy_recoverable
-from planner._plans.intersection import PRIME, clear, null_space
+from planner._plans.intersection import PRIME, null_space
 from planner._plans.target import Ledger
 from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
 from planner._plans.task import new_task
-from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from reviewgraph.graph.components import recoverability
 from tests.planner.plans.naive_plans import is_connected
@@ -57,39 +56,3 @@ def test_the_null_space_is_that_of_exact_elimination(rows: int, columns: int, se
     products = [[sum(int(a) * int(b) for a, b in zip(r, c, strict=True)) % PRIME for c in basis.T] for r in matrix]
     assert not np.any(products)
     assert basis.shape[1] == columns - np.linalg.matrix_rank(matrix)
-
-
-def test_a_pivot_clears_its_column() -> None:
-    matrix = np.array([[2, 4], [3, 5]])
-    clear(matrix, 0, 0)
-    assert matrix[:, 0].tolist() == [1, 0]
-
-
-@given(cases())
-@examples(24)
-def test_tables_by_code_are_tables_by_label(case: Case) -> None:
-    """Reviewers and reviews added by code give what naming everything again gives."""
-    table = case.reviews
-    scored = Reviews.from_pairs(
-        [(j, i, float(j + i)) for j, i in zip(table.reviewer.tolist(), table.item.tolist(), strict=True)],
-        reviewers=table.reviewers,
-        items=table.items,
-        lower_is_better=True,
-    )
-    wider = with_reviewers(scored, [99, -1, *table.reviewers])
-    again = Reviews.from_pairs(
-        list(zip(*scored.to_dict().values(), strict=True)),
-        reviewers=[*table.reviewers, 99, -1],
-        items=table.items,
-        lower_is_better=True,
-    )
-    assert list(wider.reviewers) == list(again.reviewers)
-    assert wider.to_dict() == again.to_dict()
-    more = with_extra(wider, np.array([[wider.reviewer_code[99], 0]]))
-    assert more.to_dict() == again.with_pairs([(99, table.items[0])]).to_dict()
-
-
-@pytest.mark.parametrize("size", [0, 1])
-def test_no_candidates_no_reviews(size: int) -> None:
-    task = new_task(constrained(Reviews.from_pairs([(0, 0)][:size], reviewers=[0], items=[0]), spare=0), 8)
-    assert greedy_connected(ConnectedOracle(task), Ledger(Clock(None)))[0].shape == (0, 2)

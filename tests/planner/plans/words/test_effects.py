@@ -60,14 +60,6 @@ def test_a_whole_plan_ends_with_all_papers_in_one_group(name: str) -> None:
     assert [review.covers for review in plan.reviews] == sorted(review.covers for review in plan.reviews)
 
 
-def test_pieces_are_joined_as_pieces() -> None:
-    plan = plan_extra_reviews(Reviews.from_pairs(PIECES), "connected")
-    first, last = plan.reviews
-    assert first.joins.endswith("joins the group of 3 papers around paper 3 to the group of 2 around paper 6")
-    assert last.joins.endswith("joins the group of 2 papers around paper 1 to the group of 5 around paper 3")
-    assert (first.covers, last.covers) == (5, 7)
-
-
 def test_recoverable_blocks_become_one_though_no_two_share_two_papers() -> None:
     """Four triples, every two of which share one paper, make one block; the last review closes them."""
     rows = [
@@ -91,18 +83,6 @@ def test_recoverable_blocks_become_one_though_no_two_share_two_papers() -> None:
     double = plan_extra_reviews(table, "double", fixed=[("d", 6)], max_reviews=1)
     assert "joins the group of 2 papers" in double.reviews[0].joins
     assert double.reviews[0].covers == 3
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_first_papers_and_papers_inside(name: str) -> None:
-    table = Reviews.from_pairs([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)], items=[4])
-    plan = plan_extra_reviews(table, name, capacity={"new": 4}, fixed=[])
-    words = [review.joins for review in plan.reviews]
-    task = new_task(constrain(table), 8)
-    inside, *_ = joins(task, target_named(name), np.array([[0, 2]]), Clock(None))
-    assert inside[0].words.endswith("the paper is in the reviewer's group already; a link in reserve")
-    assert words[0].startswith("new reads paper")
-    assert plan.reviews[-1].covers == 4
 
 
 def test_order_of_arrival_decides_what_is_said_not_what_is_reached() -> None:
