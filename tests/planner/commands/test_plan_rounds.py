@@ -72,11 +72,6 @@ def test_reviews_in_none_of_the_files_are_said_and_counted_as_still_to_come(run:
     assert [(one["item"], one["reviewer"]) for one in rounds["absent"]] == pairs[:1]
     assert "1 planned review is in none of the files" in " ".join(run(NEXT).stdout.split())
     assert run(f"verify round2.json {NEXT.removeprefix('plan ')}").exit_code == 0
-    forged = json.loads(Path("round2.json").read_text("utf-8"))
-    forged["rounds"]["absent"] = []
-    Path("forged.json").write_text(json.dumps(forged), "utf-8")
-    done = run(f"verify forged.json {NEXT.removeprefix('plan ')}")
-    assert (done.exit_code, "rounds.absent" in done.stdout) == (1, True)
     # Who declined is listed: the budget has it back.
     Path("gone.csv").write_text(f"paper,email\n{pairs[0][0]},{pairs[0][1]}\n", "utf-8")
     done = planned(run, f"{NEXT} --gone gone.csv", "round2.json")["rounds"]

@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 
 from planner import plan_extra_reviews
 from planner._plans.choosing import choose
