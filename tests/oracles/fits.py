@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -22,10 +21,6 @@ from tests.oracles.oracle import Oracle, Untold
 
 #: Differences of objectives, and violations of the conditions of an optimum, in units of the data.
 OBJECTIVE, CONDITIONS = 1e-6, 1e-6
-SOLVERS: dict[str, dict[str, float]] = {
-    "CLARABEL": naive.EXACT,
-    "PIQP": {"eps_abs": 1e-11, "eps_rel": 1e-11},
-}
 
 
 def programme(rng: np.random.Generator) -> Programme:
@@ -45,26 +40,19 @@ def unit(asked: Programme) -> float:
     return max(float(np.median(asked.lower) * np.std(asked.score)), float(np.ptp(known)) if known.size else 0.0, 1e-2)
 
 
-def by(solver: str) -> Any:
-    """Objective by CVXPY with this solver, every constraint written out."""
+def by_cvxpy(asked: Programme) -> float:
+    """Objective by CVXPY with Clarabel, every constraint written out."""
+    if not asked.item.size:
+        return 0.0
+    import cvxpy as cp
 
-    def solved(asked: Programme) -> float:
-        if not asked.item.size:
-            return 0.0
-        import cvxpy as cp
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                value, _, perceived = naive.naive_minimum(asked, solver, **SOLVERS[solver])
-        except cp.SolverError as error:
-            raise Untold from error
-        # PIQP has called optimal what breaks constraints.
-        if naive.violation(asked, perceived) > CONDITIONS * unit(asked):
-            raise Untold
-        return value
-
-    return solved
+    try:
+        value, _, perceived = naive.naive_minimum(asked, "CLARABEL", **naive.EXACT)
+    except cp.SolverError as error:
+        raise Untold from error
+    if naive.violation(asked, perceived) > CONDITIONS * unit(asked):
+        raise Untold
+    return value
 
 
 def another_optimum(asked: Programme, ours: Minimiser, theirs: float) -> str:
@@ -219,21 +207,9 @@ def another_fit(asked: Lines, ours: Any, theirs: Exact) -> str:
     return "" if ours.unique == theirs.unique else f"unique {ours.unique}, exactly {theirs.unique}: {asked}"
 
 
-def minimised(asked: Programme) -> Minimiser:
-    return newton.minimise(asked)
-
-
 ORACLES = [
     Oracle(
-        "fits", "CVXPY and Clarabel; conditions of an optimum", programme, minimised, by("CLARABEL"), another_optimum
-    ),
-    Oracle(
-        "fits, second solver",
-        "CVXPY with PIQP; conditions of optima",
-        programme,
-        minimised,
-        by("PIQP"),
-        another_optimum,
+        "fits", "CVXPY and Clarabel; conditions of an optimum", programme, newton.minimise, by_cvxpy, another_optimum
     ),
     Oracle("fits in fractions", "active sets in fractions", lines, our_lines, in_fractions, another_fit),
 ]

@@ -24,8 +24,7 @@ class Oracle:
     words
         What stands against the product, for the table.
     draw
-        An instance from a random generator; the same numbers give the same instance. None where there is nothing to
-        ask. It may write files into the current folder.
+        An instance from a random generator; the same numbers give the same instance.
     ours
         The product's answer.
     theirs
@@ -42,10 +41,8 @@ class Oracle:
     differ: Callable[[Any, Any, Any], str]
 
     def ask(self, rng: np.random.Generator) -> str:
-        """Return ``agrees``, ``untold`` or ``nothing to ask``; else what is wrong."""
+        """Return ``agrees`` or ``untold``; else what is wrong."""
         asked = self.draw(rng)
-        if asked is None:
-            return "nothing to ask"
         answer = self.ours(asked)
         try:
             return self.differ(asked, answer, self.theirs(asked)) or "agrees"

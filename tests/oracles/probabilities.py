@@ -1,4 +1,4 @@
-"""The posterior against a long Gibbs sampler, chances against exact integrals."""
+"""Probabilities of being among the best against exact integrals."""
 
 from __future__ import annotations
 
@@ -8,56 +8,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from lsc._inference.inferring import infer
 from reviewgraph._base import probability_in_top
-from tests.lsc.inference.simulated_tables import table
-from tests.oracles.gibbs import sample
-from tests.oracles.oracle import Oracle, Untold
+from tests.oracles.oracle import Oracle
 
-#: Means of the posterior may be off by so many standard errors (root mean square), and errors by such a factor.
-MEANS, ERRORS = 0.15, 0.15
-SWEEPS = 3000
 #: Chances by the cut and exact chances: the cut is itself in doubt, most where one item is known ten times as well as
 #: eight others, which are alike. There they are .214 apart, the most that a search among these questions found.
 CHANCES = 0.22
 POINTS = 2001
-
-
-class Scores(NamedTuple):
-    reviewer: Any
-    item: Any
-    score: Any
-    size: int
-
-
-def scores(rng: np.random.Generator) -> Scores:
-    """Draw a small conference with severe and lenient reviewers."""
-    size, load = int(rng.integers(20, 41)), int(rng.integers(3, 6))
-    who, what, score, _ = table(int(rng.integers(2**31)), size, size, load, noise=float(rng.uniform(0.3, 0.8)))
-    return Scores(who, what, score, size)
-
-
-def our_posterior(asked: Scores) -> Any:
-    return infer(asked.reviewer, asked.item, asked.score, asked.size, asked.size)[0]
-
-
-def sampled(asked: Scores) -> Any:
-    """The chain needs hyperparameters and noises, which are the posterior's own: what is compared are the qualities."""
-    posterior = our_posterior(asked)
-    if posterior.population is None:
-        raise Untold
-    standard = posterior.scores.unit.standardised(asked.score)
-    noise, rng = posterior.state.nodes.noise, np.random.default_rng(1)
-    return sample(asked.reviewer, asked.item, standard, noise, posterior.population, SWEEPS, rng).quality
-
-
-def another_posterior(asked: Scores, ours: Any, drawn: Any) -> str:
-    sd = np.sqrt(ours.variance)
-    off = float(np.sqrt((((drawn.mean(axis=0) - ours.mean) / sd) ** 2).mean()))
-    ratio = float((drawn.std(axis=0) / sd).mean())
-    if off <= MEANS and abs(ratio - 1) <= ERRORS:
-        return ""
-    return f"means off by {off:.3f} standard errors, errors by a factor of {ratio:.3f}: {asked.size} papers"
 
 
 class Chosen(NamedTuple):
@@ -107,7 +64,4 @@ def other_chances(asked: Chosen, ours: Any, theirs: Any) -> str:
     return f"{off:.3f} off the exact chances {exact}: {asked}" if off > CHANCES else ""
 
 
-ORACLES = [
-    Oracle("posterior", "a Gibbs sampler", scores, our_posterior, sampled, another_posterior),
-    Oracle("chances", "exact integrals", chosen, our_chances, exact_chances, other_chances),
-]
+ORACLES = [Oracle("chances", "exact integrals", chosen, our_chances, exact_chances, other_chances)]
