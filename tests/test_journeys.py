@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
-from reviewgraph.io import read_reviews
 from tests.conference_systems import (
     CMT,
     COMMITTEE,
@@ -24,13 +23,9 @@ from tests.conference_systems import (
     GraderColumns,
     HotCRP,
     OpenReview,
-    Pair,
     Pretalx,
     Spreadsheet,
     Workshop,
-    barred,
-    drawn,
-    rows_of,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -129,55 +124,6 @@ def _hidden(conference: Conference, command: str) -> int:
     if not isinstance(conference, HotCRP) or "scores.csv" in command:
         return 0
     return sum(who not in COMMITTEE for who, _ in conference.reviews)
-
-
-@pytest.mark.parametrize("name", ["reviews.xlsx", "reviews.csv"])
-def test_scores_stand_after_the_rows_were_added(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    conference = Spreadsheet(scored=True)
-    export(conference)
-    old = scores_of(name)
-    assert old == drawn(scored=True)
-    assert run(f"reviewgraph plan {name} -o plan.csv").exit_code == 0
-    conference.take(Path("plan.csv").read_bytes())
-    export(conference)
-    new = scores_of(name)
-    assert {pair: score for pair, score in new.items() if score is not None} == old
-    assert [pair for pair, score in new.items() if score is None] == sorted(
-        (row["reviewer"], row["item"]) for row in rows_of(Path("plan.csv").read_bytes())
-    )
-
-
-def scores_of(*names: str) -> dict[Pair, float | None]:
-    found = read_reviews(*names).to_dict()
-    scores = (None if score != score else score for score in found["score"])
-    return dict(zip(zip(found["reviewer"], found["item"], strict=True), scores, strict=True))
-
-
-def test_signatures_are_refused_with_the_file_that_resolves_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    export(OpenReview(scored=True))
-    for command in ("check reviews.json", "plan reviews.json -o edges.json", "check reviews.json assignments.json"):
-        told = run(f"reviewgraph {command}")
-        assert told.exit_code == 2
-        assert told.stderr.count("reviews.json: 48 reviewers are signatures that change from paper to paper") == 1
-        assert "Give the groups as well" in told.stderr
-    assert not Path("edges.json").exists()
-
-
-def test_the_models_refuse_what_their_systems_refuse() -> None:
-    hotcrp, (who, paper) = HotCRP(scored=True), barred()[0]
-    clearing = b"paper,action,email,reviewtype\n1,clearreview,r01@example.org,any\n"
-    row = f"paper,action,email,reviewtype\n{paper},review,{who},none:primary\n".encode()
-    with pytest.raises(ValueError, match="refused"):
-        hotcrp.take(row)
-    with pytest.raises(ValueError, match="refused"):
-        hotcrp.take(b"paper,action,email,reviewtype\n1,review,r12@example.org,none:primary\n")
-    assert hotcrp.reviews == drawn(scored=True)
-    hotcrp.take(clearing)
-    assert hotcrp.reviews != drawn(scored=True)
 
 
 def test_the_three_commands_of_the_readme_run_on_exports_of_hotcrp(

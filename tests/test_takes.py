@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from lsc import posterior
 from planner import assign, plan_extra_reviews
-from reviewgraph import Reviews, check, connected_components, read_reviews, to_igraph, to_networkx
+from reviewgraph import Reviews, check, to_igraph, to_networkx
 from reviewgraph.table import as_reviews
 from tests.trials import examples
 
@@ -57,13 +56,6 @@ FORMS = {
 def test_every_form_gives_the_same_table(form: str, table: dict[tuple[str, str], float]) -> None:
     found = as_reviews(FORMS[form](table)).to_dict()
     assert dict(zip(zip(found["reviewer"], found["item"], strict=True), found["score"], strict=True)) == table
-
-
-def test_a_file_gives_the_same_report(tmp_path: Any) -> None:
-    table = {(f"r{j}", f"p{(j + i) % 6}"): float(1 + (i * j) % 5) for j in range(6) for i in range(3)}
-    frame_of(table).to_csv(tmp_path / "scores.csv", index=False)
-    for given_as in (tmp_path / "scores.csv", str(tmp_path / "scores.csv"), read_reviews(tmp_path / "scores.csv")):
-        assert check(given_as).to_dict()["doubly_connected"] == check(frame_of(table)).to_dict()["doubly_connected"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -119,15 +111,6 @@ def test_criteria_and_confidence_to_a_joined_frame() -> None:
     assert list(estimate.reviewers.to_frame().reviewer) == list(reviews.reviewers)
     assert set(estimate.selection(5, across_groups=True).to_frame().columns) == {"item", "list", "probability"}
     assert "array" not in repr(estimate.reviewers) + repr(estimate.selection(5, across_groups=True))
-
-
-def test_a_graph_to_components_by_node() -> None:
-    graph = nx.Graph([("ann", "p1"), ("bob", "p1"), ("cy", "p2"), ("cy", "p3")])
-    nx.set_node_attributes(graph, {"ann": 0, "cy": 0}, "bipartite")  # the others are known by these
-    parts = connected_components(graph)
-    assert {node[1]: part for node, part in parts.to_mapping().items()} == {
-        node: int(node in ("cy", "p2", "p3")) for node in graph
-    }
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

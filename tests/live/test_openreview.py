@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from reviewgraph import InputError, read_reviews
+from reviewgraph import read_reviews
 from reviewgraph.cli import main
-from reviewgraph.formats.side import read_affinity, read_conflicts, read_items, read_reviewers
+from reviewgraph.formats.side import read_conflicts, read_items, read_reviewers
 from tests.conference_systems import OpenReview
 from tests.reviewgraph.formats.test_exports import found
 
@@ -29,9 +25,6 @@ with warnings.catch_warnings():
     from openreview.api import Edge, Group, Note, OpenReviewClient
     from openreview.venue import Venue
     from openreview.venue.invitation import InvitationBuilder
-
-#: A checkout of openreview/openreview-matcher whose extension is built, and what it needs installed.
-MATCHER = os.environ.get("OPENREVIEW_MATCHER")
 
 #: A chair saves what the package hands out either way.
 FORMS = pytest.mark.parametrize("saved", [lambda one: one.to_json(), vars], ids=["to_json", "vars"])
@@ -296,41 +289,3 @@ def test_notes_of_withdrawn_and_desk_rejected_submissions_are_left_out(
     assert set(assigned.items) == {"n1", "n4", "n5"}
     assert found(assigned) == {("~A1", "n1"): None, ("~A1", "n4"): None}
     assert "1 review of papers that are withdrawn, rejected without review or not submitted left out" in told
-
-
-@pytest.mark.skipif(not MATCHER, reason="OPENREVIEW_MATCHER names no checkout of the matcher")
-def test_files_of_the_matcher_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(26)
-    papers, people = [f"paper{n}" for n in range(12)], [f"~Re_Viewer{n}" for n in range(1, 9)]
-    score = {(who, of): round(float(rng.random()), 4) for of in papers for who in people}
-    barred = [pair for pair in score if rng.random() < 0.15]
-    Path("scores.csv").write_text("".join(f"{of},{who},{value}\n" for (who, of), value in score.items()))
-    Path("constraints.csv").write_text("".join(f"{of},{who},-1\n" for who, of in barred))
-    Path("quotas.csv").write_text("".join(f"{who},4\n" for who in people))
-    command = "-m matcher --scores scores.csv --weights 1 --constraints constraints.csv --max_papers quotas.csv"
-    command += " --max_papers_default 9 --num_reviewers 2 --num_alternates 2"
-    path = os.pathsep.join([str(MATCHER), *sys.path])
-    done = subprocess.run(
-        [sys.executable, *command.split()], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    matched = json.loads(Path("assignments.json").read_text())
-    wanted = {(user["user"], of): user["aggregate_score"] for of, users in matched.items() for user in users}
-    read = read_reviews("assignments.json")
-    assert found(read) == dict.fromkeys(wanted)
-    assert len(wanted) == 2 * len(papers)
-    scores = read_affinity("scores.csv")
-    assert dict(zip(pairs(scores), scores.score, strict=True)) == score
-    given = read_affinity("assignments.json")
-    assert dict(zip(pairs(given), given.score, strict=True)) == wanted
-    assert not set(wanted) & set(pairs(read_conflicts("constraints.csv")))
-    assert {one.load for one in read_reviewers("quotas.csv").values()} == {4}
-    assert set(read_items("alternates.json")) == set(papers)
-
-
-def test_what_is_no_edge_is_still_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("profiles.json").write_text(json.dumps([{"id": "~A1", "members": None}]))
-    with pytest.raises(InputError, match="JSON of another shape"):
-        read_reviews("profiles.json")
