@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -317,7 +316,6 @@ GRAPHS = [
         reads(nx.relabel_nodes(nx.Graph(((("reviewer", a), ("item", b), {"weight": s}) for a, b, s in ROWS)), {})),
         warning="score='weight'",
     ),
-    Trap("igraph without types", reads(igraph.Graph([(0, 1)])), error="nothing says which of"),
     Trap(
         "a bare matrix",
         lambda: as_reviews(np.array([[1, np.nan, 3, 4], [5, 6, 7, 8]])).n_reviewers,

@@ -44,7 +44,6 @@ from reviewgraph.formats.values import are_scores, parse_scale
 from reviewgraph.formats.weighted import taken_out
 
 if TYPE_CHECKING:
-    import igraph
     import networkx as nx
     import scipy.sparse
 
@@ -70,7 +69,7 @@ def from_frame(
     """Read reviews from a data frame (pandas, polars, pyarrow or others) as from a file; columns are found by name.
 
     A lazy frame is collected. Levels of an index of pandas that are named like a reviewer or an item are columns, where
-    no column is. A wide table of pandas, whose index and columns are named so, is read by :func:`from_wide`. The
+    no column is. A wide table of pandas, whose index and columns are named so, is read so. The
     categories of an ordered score column are a scale, the last one the best.
 
     ``columns`` gives unusual names, such as ``{"score": "OveMer"}``; ``reviewers`` and ``items`` exist even without
@@ -88,7 +87,7 @@ def from_frame(
     <Columns: 1 reviewer, 2 items, 2 rows>
     """
     if (side := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
-        return from_wide(frame, rows=side, lower_is_better=lower_is_better)
+        return _from_wide(frame, side, lower_is_better=lower_is_better)
     table = FrameTable(_long(frame))
     grades = parse_scale(scale, lower_is_better=lower_is_better)
     problems = Problems()
@@ -268,8 +267,7 @@ def _ask_wide(table: FrameTable, wanted: Mapping[str, str]) -> str:
         return ""
     return (
         ". If it is a wide table with a column per reviewer, name index and columns "
-        '(frame.rename_axis(index="item", columns="reviewer"), in polars frame.unpivot), or write '
-        'Reviews.from_wide(frame, rows="item")'
+        '(frame.rename_axis(index="item", columns="reviewer"), in polars frame.unpivot)'
     )
 
 
@@ -330,37 +328,17 @@ def rows_of_wide(frame: Any) -> str | None:
     return rows if {rows, columns} == {"item", "reviewer"} else None
 
 
-def from_wide(frame: Any, *, rows: str | None = None, lower_is_better: bool = False) -> Columns:
-    """Read reviews from a table of pandas with a row per item and a column per reviewer, or the other way round.
-
-    ``rows`` is ``"item"`` or ``"reviewer"``; by default the names of index and columns show it. Missing cells are no
-    reviews. Of a table of True and False every True is a planned review.
-
-    >>> import pandas
-    >>> table = pandas.DataFrame({"ann": [3.0, 4.0], "bob": [5.0, None]}, index=["p1", "p2"])
-    >>> from_wide(table, rows="item")
-    <Columns: 2 reviewers, 2 items, 3 rows>
-    """
-    if not hasattr(frame, "index") or not hasattr(frame, "columns"):
-        message = (
-            f"frame: expected a data frame of pandas, whose index labels its rows, found {type(frame).__name__}; "
-            'in polars write frame.unpivot(index="item", variable_name="reviewer", value_name="score")'
-        )
-        raise InputError(message)
-    side = rows_of_wide(frame) if rows is None else rows
-    if side not in ("item", "reviewer"):
-        message = f'rows: expected "item" or "reviewer", what the rows of the table are, found {rows!r}'
-        raise InputError(message)
+def _from_wide(frame: Any, side: str, *, lower_is_better: bool) -> Columns:
+    """Read a table of pandas whose rows are of a side; missing cells are no reviews, and True is a planned review."""
     values, scored = matrix_of_frame(frame, "frame")
-    labels = {"row": list(frame.index), "column": list(frame.columns)}
-    people, papers = ("column", "row") if side == "item" else ("row", "column")
     if scored:
         ask_zeros(values, "frame")
+    people, papers = (frame.columns, frame.index) if side == "item" else (frame.index, frame.columns)
     return from_biadjacency(
         values.T if side == "item" else values,
         scored=scored,
-        reviewers=labels[people],
-        items=labels[papers],
+        reviewers=list(people),
+        items=list(papers),
         lower_is_better=lower_is_better,
     )
 
@@ -457,9 +435,9 @@ def _may_be_scores(column: Any) -> bool:
     return all(isinstance(value, str) for value in values) and are_scores(list(values))
 
 
-# Reviews from bipartite graphs of networkx and igraph.
+# Reviews from bipartite graphs of networkx.
 
-#: The two sides of the graph, in the order of networkx's ``bipartite`` 0, 1 and igraph's ``type`` False, True.
+#: The two sides of the graph, in the order of the attribute ``bipartite``, 0 and 1.
 SIDES = ("reviewer", "item")
 
 
@@ -505,42 +483,6 @@ def from_networkx(
         bool(graph.graph.get("lower_is_better", False)) if lower_is_better is None else lower_is_better,
     )
     return _with_further(columns, graph.graph.get("target"), [attributes for *_, attributes in edges])
-
-
-def from_igraph(
-    graph: igraph.Graph,
-    *,
-    score: str = "score",
-    reviewers: Iterable[Any] | None = None,
-    lower_is_better: bool | None = None,
-    note: Callable[[str], object] | None = None,
-) -> Columns:
-    """Read reviews from a bipartite graph of igraph, as :func:`from_networkx` does.
-
-    Vertices have the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``, or its
-    index if vertices have no names; ``reviewers`` lists labels.
-
-    >>> import igraph
-    >>> from_igraph(igraph.Graph.Full_Bipartite(2, 3))
-    <Columns: 2 reviewers, 3 items, 6 rows>
-    """
-    size = graph.vcount()
-    names = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(size))
-    types = graph.vs["type"] if "type" in graph.vs.attributes() else [None] * size
-    known = score in graph.es.attributes()
-    chosen = types if reviewers is None else _chosen(names, reviewers)
-    _note_weights(score, [edge.attributes() for edge in graph.es], note)
-    lower = bool(graph["lower_is_better"]) if "lower_is_better" in graph.attributes() else False
-    columns = _from_vertices(
-        names,
-        _sides(names, chosen, graph.get_edgelist(), "type"),
-        graph.vs["title"] if "title" in graph.vs.attributes() else [None] * size,
-        graph.get_edgelist(),
-        graph.es[score] if known else [None] * graph.ecount(),
-        lower if lower_is_better is None else lower_is_better,
-    )
-    target = graph["target"] if "target" in graph.attributes() else None
-    return _with_further(columns, target, [edge.attributes() for edge in graph.es])
 
 
 def _with_further(columns: Columns, target: Any, edges: Sequence[Mapping[str, Any]]) -> Columns:
@@ -624,7 +566,7 @@ def _ask_side(
     message = (
         f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex {labels[first]!r}; nothing "
         f"says which of {shown} are reviewers: set the attribute, or pass the nodes as reviewers=[...] of "
-        "from_networkx or from_igraph"
+        "from_networkx"
     )
     raise InputError(message)
 
@@ -637,7 +579,7 @@ def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable
     if numbers:
         note(
             f"edges: all reviews count as planned, for none has the attribute {score!r}; to read scores say "
-            f"Reviews.from_networkx or from_igraph(graph, score={numbers[0]!r})"
+            f"Reviews.from_networkx(graph, score={numbers[0]!r})"
         )
 
 

@@ -171,7 +171,7 @@ def fragile(reviews: ReviewsLike, level: LevelName = "double") -> Fragile:
     >>> reviews = Reviews.from_pairs([(name, paper) for name in ("ann", "bob", "cleo") for paper in (1, 2, 4)])
     >>> fragile(reviews)
     <Fragile: double falls with any of 0 reviewers and any of 0 reviews>
-    >>> fragile(reviews.with_pairs([("ann", 3)])).to_dict()["reviews"]
+    >>> fragile(reviews.add([("ann", 3)])).to_dict()["reviews"]
     [{'reviewer': 'ann', 'item': 3}]
     """
     reviews = as_reviews(reviews)

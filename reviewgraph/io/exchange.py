@@ -1,4 +1,4 @@
-"""Reviews as graphs of networkx and igraph, as sparse matrices, and as the review multigraph of the paper.
+"""Reviews as graphs of networkx, as sparse matrices, and as the review multigraph of the paper.
 
 Scores keep the scale they came in: where ``reviews.lower_is_better`` holds, 1 is the best here too. ``Reviews`` has the
 inverse of each bipartite form, without loss except that labels are then in natural order.
@@ -11,18 +11,17 @@ pairwise and share one item. So its nodes carry the reviews as attributes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reviewgraph._base.arguments import checked
-from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label
 from reviewgraph.table.reviews import Reviews, as_reviews
 
 if TYPE_CHECKING:
-    import igraph
     import networkx as nx
     import scipy.sparse
 
@@ -78,51 +77,6 @@ def to_networkx(reviews: ReviewsLike) -> nx.Graph:
         (("reviewer", reviewer), ("item", item), {**({} if score is None else {"score": score}), **more})
         for (reviewer, item, score), more in zip(rows(reviews), _further(reviews), strict=True)
     )
-    return graph
-
-
-def to_igraph(reviews: ReviewsLike) -> igraph.Graph:
-    """Return the bipartite graph of reviewers and items as an igraph graph.
-
-    Vertices 0..M-1 are the reviewers and M..M+N-1 the items, in the order of their codes, with attributes ``name``
-    (the label), ``type`` (False for reviewers, True for items, as igraph's bipartite functions expect) and
-    ``title``. Edges are the reviews in the order of the table; their attribute ``score`` is None where planned, and
-    ``criteria`` and ``confidence`` are as in :func:`to_networkx`.
-
-    Parameters
-    ----------
-    reviews
-        Who reviews what, or a data frame of it.
-
-    Returns
-    -------
-    igraph.Graph
-        With M + N vertices and E edges.
-
-    Notes
-    -----
-    Running time O(M + N + E).
-
-    Examples
-    --------
-    >>> graph = to_igraph(Reviews.from_pairs([("ann", "p1", 6.0), ("bob", "p1", None)]))
-    >>> graph.vs["name"], graph.vs["type"], graph.es["score"]
-    (['ann', 'bob', 'p1'], [False, False, True], [6.0, None])
-    """
-    reviews = as_reviews(reviews)
-    import igraph
-
-    edges = np.column_stack([reviews.reviewer, reviews.item + reviews.n_reviewers])
-    graph = igraph.Graph(n=reviews.n_reviewers + reviews.n_items, edges=edges)
-    graph["lower_is_better"] = reviews.lower_is_better
-    graph.vs["name"] = [*reviews.reviewers, *reviews.items]
-    graph.vs["type"] = [False] * reviews.n_reviewers + [True] * reviews.n_items
-    graph.vs["title"] = [None] * reviews.n_reviewers + [reviews.titles.get(label) for label in reviews.items]
-    graph.es["score"] = [score for _, _, score in rows(reviews)]
-    if reviews.target is not None:
-        graph["target"] = reviews.target
-    for name in ["criteria"] * bool(reviews.criteria) + ["confidence"] * (reviews.confidence is not None):
-        graph.es[name] = [more.get(name) for more in _further(reviews)]
     return graph
 
 
@@ -235,90 +189,26 @@ def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES
     if None in reviews.reviewers or None in reviews.items:
         message = "labels: expected something other than None, which networkx cannot hold; rename it"
         raise InputError(message)
-    left, right, item = _shared(reviews, max_edges)
+    sizes = reviews.reviews_per_item
+    count = int((sizes * (sizes - 1) // 2).sum())
+    if max_edges is not None and count > max_edges:
+        widest = int(sizes.argmax())
+        size = int(sizes[widest])
+        message = (
+            f"max_edges: expected at most {max_edges:,} edges, found {count:,}, of which {reviews.items[widest]!r} "
+            f"with its {size:,} reviews alone makes {size * (size - 1) // 2:,}; raise max_edges, or use to_networkx, which "
+            "holds one edge per review"
+        )
+        raise InputError(message)
     graph = nx.MultiGraph(
         items=list(reviews.items), titles=dict(reviews.titles), lower_is_better=reviews.lower_is_better
     )
     scores = _scores(reviews)
     graph.add_nodes_from((label, {"scores": scores[j]}) for j, label in enumerate(reviews.reviewers))
-    graph.add_edges_from(
-        (reviews.reviewers[a], reviews.reviewers[b], reviews.items[i], {})
-        for a, b, i in zip(left.tolist(), right.tolist(), item.tolist(), strict=True)
-    )
+    for i, item in enumerate(reviews.items):
+        people = [reviews.reviewers[j] for j in reviews.reviewers_of(i).tolist()]
+        graph.add_edges_from((*pair, item) for pair in combinations(people, 2))
     return graph
-
-
-@checked
-def overlap(
-    reviews: ReviewsLike, *, of: Literal["reviewers", "items"] = "reviewers", max_edges: int | None = MAX_EDGES
-) -> scipy.sparse.csr_array:
-    """Return the number of items that each two reviewers share, or of reviewers that each two items share.
-
-    Parameters
-    ----------
-    reviews
-        The table.
-    of
-        Overlaps of ``"reviewers"`` (default) or of ``"items"``.
-    max_edges
-        Refuse to count more pairs, the edges of the multigraph, than this (default 5,000,000); None counts any
-        number.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        Shape (M, M): ``|I_j & I_k|``, on the diagonal the reviewer's load; or (N, N), the same of items.
-
-    Raises
-    ------
-    InputError
-        If there are more than ``max_edges`` pairs, or ``of`` has another value.
-
-    Notes
-    -----
-    Running time and memory O(sum over items of d^2), d reviewers on an item (over reviewers of k^2 for items).
-
-    Examples
-    --------
-    >>> overlap(Reviews.from_pairs([("ann", "p1"), ("ann", "p2"), ("bob", "p1"), ("bob", "p2")])).toarray().tolist()
-    [[2, 2], [2, 2]]
-    """
-    reviews = as_reviews(reviews)
-    if of not in ("reviewers", "items"):
-        message = f"of: expected 'reviewers' or 'items', found {of!r}"
-        raise InputError(message)
-    sizes, labels = (
-        (reviews.reviews_per_item, reviews.items) if of == "reviewers" else (reviews.loads, reviews.reviewers)
-    )
-    _refuse_large(sizes, labels, max_edges)
-    matrix = to_biadjacency(reviews, scored=False)
-    product: scipy.sparse.csr_array = (matrix @ matrix.T if of == "reviewers" else matrix.T @ matrix).tocsr()
-    product.sort_indices()
-    return product
-
-
-def _refuse_large(sizes: IntArray, labels: Any, max_edges: int | None) -> None:
-    count = int((sizes * (sizes - 1) // 2).sum())
-    if max_edges is not None and count > max_edges:
-        widest = int(sizes.argmax())
-        message = (
-            f"max_edges: expected at most {max_edges:,} edges, found {count:,}, of which {labels[widest]!r} with its "
-            f"{sizes[widest]:,} reviews alone makes {int(sizes[widest]) * (int(sizes[widest]) - 1) // 2:,}; raise "
-            "max_edges, or use to_networkx or to_igraph, which hold one edge per review"
-        )
-        raise InputError(message)
-
-
-def _shared(reviews: Reviews, max_edges: int | None) -> tuple[IntArray, IntArray, IntArray]:
-    sizes = reviews.reviews_per_item
-    _refuse_large(sizes, reviews.items, max_edges)
-    # The k-th review of an item pairs with the k before it: two index arrays, no loop over items.
-    start = np.repeat(reviews.item_start[:-1], sizes)
-    before = np.arange(reviews.n_reviews) - start  # number of earlier reviews of the same item
-    last = np.repeat(np.arange(reviews.n_reviews), before)
-    first = np.arange(last.size) - np.repeat(np.cumsum(before) - before, before) + start[last]
-    by_item = reviews.reviewer_by_item
-    return by_item[first], by_item[last], reviews.item[reviews.by_item][last]
 
 
 def _scores(reviews: Reviews) -> list[dict[Label, float | None]]:

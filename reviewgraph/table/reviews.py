@@ -38,7 +38,6 @@ from reviewgraph.table.rows import (
 if TYPE_CHECKING:
     import os
 
-    import igraph
     import networkx as nx
     import scipy.sparse
     from narwhals.typing import IntoDataFrame
@@ -311,49 +310,13 @@ class Reviews(Pictured):
         )
 
     @checked
-    def with_pairs(self, pairs: Iterable[tuple[Label, Label]]) -> Reviews:
-        """Return this table with planned reviews added; labels may be new.
-
-        Parameters
-        ----------
-        pairs
-            Labels (reviewer, item) of planned reviews, of reviewers and items in the table or not.
-
-        Returns
-        -------
-        Reviews
-            With one more planned review per pair.
-
-        Raises
-        ------
-        DuplicateReview
-            If a pair is in the table already or stands twice.
-
-        Examples
-        --------
-        >>> Reviews.from_pairs([("ann", 7, 3.0)]).with_pairs([("bob", 7)])
-        <Reviews: 2 reviewers, 1 item, 2 reviews (1 scored, 1 planned)>
-        """
-        new = list(pairs)
-        known = self.spellings()
-        refuse("pairs", new, "list of pairs")
-        people = known.respelled([plain_label(who) for who, _ in new], "reviewer", "pairs")
-        papers = known.respelled([plain_label(what) for _, what in new], "paper", "pairs")
-        table = self.with_labels(people, papers)
-        reviewer = typed_codes(table.reviewers)
-        item = typed_codes(table.items)
-        return table.with_codes(
-            np.array([reviewer[type(label), label] for label in people], np.int64),
-            np.array([item[type(label), label] for label in papers], np.int64),
-        )
-
     def add(self, planned: Result | Iterable[tuple[Label, Label]]) -> Reviews:
         """Return this table with the reviews of a plan, an assignment or other reviews as planned ones.
 
         Parameters
         ----------
         planned
-            A result with columns reviewer and item, or (reviewer, item) pairs.
+            A result with columns reviewer and item, or (reviewer, item) pairs; labels may be new.
 
         Returns
         -------
@@ -372,14 +335,26 @@ class Reviews(Pictured):
         >>> Reviews.from_pairs([("ann", 1, 5.0)]).add([("bob", 1)])
         <Reviews: 2 reviewers, 1 item, 2 reviews (1 scored, 1 planned)>
         """
-        if not isinstance(planned, Result):
-            return self.with_pairs(planned)
-        planned._refuse_none("planned")
-        columns = planned.to_columns()
-        if not {"reviewer", "item"} <= set(columns):
-            message = f"planned: expected columns reviewer and item, found {', '.join(columns)}"
-            raise InputError(message)
-        return self.with_pairs(zip(columns["reviewer"], columns["item"], strict=True))
+        if isinstance(planned, Result):
+            planned._refuse_none("planned")
+            columns = planned.to_columns()
+            if not {"reviewer", "item"} <= set(columns):
+                message = f"planned: expected columns reviewer and item, found {', '.join(columns)}"
+                raise InputError(message)
+            new = list(zip(columns["reviewer"], columns["item"], strict=True))
+        else:
+            new = list(planned)
+            refuse("planned", new, "list of pairs")
+        known = self.spellings()
+        people = known.respelled([plain_label(who) for who, _ in new], "reviewer", "planned")
+        papers = known.respelled([plain_label(what) for _, what in new], "paper", "planned")
+        table = self.with_labels(people, papers)
+        reviewer = typed_codes(table.reviewers)
+        item = typed_codes(table.items)
+        return table.with_codes(
+            np.array([reviewer[type(label), label] for label in people], np.int64),
+            np.array([item[type(label), label] for label in papers], np.int64),
+        )
 
     def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
         """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
@@ -809,52 +784,6 @@ class Reviews(Pictured):
 
     @classmethod
     @checked
-    def from_wide(
-        cls,
-        frame: Any,
-        rows: Literal["item", "reviewer"] | None = None,
-        *,
-        merge: Merge | None = None,
-        accept: str | Iterable[str] = (),
-        **options: Any,
-    ) -> Reviews:
-        """Build from a table of pandas with a row per item and a column per reviewer, or the other way round.
-
-        Parameters
-        ----------
-        frame
-            A table of pandas: scores, with missing cells where there is no review.
-        rows
-            What its rows are, ``"item"`` or ``"reviewer"``; by default the names of index and columns show it.
-        merge, accept
-            As for :meth:`from_arrays`.
-        **options
-            Those of :func:`reviewgraph.formats.memory.from_wide`.
-
-        Returns
-        -------
-        Reviews
-            The table of reviews.
-
-        Raises
-        ------
-        InputError
-            If nothing shows what the rows are, or a cell is no score.
-
-        Examples
-        --------
-        >>> import pandas
-        >>> table = pandas.DataFrame({"ann": [3.0, 4.0], "bob": [5.0, None]}, index=["p1", "p2"])
-        >>> Reviews.from_wide(table, rows="item")
-        <Reviews: 2 reviewers, 2 items, 3 reviews>
-        """
-        from reviewgraph.formats.memory import from_wide
-
-        read = from_wide(frame, rows=rows, **options)
-        return replace(cls.from_columns(read, merge=merge, accept=accept), backend=backend_of(frame))
-
-    @classmethod
-    @checked
     def from_biadjacency(
         cls,
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any],
@@ -939,49 +868,6 @@ class Reviews(Pictured):
         from reviewgraph.formats.memory import from_networkx
 
         read = from_networkx(graph, **options)
-        return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
-
-    @classmethod
-    @checked
-    def from_igraph(
-        cls,
-        graph: igraph.Graph,
-        *,
-        duplicates: Duplicates = "error",
-        merge: Merge | None = None,
-        accept: str | Iterable[str] = (),
-        **options: Any,
-    ) -> Reviews:
-        """Build from a bipartite graph of igraph; ``duplicates`` says what counts among parallel edges.
-
-        ``options`` are those of :func:`reviewgraph.formats.memory.from_igraph`.
-
-        Parameters
-        ----------
-        graph
-            A bipartite graph whose vertices have the attribute ``type``, False for reviewers and True for items; edges
-            are reviews, with the attribute ``score``.
-        duplicates
-            What counts among parallel edges: ``"error"`` (default), ``"last"`` or ``"mean"``.
-        merge, accept
-            As for :meth:`from_arrays`.
-        **options
-            As for :func:`reviewgraph.formats.memory.from_igraph`.
-
-        Returns
-        -------
-        Reviews
-            Labels are the names of vertices, or their numbers on each side.
-
-        Examples
-        --------
-        >>> import igraph
-        >>> Reviews.from_igraph(igraph.Graph.Full_Bipartite(2, 3))
-        <Reviews: 2 reviewers, 3 items, 6 reviews>
-        """
-        from reviewgraph.formats.memory import from_igraph
-
-        read = from_igraph(graph, **options)
         return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
 

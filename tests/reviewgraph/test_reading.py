@@ -197,7 +197,7 @@ def test_what_was_assigned_and_then_scored_is_one_review(tmp_path):
         read_reviews(tmp_path / "scores.csv", tmp_path / "scores.csv")
     assert Reviews.from_pairs([("a", 1, None), ("a", 1, 2.0), ("a", 1)]).to_dict()["score"] == [2.0]
     with pytest.raises(DuplicateReview, match="the table and the reviews added"):
-        Reviews.from_pairs([("a", 1, 2.0)]).with_pairs([("a", 1)])
+        Reviews.from_pairs([("a", 1, 2.0)]).add([("a", 1)])
 
 
 def test_items_that_look_like_others_are_said_to(write):

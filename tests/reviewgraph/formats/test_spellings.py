@@ -186,7 +186,7 @@ BESIDE: dict[str, Callable[[Reviews, str], object]] = {
     "barred": lambda table, who: violations_of(table, conflicts={who: ["p1"]}),
     "missing": lambda table, who: keeps(table, {who: 0.5}, draws=20).levels,
     "weights": lambda table, who: posterior(table, weights={(who, "p1"): 5.0}).quality.tolist(),
-    "with pairs": lambda table, who: table.with_pairs([(who, "p3")]).to_dict(),
+    "add": lambda table, who: table.add([(who, "p3")]).to_dict(),
     "with labels": lambda table, who: table.with_labels([who], ["p9"]).reviewers,
     "assign": lambda table, who: assign(GRID, demand=1, load={who: 2, "bob": 2}, target="none").reviews.to_dict(),
     "barred from": lambda table, who: assign(

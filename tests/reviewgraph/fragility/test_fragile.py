@@ -80,9 +80,9 @@ def test_hubs_chains_and_single_reviewers_by_hand() -> None:
     twice = Reviews.from_pairs([(j, i) for j in range(12) for i in (j // 2, j // 2 + 1, j // 2 + 2)])
     assert not fragile(twice).reviews.size
     assert not fragile(twice).reviewers.size
-    hub = twice.with_pairs([(j, "hub") for j in range(11)])
+    hub = twice.add([(j, "hub") for j in range(11)])
     assert not fragile(hub).reviews.size
-    alone = twice.with_pairs([(3, "new")])
+    alone = twice.add([(3, "new")])
     assert fragile(alone).to_dict()["reviews"] == [{"reviewer": 3, "item": "new"}]
     assert fragile(alone).to_dict()["reviewers"] == [3]
 
