@@ -31,8 +31,6 @@ CONTAINS = {
     "quality": "quality of the paper as a more trusted judge measured it, as a reference",
     "truth": "known quality of the paper, to compare with",
     "conflict": "whether the pair is a conflict; without the column every row is one",
-    "submitted_at": "when the review was submitted",
-    "asked_at": "when the review was requested",
 }
 #: Sections of the page of mistakes, each with the case of ``tests/test_traps.py`` that begins it.
 SECTIONS = {

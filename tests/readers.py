@@ -22,7 +22,6 @@ from reviewgraph.cli import main
 from reviewgraph.cli.session import read_key
 from reviewgraph.formats import delimited, side
 from reviewgraph.io import read_reviews
-from reviewgraph.io.reading import read_dates
 from tests.reviewgraph.formats.exports import EVERY, SCORES, as_csv
 from tests.reviewgraph.formats.test_damaged_sides import SIDES, name_of
 
@@ -110,7 +109,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "reviews, last of several": partial(_reviews, duplicates="last"),
     "reviews, lower is better": partial(_reviews, lower_is_better=True, duplicates="mean"),
     "reviews, large": _large,
-    "dates of reviews": read_dates,
     "items of reviews": lambda path: read_reviews(path, items=path),
     **{
         f"side, {name.removeprefix('read_')}": getattr(side, name)

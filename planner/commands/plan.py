@@ -114,6 +114,7 @@ GONE = {
     "--keep": "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps",
     "--discussion": "leave it out, and hold back reviews of --max-reviews for what is discussed instead",
     "--same-for": "leave it out; --min-reviews gives all papers a number of reviews first",
+    "--gone-after": "list the reviewers who are late in a file and give it with --gone",
 }
 
 
@@ -312,7 +313,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
 
     params = session.params
     say_meta_reviews(reviews)
-    files = {"gone": session.read_gone(reviews), **session.read_given("capacity", "willing")}
+    files = {"gone": session.read("gone"), **session.read_given("capacity", "willing")}
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])
     if new := sum(label not in known for label in files.get("willing", ())):
         say(f"{params['willing']}: {counted(new, 'reviewer is', 'reviewers are')} in no review; emergency reviewers")
@@ -423,7 +424,7 @@ def _next(session: Session, extra: Plan, destination: Destination, lower: str) -
     by_scores = bool(options) and extra.use_scores
     options += ["--use-scores"] if by_scores else []
     why = "once these reviews have scores" if by_scores else ""
-    return Next.of("check", _with(session, table, output), *options, session.words("gone", "gone_after"), why=why)
+    return Next.of("check", _with(session, table, output), *options, session.words("gone"), why=why)
 
 
 def _with(session: Session, table: str, output: str) -> str:

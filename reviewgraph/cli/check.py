@@ -85,7 +85,10 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
 
 @click.command(
     cls=Command,
-    gone=dict.fromkeys(("--noise", "--severity", "--stretch"), _INSTEAD),
+    gone={
+        **dict.fromkeys(("--noise", "--severity", "--stretch"), _INSTEAD),
+        "--gone-after": "list the reviewers who are late in a file and give it with --gone",
+    },
     epilog=examples(
         ("Can all papers be compared?", "check reviews.csv"),
         ("With a plan; exit status 1 if the level is missed:", "check reviews.csv plan.csv --require double"),
@@ -184,7 +187,7 @@ def check(
         raise InputError(message)
     n_selected = max(1, select.of(reviews.n_items))
     duties = read_duties(session)
-    gone = session.read_gone(reviews)
+    gone = session.read("gone")
     session.expect_columns_used()
     report = examine(reviews, last_year, None, n_selected, fragile, missing, **duties, gone=gone)
 
@@ -231,7 +234,7 @@ def _next(session: Session, report: Report, missed: str | None, *, use_scores: b
         why = f"the fewest extra reviews that make all papers {level.words}"
         why += f", with {counted(least, 'review')} each" if least else ""
         why += "; first correct the conflicts that match nobody" if asked else ""
-        rules = (session.words("conflicts"), session.words("gone", "gone_after"))
+        rules = (session.words("conflicts"), session.words("gone"))
         return Next.of("plan", table, *options, *rules, why=why)
     if report.reviews.origin.unlisted:
         return Next.of("check", table, why="with all papers")

@@ -242,16 +242,6 @@ def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Deco
 # Who will not deliver.
 
 
-def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse a value that is neither a date nor a time."""
-    from reviewgraph.formats.values import A_MOMENT, parse_end
-
-    if value is not None and parse_end(value) is None:
-        message = f"expected {A_MOMENT}, found {value!r}"
-        raise click.BadParameter(message, ctx, param)
-    return value
-
-
 #: Who will not deliver.
 gone_options = with_options(
     option(
@@ -260,16 +250,8 @@ gone_options = with_options(
         everyday=True,
         help="Reviewers who will not deliver (reviewer, or item,reviewer): their reviews without a score are removed, "
         "and they get no others.",
-    ),
-    option(
-        "Input",
-        "--gone-after DATE",
-        callback=_moment,
-        help="The same for everybody who has an outstanding review and submitted none after that day or time; REVIEWS "
-        "must contain times (HotCRP's reviewcsv, OpenReview's notes).",
-    ),
+    )
 )
-
 
 # ``--select``: a number or a percentage of papers.
 

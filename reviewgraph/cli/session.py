@@ -23,7 +23,6 @@ from reviewgraph.cli.output import Refusal, expect_writable, print_json, refusin
 if TYPE_CHECKING:
     from reviewgraph._base.provenance import FileRead
     from reviewgraph.formats.spellings import Spellings
-    from reviewgraph.io.sides import Gone
     from reviewgraph.report.page import Codes, Document
     from reviewgraph.table.reviews import Reviews
 
@@ -195,37 +194,6 @@ class Session:
         options |= {"columns": self.table_columns, "merge": self.spellings}
         reviews: Reviews = read_reviews(*paths, items=items, note=say, read=self.keep, **options)
         return reviews
-
-    def read_gone(self, reviews: Reviews) -> Gone | None:
-        """Read who will not deliver; reviewers who are late by ``--gone-after`` are counted on stderr."""
-        from reviewgraph.io.sides import Gone
-
-        gone: Gone | None = self.read("gone")
-        after = self.params["gone_after"]
-        if after is None:
-            return gone
-        late = self._late(reviews, after)
-        return Gone(tuple(dict.fromkeys([*gone.reviewers, *late])), gone.pairs) if gone else Gone(tuple(late))
-
-    def _late(self, reviews: Reviews, after: str) -> list[Any]:
-        """Return the late reviewers, with notes on their number and on rows without times."""
-        from datetime import UTC, datetime
-
-        from reviewgraph._base.text import counted
-        from reviewgraph.formats.values import parse_end
-        from reviewgraph.io.reading import late_people, read_dates
-
-        options = {"columns": self.table_columns, "format": self.params["format"], "merge": self.spellings}
-        end = parse_end(after)
-        dates = read_dates(*self.params["paths"], **options)
-        late = late_people(reviews, dates, end.timestamp() if end else 0.0)
-        who = counted(len(late), "reviewer owes a review and has", "reviewers owe reviews and have")
-        last = datetime.fromtimestamp(dates.last, UTC)
-        say(f"--gone-after {after}: {who} submitted none after it; the last came on {last:%Y-%m-%d at %H:%M} UTC")
-        if dates.silent:
-            rows = counted(dates.silent, "row is", "rows are")
-            say(f"--gone-after {after}: {rows} in files without times, which make nobody late")
-        return late
 
     def expect_columns_used(self) -> None:
         """Refuse a name of ``--columns`` that is in none of the files; to be called after reading all."""

@@ -177,7 +177,7 @@ def numbers_in(columns: Columns) -> dict[Pair, float]:
 
 def _check(session: Session, answer: Answer) -> Findings:
     reviews = session.read_reviews(*session.params["paths"], items=session.params["items"])
-    gone = session.read_gone(reviews)
+    gone = session.read("gone")
     duties = read_duties(session)
     table = table_of(reviews if gone is None else without_gone(reviews, gone))
     conflicts = set(pairs_in(duties["conflicts"])) if "conflicts" in duties else None
@@ -208,7 +208,7 @@ def _rules(session: Session) -> PlainRules:
     """Read the rules of a plan."""
     params = session.params
     reviews = session.read_reviews(*params["paths"], items=params["items"])
-    gone = session.read_gone(reviews)
+    gone = session.read("gone")
     remaining = reviews if gone is None else without_gone(reviews, gone)
     capacity = session.read("capacity")
     willing = session.read("willing")

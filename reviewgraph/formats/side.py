@@ -119,14 +119,10 @@ CONFLICT = Field(
     "If every row is a conflict whatever this column says, rename it or add {}",
 )
 
-#: The times at which a review was submitted and requested.
-SUBMITTED_AT = Role("submitted_at", ("submission_date", "date_submitted"), required=False)
-ASKED_AT = Role("asked_at", ("assigned_at",), required=False)
-
 _ON_REVIEWERS = (DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE)
 _NUMBERS = (AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY, TRUTH)
 #: Roles of all side files, in addition to those of reviews.
-ROLES = (*(field.role for field in (*_ON_REVIEWERS, *_NUMBERS, CONFLICT)), SUBMITTED_AT, ASKED_AT)
+ROLES = (*(field.role for field in (*_ON_REVIEWERS, *_NUMBERS, CONFLICT)),)
 #: Normalised names of columns beside reviews that are no judgement of an item by its reviewer.
 NO_CRITERIA = frozenset(name for role in ROLES if role is not QUALITY.role for name in role.names) - {
     QUALITY.role.name,

@@ -185,7 +185,10 @@ class Table(Protocol):
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE, CONFIDENCE, CRITERION)
 #: Columns without scores that plans and assignments have.
-NO_SCORES = ("affinity", "cost", "joins", "submitted_at", "asked_at")
+NO_SCORES = (
+    *("affinity", "cost", "joins"),
+    *("submitted_at", "submission_date", "date_submitted", "asked_at", "assigned_at"),
+)
 
 
 def say_which_score(name: str, columns: Sequence[str]) -> str:

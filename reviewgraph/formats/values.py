@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.errors import InputError
@@ -348,11 +348,6 @@ def parse_bid(text: str) -> Bid | None:
     return Bid(_VALUE[word]) if word in _VALUE else None
 
 
-#: The valid cells, for messages.
-A_MOMENT = (
-    "a date such as 2026-03-01, a time such as 2026-03-01T17:00+01:00 (UTC where there is no zone), or seconds "
-    "since 1970"
-)
 #: Digits of seconds since 1970, and of milliseconds.
 _SECONDS = (9, 10)
 _MILLISECONDS = (12, 13)
@@ -376,19 +371,6 @@ def parse_moment(text: str) -> datetime | None:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def parse_end(text: str) -> datetime | None:
-    """Return the end of a date, or the given time; None if it is neither.
-
-    >>> parse_end("2026-03-01").isoformat(), parse_end("2026-03-01T17:00").isoformat()
-    ('2026-03-02T00:00:00+00:00', '2026-03-01T17:00:00+00:00')
-    """
-    try:
-        day = date.fromisoformat(text.strip())
-        return datetime.combine(day, time(), UTC) + timedelta(days=1)
-    except (ValueError, OverflowError):
-        return parse_moment(text)
 
 
 #: Words in a column of conflicts, in addition to yes and no, compared without case.

@@ -196,8 +196,8 @@ def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES
         size = int(sizes[widest])
         message = (
             f"max_edges: expected at most {max_edges:,} edges, found {count:,}, of which {reviews.items[widest]!r} "
-            f"with its {size:,} reviews alone makes {size * (size - 1) // 2:,}; raise max_edges, or use to_networkx, which "
-            "holds one edge per review"
+            f"with its {size:,} reviews alone makes {size * (size - 1) // 2:,}; raise max_edges, or use to_networkx, "
+            "which holds one edge per review"
         )
         raise InputError(message)
     graph = nx.MultiGraph(

@@ -1,4 +1,4 @@
-"""Reviews from files: all files are read as one table, and the dates of reviews from the exports that have them."""
+"""Reviews from files: all files are read as one table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +23,12 @@ from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
     ITEM,
-    REVIEWER,
     SCORE,
     Columns,
     Origin,
     Unlisted,
     choose_score,
     columns_of,
-    locate,
     normalise,
     require_named,
 )
@@ -41,14 +39,13 @@ from reviewgraph.formats.criteria import (
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.parts import ROLES, Asked, Labels, Part, read_part
-from reviewgraph.formats.side import ASKED_AT, SUBMITTED_AT, Item, Listing, read_listing, say_unseen
 from reviewgraph.formats.side import ROLES as SIDE_ROLES
-from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
+from reviewgraph.formats.side import Item, Listing, read_listing, say_unseen
+from reviewgraph.formats.spellings import PAPER, Merge, Spellings
 from reviewgraph.formats.systems.system import META, OUT, read_names, refuse_aliases, resolved
 from reviewgraph.formats.tables import (
     Column,
     Path,
-    Rows,
     Table,
     ask_criteria,
     by_row,
@@ -56,8 +53,6 @@ from reviewgraph.formats.tables import (
     unused_columns,
 )
 from reviewgraph.formats.values import (
-    A_MOMENT,
-    parse_moment,
     parse_scale,
 )
 from reviewgraph.formats.weighted import Weighted, taken_out
@@ -437,114 +432,3 @@ def _titles(parts: Sequence[Part]) -> dict[Label, str]:
         for label, title in part.titles().items():
             titles[label] = min(title, titles.get(label, title))
     return titles
-
-
-# When reviews were requested and submitted, from the exports that have dates.
-
-_ROLES = (REVIEWER, ITEM, SUBMITTED_AT, ASKED_AT)
-
-
-class Dates(NamedTuple):
-    """Dates of reviews, one entry per row of the files."""
-
-    reviewers: list[str]
-    items: list[str]
-    submitted: FloatArray  # Seconds since 1970; NaN where the row has none
-    asked: FloatArray
-    knows: BoolArray  # Whether the row is of a file with dates
-
-    @property
-    def last(self) -> float:
-        """When the last review was submitted."""
-        return float(np.nanmax(self.submitted))
-
-    @property
-    def silent(self) -> int:
-        """Number of rows of files without dates."""
-        return int((~self.knows).sum())
-
-
-def read_dates(
-    *paths: Path,
-    columns: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002 (as the option is called)
-    merge: Merge | None = None,
-) -> Dates:
-    """Read when reviews were requested and submitted, from the files that :func:`reviewgraph.read_reviews` reads."""
-    wanted = dict(columns or {})
-    problems = Problems()
-    known = Spellings.of(merge)
-    columns_by_path = {path: columns_of(wanted, path) for path in paths}
-    files = [
-        open_table(path, _ROLES, columns_by_path[path], _say_nothing, kind="reviews", format=format)
-        for path in columns_by_path
-    ]
-    tables, names, _ = read_names(files)
-    own_of = {
-        id(table): columns_of(wanted, path, table.name) for path, table in zip(columns_by_path, files, strict=True)
-    }
-    parts = [_read(table, own_of[id(table)], names, problems, known) for table in tables]
-    problems.raise_any()
-    people, papers, submitted, asked, knows = zip(*parts, strict=True)
-    dates = Dates([*chain(*people)], [*chain(*papers)], *map(np.concatenate, (submitted, asked, knows)))
-    if np.isnan(dates.submitted).all():
-        message = (
-            f"{', '.join(map(str, paths))}: expected a column submitted_at that says when reviews were submitted, as "
-            "in HotCRP's reviewcsv or OpenReview's review notes, found no date; name the column with --columns "
-            "submitted_at=NAME, or say who is gone with --gone FILE"
-        )
-        raise InputError(message)
-    return dates
-
-
-def _read(
-    table: Table, columns: Mapping[str, str], names: Mapping[str, str], problems: Problems, spellings: Spellings
-) -> Dates:
-    places = locate(table.header, _ROLES, {**table.columns, **columns}, table.name, _say_nothing)
-    spelled = Respelled(table, {PERSON: places[REVIEWER.name], PAPER: places[ITEM.name]}, spellings, _say_nothing)
-    rows = spelled.read(list(places.values()), problems)
-    column = dict(zip(places, rows.columns, strict=True))
-    submitted, asked = (
-        _seconds(table, rows, column.get(role.name), role.name, problems) for role in (SUBMITTED_AT, ASKED_AT)
-    )
-    dated = SUBMITTED_AT.name in column or ASKED_AT.name in column
-    people, papers = (by_row(labels) for labels in (resolved(column[REVIEWER.name], names), column[ITEM.name]))
-    return Dates(people, papers, submitted, asked, np.full(len(rows.lines), dated))
-
-
-def _seconds(table: Table, rows: Rows, column: Column | None, role: str, problems: Problems) -> FloatArray:
-    if column is None:
-        return np.full(len(rows.lines), np.nan)
-    cells = column.values
-    moments = [parse_moment(cell) for cell in cells]
-    bad = [moment is None and cell.strip() not in ("", "0") for cell, moment in zip(cells, moments, strict=True)]
-
-    def say(code: int) -> str:
-        return f"{role}: expected {A_MOMENT}, found {quote(cells[code])}"
-
-    table.note_cells(problems, rows.lines, column, np.array(bad, np.bool_), say)
-    return np.array([np.nan if one is None else one.timestamp() for one in moments])[column.codes]
-
-
-def late_people(reviews: Reviews, dates: Dates, end: float) -> list[Label]:
-    """Return the reviewers who owe a review and have submitted none after a moment in seconds since 1970, in order.
-
-    A review is owed if it is of a file with dates, has neither a date of submission nor a score, and was not requested
-    after the moment.
-
-    >>> from reviewgraph import Reviews
-    >>> table = Reviews.from_pairs([("ann", "p", 2.0), ("ann", "q"), ("bob", "p")])
-    >>> when, never = np.array([5, np.nan, np.nan]), np.full(3, np.nan)
-    >>> dates = Dates(["ann", "ann", "bob"], ["p", "q", "p"], when, never, np.full(3, True))
-    >>> late_people(table, dates, 9), late_people(table, dates, 4)
-    (['ann', 'bob'], ['bob'])
-    """
-    scored = zip(reviews.reviewer[reviews.scored].tolist(), reviews.item[reviews.scored].tolist(), strict=True)
-    delivered_pairs = {(reviews.reviewers[j], reviews.items[i]) for j, i in scored}
-    pairs = list(zip(dates.reviewers, dates.items, strict=True))
-    delivered = ~np.isnan(dates.submitted)
-    delivered_pairs |= {pairs[row] for row in np.flatnonzero(delivered).tolist()}
-    owed = dates.knows & ~delivered & ~(dates.asked > end)
-    owing = {pairs[row][0] for row in np.flatnonzero(owed).tolist() if pairs[row] not in delivered_pairs}
-    active = {dates.reviewers[row] for row in np.flatnonzero(dates.submitted > end).tolist()}
-    return [label for label in reviews.reviewers if label in owing and label not in active]

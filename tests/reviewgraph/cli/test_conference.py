@@ -224,8 +224,6 @@ def value_of(parameter: click.Parameter) -> tuple[Any, list[str]]:
         text = "placeholders"
     elif parameter.key == "scale":
         text = "A>B"
-    elif parameter.key == "gone-after":
-        text = "2026-03-01"
     elif "FILE" in metavar:
         text = "some.csv"
     shown = f"{text}"

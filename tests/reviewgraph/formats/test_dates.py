@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewgraph.formats.values import parse_end, parse_moment
+from reviewgraph.formats.values import parse_moment
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,3 @@ def test_times_of_every_writing_are_the_same_moment(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "soon", "01/03/2026", "2026-13-01", "12", "2026-02-30", "9999-12-31T23:00-20:00"])
 def test_what_is_no_date_is_none(text: str) -> None:
     assert parse_moment(text) is None
-    assert parse_end(text) is None

@@ -13,7 +13,6 @@ from reviewgraph._base import InputError
 from reviewgraph.formats import Columns, Spellings, side
 from reviewgraph.formats.side import read_authors
 from reviewgraph.io import read_reviews
-from reviewgraph.io.reading import read_dates
 from reviewgraph.table import Reviews
 
 EXPORTS = Path(__file__).parents[2] / "hotcrp" / "exports"
@@ -168,16 +167,6 @@ def test_authors_are_those_of_the_papers(place: str) -> None:
     listed = read_authors(EXPORTS / place / "labconf-data.json")
     assert pairs(table) == pairs(listed)
     assert ("au1.0@x.example", "1") in pairs(table)
-
-
-@pytest.mark.parametrize("place", SCORED)
-def test_when_a_review_was_modified_is_when_it_was_submitted(place: str) -> None:
-    dates = read_dates(EXPORTS / place / "api-reviews.json")
-    assert np.isfinite(dates.submitted).sum() == sum(
-        row["status"] == "submitted"
-        for row in truth(place, "reviews")
-        if row["paper"] not in hidden(place) and row["type"] != "meta"
-    )
 
 
 @pytest.mark.parametrize("place", EVERY)
