@@ -1,6 +1,6 @@
 """What every command prints and writes, byte for byte: recorded before a change, compared after it.
 
-``python -m tests.outputs record FOLDER`` runs some 300 commands, ``python -m tests.outputs compare FOLDER [WORD...]``
+``python -m tests.outputs record FOLDER`` runs some 250 commands, ``python -m tests.outputs compare FOLDER [WORD...]``
 runs those of the record again, or those with any of the words in them, over the inputs that it kept, prints the first
 differences and ends with status 1 if there is any.
 Of a case the record has a transcript (commands, stdout, stderr, exit status) and the files that the commands wrote;
@@ -29,12 +29,9 @@ from unittest import mock
 from click import Context
 from click.testing import CliRunner, Result
 
-import lsc
-import planner
 import reviewgraph
 from reviewgraph.cli import main
-from tests.printed import COMMON, PAGES, elsewhere, printed, supposed
-from tests.test_journeys import SYSTEMS, shown
+from tests.printed import COMMON
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -148,21 +145,6 @@ SIMULATIONS = [
     "no-such-command",
     *(f"{name} --help" for name in ("", *main.list_commands(Context(main)))),
 ]
-#: Public functions, called with the reviews of tests/printed.py; what counts is the repr of the answer.
-GRAPHS = (
-    "check",
-    "connected_components",
-    "doubly_connected_components",
-    "recoverability",
-    "expected_errors",
-    "fragile",
-)
-PYTHON = [
-    *(f">>> reviewgraph.{name}(reviews)" for name in GRAPHS),
-    ">>> planner.plan_extra_reviews(reviews, spare=1)",
-    ">>> lsc.posterior(reviews)",
-    ">>> lsc.calibrate(reviews, 'offset').to_dict()",
-]
 #: The shared tables: what their format needs, and the cases.
 REAL = {
     "aibs_grants": (" --lower-is-better", [*CHECKS, *CALIBRATIONS, *PLANS]),
@@ -180,30 +162,18 @@ def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
     found = {
         "nothing": ({}, SIMULATIONS),
         "demo": ({"reviews.csv": demo}, everything),
-        "small": (COMMON, [*everything, *OPTIONS, *PYTHON]),
+        "small": (COMMON, [*everything, *OPTIONS]),
         "realistic": (simulated("realistic --papers 60 --reviewers 40"), everything),
         "conference": (simulated("conference --papers 40 --reviewers 30"), ASSIGNMENTS),
     }
     for folder in sorted((ROOT / "tests" / "hotcrp" / "exports").glob("*/*")):
         files = {path.name: path.read_bytes() for path in folder.rglob("*.*")}
         found[f"hotcrp {folder.parent.name} {folder.name}"] = (files, HOTCRP)
-    for name, (system, states) in SYSTEMS.items():
-        for scored, lines in zip(states, shown()[name] * len(states), strict=False):
-            found[f"{name}{' scored' if scored else ''}"] = dict(system(scored=scored).files()), [joined(lines[:2])]
-    for page in PAGES:
-        lines = [line for block in printed(page) for line in block if not elsewhere(line)]
-        if lines and page.name not in ("upload.md", "README.md"):
-            own = {name: data for line in lines for name, data in supposed(line).items()}
-            found[f"page {page.stem}"] = COMMON | own, [joined(lines)]
     for name, (options, commands) in REAL.items():
         if (SHARED / name).exists():
             files = {"reviews.csv": (SHARED / name / "scores.csv").read_bytes()}
             found[name] = (files, [command.replace("reviews.csv", f"reviews.csv{options}") for command in commands])
     return found
-
-
-def joined(lines: list[str]) -> str:
-    return " && ".join(line.removeprefix("reviewgraph ") for line in lines)
 
 
 def simulated(words: str) -> dict[str, bytes]:
@@ -240,10 +210,7 @@ def case(task: tuple[Path, Path, str]) -> float:
 
 
 def transcript(line: str) -> str:
-    """Run a command or an expression in this folder; return it with what it printed and its status."""
-    if line.startswith(">>> "):
-        names = {"reviewgraph": reviewgraph, "planner": planner, "lsc": lsc}
-        return f"{line}\n{eval(line[4:], names | {'reviews': reviewgraph.read_reviews('reviews.csv')})!r}\n"
+    """Run a command in this folder; return it with what it printed and its status."""
     command, _, kept = line.partition(" > ")
     told = invoke(command)
     if kept:
@@ -290,6 +257,7 @@ def compare(folder: Path, words: list[str]) -> int:
     with tempfile.TemporaryDirectory() as temporary:
         old, new = folder / "outputs", Path(temporary)
         lines = {path.parent: path.read_text("utf-8") for path in sorted(old.glob("*/*/commands"))}
+        lines = {place: line for place, line in lines.items() if not line.startswith(">>> ")}
         cases = [one for one, line in lines.items() if not words or any(word in line for word in words)]
         run([(folder / "inputs" / one.parent.name, new / one.relative_to(old), lines[one]) for one in cases])
         pairs = [(one, new / one.relative_to(old)) for one in cases]
