@@ -13,7 +13,7 @@ from lsc._inference.beliefs import Account, Posterior, accounts_of
 from lsc._inference.covariates import Covariates, Factor, Gains, covariates_of, read_covariates
 from lsc._inference.criteria import Joined, join
 from lsc._inference.inferring import infer
-from lsc._inference.joint import Difference, Joint, joint
+from lsc._inference.joint import Joint, joint
 from lsc._inference.step import WIDTH
 from lsc._inference.validation import HeldOutGain, Misfit, held_out_gain, misfit_of
 from lsc._inference.validity import Validity, validity_of, without_references
@@ -197,6 +197,13 @@ def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: boo
     if confidence is False or weights is not None or reviews.confidence is None:
         return None
     return weights_of(reviews.confidence[rows])
+
+
+class Difference(NamedTuple):
+    """Difference of two qualities, in points of the scores, and its standard error."""
+
+    mean: float
+    standard_error: float
 
 
 class Confidence(NamedTuple):
@@ -514,12 +521,10 @@ class PosteriorEstimate(Estimate, Uncertain):
         if a == b:
             message = f"first, second: expected two different items, found {first!r} twice"
             raise InputError(message)
-        # References of either item are independent of those of the other.
-        result = self._joint.difference(a, b)
-        by_judges = self.beliefs.standard_error[[a, b]]
+        # What references say of either item is independent of what they say of the other.
         kept = (1.0 - self.validity.share[[a, b]]) * self.validity.slope
-        covariance = 0.5 * (float((by_judges**2).sum()) - result.standard_error**2)
-        variance = float(((kept * by_judges) ** 2).sum() - 2 * kept.prod() * covariance)
+        by_judges = kept * self.beliefs.standard_error[[a, b]]
+        variance = float((by_judges**2).sum() - 2 * self._joint.correlation(a, b) * by_judges.prod())
         variance += float(self.validity.error[[a, b]].sum())
         mean = float(self.quality[a] - self.quality[b])
         error = float(np.sqrt(max(variance, 0.0)))
@@ -657,8 +662,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         """
         criteria = {} if self.joined is None else self.joined.moves(self.reviews)
         pulls = {} if self.covariates is None else self.covariates.pulls
-        severities = {} if self.covariates is None else self.covariates.severities
-        return accounts_of(self.beliefs, self.reviews, self.validity, items, criteria, pulls, severities)
+        return accounts_of(self.beliefs, self.reviews, self.validity, items, criteria, pulls)
 
     @cached_property
     def gain(self) -> HeldOutGain:

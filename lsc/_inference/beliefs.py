@@ -272,8 +272,6 @@ class Part:
     covariate
         Name of a covariate. It moves the prior mean of the paper: its own weight is 0, and ``moves`` is the weight of
         the middle x (says - middle).
-    by_covariate
-        Of the severity, the points that each covariate of reviewers explains, by name; empty without.
     """
 
     source: str
@@ -286,11 +284,10 @@ class Part:
     moves: float
     criteria: Mapping[str, float] = field(default_factory=dict)
     covariate: str | None = None
-    by_covariate: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries, without criteria and covariates if there are none."""
-        optional = ("criteria", "covariate", "by_covariate")
+        optional = ("criteria", "covariate")
         return {name: value for name, value in vars(self).items() if name not in optional or value}
 
 
@@ -375,13 +372,11 @@ def accounts_of(
     items: Iterable[int],
     criteria: Mapping[str, FloatArray],
     covariates: Mapping[str, FloatArray],
-    severities: Mapping[str, FloatArray],
 ) -> Iterator[Account]:
     """Yield the contributions to the quality of items, in the direction of the scores, with one sort of the reviews.
 
     By name: ``criteria``, points that each adds to the scores of the reviews, shapes (E,); ``covariates``, what each
-    adds to the prior mean of the items, shapes (N,), internal scale; ``severities``, what those of reviewers explain of
-    their severity, in points and direction of the scores, shapes (M,).
+    adds to the prior mean of the items, shapes (N,), internal scale.
 
     With v the variance of an item, a source r has weight v precision_r and moves the mean by v shift_r; the prior, of
     mean 0, has the remaining weight and moves nothing. What a reference says takes a share of all weights.
@@ -412,18 +407,8 @@ def accounts_of(
             score = float(scores[r])
             severity = sign * float(beliefs.reviewers.severity.mean[j])
             further = {name: sign * float(value[r]) for name, value in criteria.items()}
-            explained = {name: float(value[j]) for name, value in severities.items()}
             stretch = review.says - score - severity - sum(further.values())
-            parts.append(
-                replace(
-                    review,
-                    score=score,
-                    severity=severity,
-                    stretch=stretch,
-                    criteria=further,
-                    by_covariate=explained,
-                )
-            )
+            parts.append(replace(review, score=score, severity=severity, stretch=stretch, criteria=further))
         if beliefs.kappa > 0:
             for r in rows.tolist():
                 label = reviews.reviewers[int(beliefs.reviewer[r])]

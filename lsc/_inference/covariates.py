@@ -351,14 +351,11 @@ class Covariates:
         By how much the log evidence of the scores rises with those that are used, effects integrated out.
     pulls
         Shape (N,) by name: what each covariate of items adds to the expected quality, on the internal scale.
-    severities
-        Shape (M,) by name: the severity that each covariate of reviewers explains, in points of the scores.
     """
 
     rows: tuple[Covariate, ...]
     gain: float
     pulls: Mapping[str, FloatArray]
-    severities: Mapping[str, FloatArray]
 
     def with_names(self, names: Mapping[str, str]) -> Covariates:
         """Return the same with numbers for the names of covariates and of their levels; ``names`` has neither."""
@@ -374,7 +371,6 @@ class Covariates:
             self,
             rows=tuple(rows),
             pulls={number[name]: pull for name, pull in self.pulls.items()},
-            severities={number[name]: severity for name, severity in self.severities.items()},
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -396,7 +392,6 @@ def covariates_of(
     in_use = dict(zip(gains.used, effects.slices(), strict=True)) if effects is not None else {}
     rows = []
     pulls = {}
-    severities = {}
     for place, (factor, gain) in enumerate(zip(factors, gains.by_factor.tolist(), strict=True)):
         shown: list[Effect] = []
         points = quality_points if factor.of_items else score_points
@@ -405,8 +400,6 @@ def covariates_of(
             mean = effects.mean[entries]
             if factor.of_items:
                 pulls[factor.name] = factor.design @ mean
-            else:
-                severities[factor.name] = -points * (factor.design @ mean)
             contrasts = _contrasts(factor)
             values = (contrasts @ mean).tolist()
             variances = np.diag(contrasts @ effects.covariance[entries, entries] @ contrasts.T)
@@ -415,7 +408,7 @@ def covariates_of(
                 shown.append(Effect(level, points * value, low, high))
         of = "item" if factor.of_items else "reviewer"
         rows.append(Covariate(factor.name, factor.kind, of, bool(shown), gain, factor.known, tuple(shown)))
-    return Covariates(tuple(rows), gains.all_used if in_use else 0.0, pulls, severities)
+    return Covariates(tuple(rows), gains.all_used if in_use else 0.0, pulls)
 
 
 def _contrasts(factor: Factor) -> FloatArray:

@@ -31,13 +31,6 @@ MAX_STEPS = 2000
 BATCH = 64
 
 
-class Difference(NamedTuple):
-    """Difference of two qualities in points of a typical reviewer."""
-
-    mean: float
-    standard_error: float
-
-
 class LinearModel(NamedTuple):
     """The linearised model, one row per review in use.
 
@@ -177,18 +170,13 @@ class Joint:
         prior = np.sqrt(self.posterior.prior) * rng.standard_normal((self.item.size, n))
         return np.asarray(to_item @ inside + prior)
 
-    def difference(self, first: int, second: int) -> Difference:
-        """Return the first quality minus the second, both with a score, with its standard error."""
+    def correlation(self, first: int, second: int) -> float:
+        """Return the correlation of two qualities of items with a score."""
         position = np.searchsorted(self.item, [first, second])
         unit = np.zeros((self.item.size, 2))
         unit[position, [0, 1]] = 1.0
         covariance = self.solve(unit)[position]
-        correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
-        mean = self.posterior.mean[[first, second]]
-        sd = np.sqrt(self.posterior.variance[[first, second]])
-        variance = (sd**2).sum() - 2 * correlation * sd.prod()
-        scale = self.posterior.scale
-        return Difference(float(scale * (mean[0] - mean[1])), float(scale * np.sqrt(max(variance, 0.0))))
+        return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
 
 
 def joint(posterior: Posterior) -> Joint:
@@ -197,8 +185,8 @@ def joint(posterior: Posterior) -> Joint:
     >>> from lsc._inference.inferring import infer
     >>> reviewer, item = np.divmod(np.arange(12), 4)
     >>> posterior, _ = infer(reviewer, item, np.array([1.0, 2, 3, 4, 2, 3, 4, 4, 1, 1, 3, 5]), 3, 4)
-    >>> joint(posterior).draws(5, np.random.default_rng(0)).shape, joint(posterior).difference(3, 0).mean > 0
-    ((5, 4), True)
+    >>> joint(posterior).draws(5, np.random.default_rng(0)).shape
+    (5, 4)
     """
     import scipy.sparse
 

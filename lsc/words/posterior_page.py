@@ -649,14 +649,11 @@ def _is_corrected(part: Part) -> bool:
 
 
 def _why(part: Part, account: Account) -> str:
-    beyond = part.severity - sum(part.by_covariate.values())
-    harsh = "harsh" if (beyond > 0) != account.lower_is_better else "lenient"
-    known = any(abs(value) >= SLIGHT for value in part.by_covariate.values())
+    harsh = "harsh" if (part.severity > 0) != account.lower_is_better else "lenient"
     # The stretch has the rest: the reviewer's slope, and what their other papers add to both estimates.
     by = "by the references and by" if account.of_references else "by"
     reasons = [
-        *((value, f"by {name} of the reviewer") for name, value in part.by_covariate.items()),
-        (beyond, f"as this reviewer is {harsh}{' beyond that' if known else ''}"),
+        (part.severity, f"as this reviewer is {harsh}"),
         (part.stretch, f"{by} how this reviewer scored other papers"),
         *((value, f"by {name}") for name, value in part.criteria.items()),
     ]
