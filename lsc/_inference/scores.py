@@ -278,20 +278,9 @@ def equal_scores(ordered: FloatArray) -> float:
     size = ordered.size
     if size < 2:
         return 0.0
-    pairs = run = 0.0
-    last = np.nan
-    for first in range(0, size, BLOCK):
-        part = ordered[first : first + BLOCK]
-        begin = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(np.diff(part)) + 1])
-        count = np.diff(begin, append=part.size).astype(np.float64)
-        if part[0] == last:  # a run continues from the block before
-            count[0] += run
-        else:
-            pairs += run * (run - 1.0)
-        pairs += float((count[:-1] * (count[:-1] - 1.0)).sum())
-        run = float(count[-1])
-        last = part[-1]
-    return (pairs + run * (run - 1.0)) / (size * (size - 1.0))
+    start = np.append(0, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
+    count = np.diff(start, append=size).astype(np.float64)
+    return float(count @ (count - 1.0)) / (size * (size - 1.0))
 
 
 def check_no_outlier(ordered: FloatArray, place_of: Callable[[float], int]) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from scipy.stats import spearmanr
 
 import lsc
 from lsc.commands.calibrate import calibrate
@@ -194,27 +193,6 @@ def test_malformed_side_information_is_refused(conference: Conference, arguments
         lsc.posterior(conference.frame, **arguments)
 
 
-def _truth(conference: Conference, found: lsc.PosteriorEstimate) -> np.ndarray:
-    return conference.truth[[int(str(label)[1:]) for label in found.items]]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("informative", [True, False])
-def test_qualities_gain_where_covariates_inform_and_lose_nothing_where_not(informative: bool) -> None:
-    gains = []
-    for seed in range(8):
-        conference = Conference(seed, 150, 2, informative=informative)
-        with_them, alone = lsc.posterior(conference.frame, **conference.arguments()), lsc.posterior(conference.frame)
-        truth = _truth(conference, alone)
-        gains.append(spearmanr(with_them.quality, truth).statistic - spearmanr(alone.quality, truth).statistic)
-    mean, error = np.mean(gains), np.std(gains, ddof=1) / np.sqrt(len(gains))
-    if informative:
-        assert mean > 0.02
-        assert mean > 3 * error
-    else:
-        assert mean > -0.002
-
-
 # The command.
 
 
@@ -280,19 +258,6 @@ def test_rankings_of_one_known_paper_are_said_to_do_nothing(conference: Conferen
     with pytest.warns(LabelWarning):
         unknown = lsc.posterior(conference.frame, rankings={"ann": ["p1", "not there"]})
     assert covariate_lines(unknown) == covariate_lines(lone)
-
-
-@pytest.mark.slow
-def test_the_conference_file_has_the_options(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "conference.toml").write_text(
-        '[input]\nreviews = "reviews.csv"\nitems = "papers.csv"\nreviewers = "people.csv"\nrankings = "rankings.csv"\n'
-        '[calibrate]\nitem-covariates = "track,pages"\nreviewer-covariates = "senior"\n',
-        encoding="utf-8",
-    )
-    typed = json.loads(run(*words_of(folder), "--conference", "none", "--json").stdout)
-    found = json.loads(run("--conference", str(folder / "conference.toml"), "--json").stdout)
-    (folder / "conference.toml").unlink()
-    assert found["covariates"] == typed["covariates"]
 
 
 def test_true_answers_with_covariates_are_not_refuted(folder: Path, tmp_path: Path) -> None:
