@@ -88,6 +88,8 @@ CASES = {
     "arrows in both directions": "a directed graph with edges in both directions",
     "a multigraph": "a multigraph with two edges for a review",
     "scores as weights": "scores as edge attribute `weight`",
+    "igraph": "a graph of igraph",
+    "igraph without types": "a graph of igraph without `type`",
     "what to_networkx gives": "the graph that `to_networkx` returns",
     "a bare matrix": "a matrix without labels",
     "two lines of one label": "a label for two rows of a matrix",

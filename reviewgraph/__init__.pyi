@@ -30,6 +30,7 @@ from .graph.precision import Assumptions as Assumptions
 from .graph.precision import expected_errors as expected_errors
 from .io.exchange import review_multigraph as review_multigraph
 from .io.exchange import to_biadjacency as to_biadjacency
+from .io.exchange import to_igraph as to_igraph
 from .io.exchange import to_networkx as to_networkx
 from .io.reading import read_reviews as read_reviews
 from .io.rules import Rules as Rules

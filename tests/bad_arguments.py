@@ -118,7 +118,7 @@ def calls(folder: Path) -> dict[str, Call]:
     options: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("check", "expected_errors", "fragile", "connected_components",
                          "doubly_connected_components", "recoverability",
-                         "review_multigraph", "to_biadjacency", "to_networkx"), both),
+                         "review_multigraph", "to_biadjacency", "to_igraph", "to_networkx"), both),
         "keeps": {**both, "missing": 0.1, "draws": 5},
         "verify_merges": {**both, "merges": reviewgraph.doubly_connected_components(table).merges},
         "random_assignment": design, "doubly_connected_assignment": design,
@@ -151,6 +151,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "Reviews.from_frame": (Reviews, {"frame": table.to_frame("pandas")}),
         "Reviews.from_biadjacency": (Reviews, {"matrix": sp.csr_array(np.eye(3))}),
         "Reviews.from_networkx": (Reviews, {"graph": reviewgraph.to_networkx(table)}),
+        "Reviews.from_igraph": (Reviews, {"graph": reviewgraph.to_igraph(table)}),
         "Reviews.items_of": (table, {"reviewer": 0}),
         "Reviews.reviewers_of": (table, {"item": 0}),
         "Reviews.printed": (table, {"values": [1.0]}),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lsc import posterior
 from planner import assign, plan_extra_reviews
-from reviewgraph import Reviews, check, to_networkx
+from reviewgraph import Reviews, check, to_igraph, to_networkx
 from reviewgraph.table import as_reviews
 from tests.trials import examples
 
@@ -45,6 +45,7 @@ FORMS = {
     "pivot": lambda table: frame_of(table).pivot(index="paper", columns="reviewer", values="score"),
     "turned pivot": lambda table: frame_of(table).pivot(index="reviewer", columns="paper", values="score"),
     "networkx": lambda table: to_networkx(Reviews.from_pairs([(*pair, score) for pair, score in table.items()])),
+    "igraph": lambda table: to_igraph(Reviews.from_pairs([(*pair, score) for pair, score in table.items()])),
     "categories": lambda table: frame_of(table).astype({"reviewer": "category", "paper": "category"}),
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from reviewgraph import (
     check,
     connected_components,
     doubly_connected_components,
+    to_igraph,
 )
 from reviewgraph.table import as_reviews
 
@@ -307,6 +309,8 @@ GRAPHS = [
     Trap(
         "arrows in both directions", reads(graph(kind=nx.DiGraph, more=[("p1", "ann", {"score": 9.0})])), error="edge"
     ),
+    Trap("igraph", reads(to_igraph(Reviews.from_pairs(ROWS))), RIGHT),
+    Trap("igraph without types", reads(igraph.Graph([(0, 1)])), error="nothing says which of"),
     Trap("a multigraph", reads(graph(kind=nx.MultiGraph, more=[("ann", "p1", {"score": 9.0})])), error="edge"),
     Trap("a loop", reads(graph(more=[("ann", "ann")])), error="both reviewers"),
     Trap("an edge between reviewers", reads(graph(more=[("ann", "bob")])), error="both reviewers"),

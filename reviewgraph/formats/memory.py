@@ -44,6 +44,7 @@ from reviewgraph.formats.values import are_scores, parse_scale
 from reviewgraph.formats.weighted import taken_out
 
 if TYPE_CHECKING:
+    import igraph
     import networkx as nx
     import scipy.sparse
 
@@ -435,9 +436,9 @@ def _may_be_scores(column: Any) -> bool:
     return all(isinstance(value, str) for value in values) and are_scores(list(values))
 
 
-# Reviews from bipartite graphs of networkx.
+# Reviews from bipartite graphs of networkx and igraph.
 
-#: The two sides of the graph, in the order of the attribute ``bipartite``, 0 and 1.
+#: The two sides of the graph, in the order of the attribute ``bipartite``, or of ``type`` in igraph: False, True.
 SIDES = ("reviewer", "item")
 
 
@@ -483,6 +484,41 @@ def from_networkx(
         bool(graph.graph.get("lower_is_better", False)) if lower_is_better is None else lower_is_better,
     )
     return _with_further(columns, graph.graph.get("target"), [attributes for *_, attributes in edges])
+
+
+def from_igraph(
+    graph: igraph.Graph,
+    *,
+    score: str = "score",
+    reviewers: Iterable[Any] | None = None,
+    lower_is_better: bool | None = None,
+    note: Callable[[str], object] | None = None,
+) -> Columns:
+    """Read reviews from a bipartite graph of igraph, as :func:`from_networkx` does.
+
+    Vertices have the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``, or its
+    index if vertices have no names; ``reviewers`` lists labels.
+
+    >>> import igraph
+    >>> from_igraph(igraph.Graph.Full_Bipartite(2, 3))
+    <Columns: 2 reviewers, 3 items, 6 rows>
+    """
+    vertices = [vertex.attributes() for vertex in graph.vs]
+    edges = [edge.attributes() for edge in graph.es]
+    ends = graph.get_edgelist()
+    names = [vertex.get("name", number) for number, vertex in enumerate(vertices)]
+    types = [vertex.get("type") for vertex in vertices] if reviewers is None else _chosen(names, reviewers)
+    general = {name: graph[name] for name in graph.attributes()}
+    _note_weights(score, edges, note)
+    columns = _from_vertices(
+        names,
+        _sides(names, types, ends, "type"),
+        [vertex.get("title") for vertex in vertices],
+        ends,
+        [edge.get(score) for edge in edges],
+        bool(general.get("lower_is_better", False)) if lower_is_better is None else lower_is_better,
+    )
+    return _with_further(columns, general.get("target"), edges)
 
 
 def _with_further(columns: Columns, target: Any, edges: Sequence[Mapping[str, Any]]) -> Columns:
@@ -566,7 +602,7 @@ def _ask_side(
     message = (
         f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex {labels[first]!r}; nothing "
         f"says which of {shown} are reviewers: set the attribute, or pass the nodes as reviewers=[...] of "
-        "from_networkx"
+        "from_networkx or from_igraph"
     )
     raise InputError(message)
 
@@ -579,7 +615,7 @@ def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable
     if numbers:
         note(
             f"edges: all reviews count as planned, for none has the attribute {score!r}; to read scores say "
-            f"Reviews.from_networkx(graph, score={numbers[0]!r})"
+            f"Reviews.from_networkx or from_igraph(graph, score={numbers[0]!r})"
         )
 
 

@@ -126,6 +126,7 @@ def _read_matrix(source: Any, note: Note) -> Columns:
 #: The first that an object has is its form.
 FORMS = (
     Form("a graph of networkx", _from("networkx", "Graph"), _reader("from_networkx")),
+    Form("a graph of igraph", _from("igraph", "Graph"), _reader("from_igraph")),
     Form(
         "a data frame (pandas, polars, pyarrow ...)",
         lambda source: hasattr(type(source), "columns"),

@@ -38,6 +38,7 @@ from reviewgraph.table.rows import (
 if TYPE_CHECKING:
     import os
 
+    import igraph
     import networkx as nx
     import scipy.sparse
     from narwhals.typing import IntoDataFrame
@@ -868,6 +869,43 @@ class Reviews(Pictured):
         from reviewgraph.formats.memory import from_networkx
 
         read = from_networkx(graph, **options)
+        return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
+
+    @classmethod
+    @checked
+    def from_igraph(
+        cls,
+        graph: igraph.Graph,
+        *,
+        duplicates: Duplicates = "error",
+        merge: Merge | None = None,
+        accept: str | Iterable[str] = (),
+        **options: Any,
+    ) -> Reviews:
+        """Build from a bipartite graph of igraph, as :meth:`from_networkx` does from one of networkx.
+
+        Parameters
+        ----------
+        graph
+            A bipartite graph whose vertices have the attribute ``type``, False for reviewers and True for items; edges
+            are reviews, with the attribute ``score``.
+        duplicates, merge, accept, **options
+            As for :meth:`from_networkx`.
+
+        Returns
+        -------
+        Reviews
+            Attributes ``name`` of vertices are the labels; without names their indices.
+
+        Examples
+        --------
+        >>> import igraph
+        >>> Reviews.from_igraph(igraph.Graph.Full_Bipartite(2, 3))
+        <Reviews: 2 reviewers, 3 items, 6 reviews>
+        """
+        from reviewgraph.formats.memory import from_igraph
+
+        read = from_igraph(graph, **options)
         return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
+import igraph
 import networkx as nx
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from reviewgraph import DuplicateReview, InputError, Reviews
 from reviewgraph.io.exchange import (
     review_multigraph,
     to_biadjacency,
+    to_igraph,
     to_networkx,
 )
 
@@ -73,6 +75,7 @@ def through_matrix(reviews: Reviews) -> Reviews:
 
 ROADS = {
     "networkx": lambda reviews: Reviews.from_networkx(to_networkx(reviews), merge="none"),
+    "igraph": lambda reviews: Reviews.from_igraph(to_igraph(reviews), merge="none"),
     "matrix": through_matrix,
 }
 
@@ -141,6 +144,8 @@ def test_graphs_of_other_people_are_read() -> None:
         "item": ["p1", "p1"],
         "score": [None, 4.0],
     }
+    nameless = igraph.Graph.Bipartite([1, 0, 0], [(1, 0), (0, 2)])
+    assert Reviews.from_igraph(nameless).to_dict()["reviewer"] == [1, 2]
 
 
 def test_labels_of_matrices_keep_the_order_given() -> None:
