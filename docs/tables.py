@@ -34,11 +34,11 @@ CONTAINS = {
 }
 #: Sections of the page of mistakes, each with the case of ``tests/test_traps.py`` that begins it.
 SECTIONS = {
-    "Scores in a data frame": "a clean frame",
+    "Scores in a data frame": "rows in another order",
     "Columns and repeated rows": "a missing reviewer",
-    "Categories and other libraries": "labels as categories",
+    "Categories and other libraries": "unused categories",
     "An index, a Series, a pivot": "reviewers in the index",
-    "Rows, dictionaries, arrays": "tuples",
+    "Rows, dictionaries, arrays": "named tuples with an index",
     "Labels": "labels 1 and '1'",
     "Small tables and numbers such as 99": "an empty frame",
     "Graphs": "a graph with sides",
@@ -49,7 +49,6 @@ SECTIONS = {
 }
 #: Cases whose names need their neighbours, in words of their own.
 CASES = {
-    "a clean frame": "a data frame with columns `reviewer`, `paper`, `score`",
     "nullable scores": "scores of a nullable type (`Int64`)",
     "a missing score is planned": "a missing score (a planned review)",
     "an odd name of the scores": "a column of scores with an unusual name (`niveau`)",
