@@ -21,11 +21,11 @@ from .side import Field as Field
 from .side import read_columns as read_columns
 from .spellings import Merge as Merge
 from .spellings import Spellings as Spellings
+from .systems.known import COMPARE as COMPARE
+from .systems.known import CSV as CSV
+from .systems.known import letters as letters
 from .systems.known import rated as rated
 from .systems.known import takers as takers
-from .systems.mail import COMPARE as COMPARE
-from .systems.mail import CSV as CSV
-from .systems.mail import letters as letters
 from .systems.system import Outgoing as Outgoing
 from .systems.system import System as System
 from .values import parse_number as parse_number

@@ -22,7 +22,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import unguarded
 from reviewgraph.formats.columns import recognised
 from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, cut, find_encoding, quote
-from reviewgraph.formats.headers import LOOKED_AT, filled, find_header, whole_header
+from reviewgraph.formats.systems.system import LOOKED_AT, filled, find_header, whole_header
 from reviewgraph.formats.tables import Column, Line, Rows, Table
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode, first_repeated
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.finding import in_python
-from reviewgraph.formats.audit.states import is_status
+from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -36,12 +36,11 @@ from reviewgraph.formats.columns import (
     recognised,
     require_named,
 )
-from reviewgraph.formats.criteria import say_unusual
+from reviewgraph.formats.criteria import say_unusual, taken_out
 from reviewgraph.formats.files import Problems
 from reviewgraph.formats.parts import ROLES, Asked, read_part
 from reviewgraph.formats.tables import Column, Numbers, Rows, Table, by_row, may_hold_scores, say_which_score
 from reviewgraph.formats.values import are_scores, parse_scale
-from reviewgraph.formats.weighted import taken_out
 
 if TYPE_CHECKING:
     import igraph

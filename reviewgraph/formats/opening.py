@@ -25,9 +25,8 @@ from reviewgraph.formats.files import (
     read_bytes,
     terms,
 )
-from reviewgraph.formats.headers import refuse_lower_table, refuse_pairs
 from reviewgraph.formats.systems.known import SYSTEMS, sources
-from reviewgraph.formats.systems.system import Wanted, extract, recognise
+from reviewgraph.formats.systems.system import Wanted, extract, recognise, refuse_lower_table, refuse_pairs
 from reviewgraph.formats.tables import (
     Combined,
     from_records,

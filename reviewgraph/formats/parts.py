@@ -12,7 +12,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph._base.text import in_full
 from reviewgraph.formats.audit.finding import Draft, overrule
-from reviewgraph.formats.audit.states import is_status
+from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -27,6 +27,7 @@ from reviewgraph.formats.columns import (
 )
 from reviewgraph.formats.criteria import (
     Fields,
+    Weighted,
     confidence_place,
     further_places,
     is_attribute,
@@ -38,10 +39,9 @@ from reviewgraph.formats.criteria import (
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
-from reviewgraph.formats.systems.wide import say_wide
+from reviewgraph.formats.systems.gradebooks import say_wide
 from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows
 from reviewgraph.formats.values import BLANK, are_scores, ask_direction, missing_labels, read_scores, say_bad_score
-from reviewgraph.formats.weighted import Weighted
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray

@@ -40,9 +40,9 @@ from reviewgraph.formats.columns import (
 )
 from reviewgraph.formats.files import Problems, quote, quote_all, terms
 from reviewgraph.formats.opening import open_table
+from reviewgraph.formats.people import People, melted
 from reviewgraph.formats.spellings import Merge, Note, Respelled, Spellings
 from reviewgraph.formats.tables import Aside, Column, by_row
-from reviewgraph.formats.unfolding import People, melted
 from reviewgraph.formats.values import (
     A_BID,
     BLANK,

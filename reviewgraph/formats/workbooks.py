@@ -32,8 +32,16 @@ from reviewgraph.formats.files import (
     quote,
     quote_all,
 )
-from reviewgraph.formats.headers import LOOKED_AT, filled, find_header, is_known, whole_header
-from reviewgraph.formats.systems.system import PLAIN, Wanted, recognise
+from reviewgraph.formats.systems.system import (
+    LOOKED_AT,
+    PLAIN,
+    Wanted,
+    filled,
+    find_header,
+    is_known,
+    recognise,
+    whole_header,
+)
 from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children, plain_tag
 
 if TYPE_CHECKING:

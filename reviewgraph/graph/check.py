@@ -21,10 +21,9 @@ from reviewgraph.graph.components import doubly_connected_components, structure_
 from reviewgraph.graph.fragility import losses, losses_of
 from reviewgraph.graph.levels import LevelName, level_named
 from reviewgraph.graph.precision import Assumptions, assumed, expectations, outlook_of
-from reviewgraph.io.arrays import Order
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import stated_rules
-from reviewgraph.io.sides import by_label, pairs_of, without_gone
+from reviewgraph.io.sides import Order, by_label, pairs_of, without_gone
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:

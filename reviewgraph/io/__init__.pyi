@@ -1,4 +1,3 @@
-from .arrays import Order as Order
 from .matching import REVIEWS as REVIEWS
 from .matching import Unknown as Unknown
 from .matching import codes_among as codes_among
@@ -10,6 +9,7 @@ from .rules import Rules as Rules
 from .rules import stated_rules as stated_rules
 from .sides import Chosen as Chosen
 from .sides import Numbered as Numbered
+from .sides import Order as Order
 from .sides import Pairs as Pairs
 from .sides import Valued as Valued
 from .sides import by_label as by_label

@@ -18,7 +18,7 @@ from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
-from reviewgraph.formats.audit.states import is_status
+from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -33,8 +33,10 @@ from reviewgraph.formats.columns import (
     require_named,
 )
 from reviewgraph.formats.criteria import (
+    Weighted,
     joined_name,
     say_further,
+    taken_out,
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
@@ -55,7 +57,6 @@ from reviewgraph.formats.tables import (
 from reviewgraph.formats.values import (
     parse_scale,
 )
-from reviewgraph.formats.weighted import Weighted, taken_out
 from reviewgraph.io.matching import resemblance
 from reviewgraph.table.reviews import Reviews
 from reviewgraph.table.rows import Duplicates, say_fulfilled

@@ -11,8 +11,18 @@ from reviewgraph._base.arguments import kinds_of, refuse, unexpected
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.columns import REVIEWER, Columns
 from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
-from reviewgraph.io.arrays import Order, Unlabelled, are_numbers, is_matrix, numbers_in, pairs_in
-from reviewgraph.io.sides import by_label, gone_of, labels_of, pairs_of
+from reviewgraph.io.sides import (
+    Order,
+    Unlabelled,
+    are_numbers,
+    by_label,
+    gone_of,
+    is_matrix,
+    labels_of,
+    numbers_in,
+    pairs_in,
+    pairs_of,
+)
 
 if TYPE_CHECKING:
     from reviewgraph._base.labels import Label

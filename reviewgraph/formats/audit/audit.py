@@ -10,7 +10,7 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode
-from reviewgraph.formats.audit import rows, states, tables
+from reviewgraph.formats.audit import rows, tables
 from reviewgraph.formats.audit.finding import Draft, Note
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import quote, quote_all
@@ -25,7 +25,7 @@ FINDINGS = {
     for entry in (
         rows.repeated_header,
         rows.summary_rows,
-        states.status,
+        rows.status,
         rows.placeholders,
         rows.empty_reviewers,
         rows.several_people,

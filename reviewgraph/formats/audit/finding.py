@@ -18,7 +18,7 @@ import numpy as np
 from reviewgraph._base.labels import are_numbered
 from reviewgraph._base.provenance import LeftOut
 from reviewgraph.formats.files import quote_all
-from reviewgraph.formats.summaries import words_of
+from reviewgraph.formats.people import words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows
 from reviewgraph.formats.values import parse_number
 

@@ -14,7 +14,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted, in_full
 from reviewgraph.formats.audit.finding import Draft, Note, finding, numbers_of, overrule, texts_of
 from reviewgraph.formats.files import quote, quote_all, terms
-from reviewgraph.formats.summaries import is_summary, words_of
+from reviewgraph.formats.people import is_summary, words_of
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray

@@ -1,15 +1,537 @@
-"""Informal spreadsheets: answers to an online form, a workshop, and gradebooks with one row per student."""
+"""Informal spreadsheets: forms, workshops, gradebooks, and tables with a column for each reviewer or paper."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
 
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
-from reviewgraph.formats.columns import ITEM, REVIEWER, ROW_NUMBERS, SCORE, locate, normalise
+from reviewgraph.formats.columns import (
+    ITEM,
+    REVIEWER,
+    ROW_NUMBERS,
+    SCORE,
+    TITLE,
+    Role,
+    is_usual,
+    locate,
+    named,
+    naming,
+    normalise,
+    recognised,
+)
+from reviewgraph.formats.files import quote, quote_all, terms
+from reviewgraph.formats.people import SUMMARY_WORDS, is_nobody, words_of
 from reviewgraph.formats.systems.system import Export, System, Use
-from reviewgraph.formats.systems.wide import NAMED_BY, PEOPLE, STUDENT, crossed, from_answers, melted
-from reviewgraph.formats.tables import Grid, Line, Table, to_grid
+from reviewgraph.formats.tables import Grid, Line, Table, may_hold_scores, to_grid
+from reviewgraph.formats.values import MISSING, parse_fraction, parse_moment, parse_number
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.systems.system import Wanted
+
+#: The subject of a row of a gradebook.
+STUDENT = Role(
+    ITEM.name,
+    (*ITEM.synonyms[:-2], "student_id", "student_name", "name", "id_number", *ITEM.synonyms[-2:]),
+    label=True,
+    weak=ITEM.weak,
+)
+#: Whoever a numbered column may name.
+PEOPLE = (*REVIEWER.names, "peer", "peer_reviewer")
+#: What may follow the number in the name of a column of people.
+NAMED_BY = ("id", "name", "email", "e_mail")
+
+# "Grader 1", "Score (2)", "Peer 3 ID": the words of a column of a gradebook, and the number of the review.
+_NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3})(?:_(?P<after>.+))?")
+#: Words of columns that sum up a row, rank or describe it.
+_DESCRIBES = SUMMARY_WORDS | frozenset(
+    terms(
+        """total, totals, count, final, overall, weighted, rank, percentile, adjusted, curved, normalised, normalized,
+        created, modified, submitted, updated, downloaded, timestamp"""
+    )
+)
+#: Whole names of such columns, which as words may be names of people.
+_WHOLE = frozenset(
+    terms(
+        """n, no, nr, nbr, number, sum, mode, place, standing, status, section, decision, id, rang, schnitt, mittel,
+        platz, suma, puesto, media, snitt, curve, group, year, age, range, reviews, out_of, max_points,
+        last_downloaded_from_this_course"""
+    )
+)
+#: Last words of columns that belong to a row, not to a person.
+_LAST = ("id", "score", "scores", "rating", "grade")
+#: What messages call the labels of a role.
+_NOUN = {REVIEWER.name: REVIEWER.name, ITEM.name: "paper"}
+#: Names of columns that sum up a row, and of people.
+_EXTREMES: Mapping[str, Callable[[Sequence[float]], float]] = {"max": max, "maximum": max, "min": min, "minimum": min}
+_UNDERSCORED = r"(?P<first>[^_@]+)_(?P<second>[^_@]+)"
+#: Two parts of the name of a column.
+_PARTED = tuple(
+    map(
+        re.compile,
+        (
+            r"(?P<first>.+?)\s*\[(?P<second>[^\[\]]+)\]\W*",
+            r"(?P<first>.+?)\s+/\s+(?P<second>.+)",
+            r"(?P<first>.+?)\s+[-\N{EN DASH}\N{EM DASH}|]\s+(?P<second>.+)",
+            r"(?P<first>.+?):\s+(?P<second>.+)",
+            r"(?P<first>.+?)\s*\((?P<second>[^()]+)\)\s*",
+            _UNDERSCORED,
+        ),
+    )
+)
+#: The part of all combinations that columns of two parts must have.
+_CROSSED = 0.75
+#: By how much a column exceeds the scores of the others that cannot be one of them.
+_BEYOND = 20
+#: The largest number that is rather a score than the number of a reviewer, and how many equal ones in a row of
+#: unrelated scores are to be expected for their absence to tell.
+_SCORES = 100
+_TELLING = 6
+_ASKS_PAPER = re.compile(
+    r"(?:^|_)(?:paper|submission|proposal|essay|project|poster|abstract|application|candidate|team|entry)s?(?:_|$)"
+)
+_ASKS_REVIEWER = re.compile(
+    r"(?:^|_)(?:your_name|judge|grader|reviewer|juror|jury)(?:_|$)|^(?:ihr|votre|su)_?n(?:a|o)m"
+)
+#: What asks for scores.
+_RATES = re.compile(
+    r"\b(?:scores?|rate|rating|grade|points|how (?:good|well)|bewert\w*|punkte|wie gut|note|notez|évaluez|puntúe|valuta"
+    r"|avalie)\b|評価|点数|评分|평가",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"[0-9]+\s*(?:[-\N{EN DASH}]|to|bis|\.\.+)\s*[0-9]+")
+_SERIES = re.compile(r"(?P<stem>\D*)[0-9]+\D*")
+
+
+class Labels(NamedTuple):
+    """The columns that say what a row of a wide table is about, with the names that a table of reviews gives them."""
+
+    places: Mapping[str, int]  #: By role: the item or the reviewer, and a title.
+    names: Mapping[str, str]
+
+
+def labels_of(grid: Grid, columns: Mapping[str, str], role: Role) -> Labels:
+    prefix = f"{grid.name}: "
+    places = locate(
+        grid.header, [role, TITLE], columns, grid.name, lambda note: grid.notes.append(note.removeprefix(prefix))
+    )
+    return Labels(places, {name: grid.header[place] for name, place in places.items()})
+
+
+def as_reviews(grid: Grid, rows: Labels, across: str, fields: Sequence[str], lines: Sequence[Line]) -> Grid:
+    """Return one row per review: the labels of the rows, the label ``across``, and the fields."""
+    used = {*rows.names.values(), *fields}
+    name = next(text for text in (across, f"{across} of the column", f"{across} ") if text not in used)
+    reviews = Grid(grid.name, [*rows.names.values(), name, *fields], lines)
+    reviews.columns = {**rows.names, across: name}
+    if len(fields) == 1:
+        reviews.columns = {**reviews.columns, SCORE.name: fields[0]}
+    reviews.notes = list(grid.notes)
+    reviews.decimal_comma = grid.decimal_comma
+    return reviews
+
+
+# Numbered columns of people and scores: "Grader 1, Grade 1, Grader 2, Grade 2".
+
+
+def numbered(header: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return the columns by number and role of headers such as ``Grader 1, Score 1, Grader 2, Score 2``.
+
+    >>> numbered(["Student", "Grade 1", "Peer 1 ID", "Reviewer 2 score"])
+    {'1': {'score': 1, 'reviewer': 2}, '2': {'score': 3}}
+    """
+    columns: dict[str, dict[str, int]] = {}
+    for place, text in enumerate(header):
+        match = _NUMBERED.fullmatch(normalise(text))
+        before, after = (match["before"], match["after"] or "") if match else ("", "")
+        if before in PEOPLE and after in ("", *NAMED_BY):
+            role = REVIEWER.name
+        elif (before in SCORE.names and not after) or (before in ("", *PEOPLE) and after in SCORE.names):
+            role = SCORE.name
+        else:
+            continue
+        if match:
+            columns.setdefault(match["number"], {})[role] = place
+    return columns
+
+
+def melted(table: Table, wanted: Wanted) -> Table | None:
+    """Return a table with one row per student and numbered columns of people as one row per review.
+
+    None if the columns hold scores, and its format is named: then each is a reviewer.
+    """
+    reviews = numbered(table.header)
+    odd = [number for number, columns in reviews.items() if REVIEWER.name not in columns]
+    scored = [number for number, columns in reviews.items() if SCORE.name in columns]
+    odd += [number for number in reviews if scored and number not in scored]
+    if odd:
+        message = (
+            f"{table.name}: a row for each student and numbered columns, as in 'Grader 1', 'Grade 1': number {odd[0]} "
+            f"lacks one of the two; found the columns {quote_all(table.header)}"
+        )
+        raise InputError(message)
+    grid = to_grid(table)
+    people = [columns[REVIEWER.name] for columns in reviews.values()]
+    chosen = named(grid.header, wanted.columns.get(REVIEWER.name, ""))
+    if not scored and not set(chosen) & set(people):
+        question = _ask_people(grid, people)
+        if question and wanted.format is not None:
+            return None
+        if question:
+            raise InputError(question)
+    rows = labels_of(grid, wanted.columns, STUDENT)
+    lines = []
+    nobody = 0
+    for cells, where in grid.lines:
+        for columns in reviews.values():
+            reviewer = cells[columns[REVIEWER.name]]
+            score = cells[columns[SCORE.name]] if scored else ""
+            if is_nobody(reviewer) and (not score.strip() or score.strip().casefold() in MISSING):
+                nobody += bool(reviewer.strip())
+            else:
+                lines.append(Line([*(cells[place] for place in rows.places.values()), reviewer, score], where))
+    if nobody:
+        grid.notes.append(f"{counted(nobody, 'cell')} of reviewers such as TBD or - read as empty")
+    result = as_reviews(grid, rows, REVIEWER.name, [SCORE.name], lines)
+    if chosen and set(chosen) & set(people):
+        result.header = [wanted.columns[REVIEWER.name] if text == REVIEWER.name else text for text in result.header]
+        result.columns = {**result.columns, REVIEWER.name: wanted.columns[REVIEWER.name]}
+    return result
+
+
+def _ask_people(grid: Grid, places: Sequence[int]) -> str:
+    """Return the question whether numbers in columns of people are scores; nothing if they are not."""
+    by_row = [[cell for place in places if (cell := line.cells[place].strip())] for line in grid.lines]
+    numbers = [parse_number(cell) for cells in by_row for cell in cells if not is_nobody(cell)]
+    if not numbers or None in numbers or max(filter(None, numbers), default=0) > _SCORES:
+        return ""
+    # Reviewers differ within a row; scores may be equal.
+    pairs = sum(len(cells) * (len(cells) - 1) / 2 for cells in by_row)
+    differ = all(len(set(cells)) == len(cells) for cells in by_row)
+    if differ and pairs > _TELLING * len(set(numbers)):
+        return ""
+    first = grid.header[places[0]]
+    example = quote(next(cell for cells in by_row for cell in cells))
+    people = f"if each number names a reviewer, say {naming('', REVIEWER, first)}; " if differ else ""
+    return (
+        f"{grid.name}: the columns {quote_all([grid.header[place] for place in places])} hold numbers, such as "
+        f"{example}{': reviewers or scores?' if differ else ', and equal ones in a row: scores, not reviewers.'} If "
+        "they are the scores of reviewers who are the same in all rows, each a column, say --format gradebook; "
+        f"{people}if the reviewers differ from row to row, nobody can tell who gave which score: export one row per "
+        "review"
+    )
+
+
+# A column of scores for each reviewer, or for each paper.
+
+
+def crossed(table: Table, wanted: Wanted) -> Table | None:
+    """Return a table with a column of scores for each reviewer or each paper as one row per review, if it is one."""
+    return cross(table, wanted.columns)
+
+
+def cross(table: Table, columns: Mapping[str, str]) -> Grid | None:
+    """Return a table with a column of scores for each reviewer or each paper as one row per review.
+
+    Columns are reviewers where rows are papers, and papers where a column names the reviewers of the rows and none
+    the papers. None if no column holds scores.
+    """
+    grid = to_grid(table)
+    columns = _with_asked(grid.header, columns)
+    turned = recognised(grid.header, [REVIEWER], columns) > 0 and not recognised(grid.header, [STUDENT], columns)
+    rows = labels_of(grid, columns, REVIEWER if turned else STUDENT)
+    across = ITEM.name if turned else REVIEWER.name
+    places, left = _scored(grid, rows.places.values(), free=turned)
+    if not places:
+        return None
+    return _unfolded(grid, rows, across, places, left, columns)
+
+
+def from_answers(table: Table, wanted: Wanted) -> Table | None:
+    """Return answers to a form with one question per paper, "Rate each [Team 1]", as one row per review.
+
+    None if the questions are others.
+    """
+    grid = to_grid(table)
+    columns = _with_asked(grid.header, wanted.columns)
+    if (
+        ITEM.name in columns
+        or recognised(grid.header, [ITEM], columns)
+        or not recognised(grid.header, [REVIEWER], columns)
+    ):
+        return None
+    rows = labels_of(grid, columns, REVIEWER)
+    places, left = _scored(grid, rows.places.values(), free=True)
+    names = [grid.header[place] for place in places]
+    parts = _parts(names) if len(places) > 1 else None
+    other_columns = [normalise(name) for place, name in enumerate(grid.header) if place not in places]
+    if any(map(_ASKS_PAPER.search, other_columns)):
+        return None
+    if parts is None:
+        return _unfolded(grid, rows, ITEM.name, places, left, columns) if _without_question(names) != names else None
+    # Questions for criteria, without one for the paper, are about a paper that is not known.
+    for side, labels in ((parts.first, parts.second), (parts.second, parts.first)):
+        if len(set(side)) == 1 and (any(map(is_usual, labels)) or _RANGE.fullmatch(side[0])):
+            return None
+    return _unfolded(grid, rows, ITEM.name, places, left, columns)
+
+
+def _with_asked(header: Sequence[str], columns: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the user's columns and the only question for the name of a reviewer, if no column has such a name."""
+    asked = [name for name in header if _ASKS_REVIEWER.search(normalise(name))]
+    known = recognised(header, [REVIEWER], columns) or recognised(header, [STUDENT], columns)
+    return columns if known or len(asked) != 1 else {**columns, REVIEWER.name: asked[0]}
+
+
+def _without_question(names: Sequence[str]) -> list[str]:
+    """Return names without the words of a question that all have at their beginning, or at their end.
+
+    >>> _without_question(["Score for Team 1", "Score for Team 2"]), _without_question(["Team 1", "Team 2"])
+    (['Team 1', 'Team 2'], ['Team 1', 'Team 2'])
+    """
+    if len(names) < 2:
+        return list(names)
+    before = _beginning(names)
+    after = _beginning([name[::-1] for name in names])[::-1]
+    shared = before.split(" ")[:-1]
+    for size in range(len(shared), 0, -1):
+        start = " ".join(shared[:size]) + " "
+        rest = [name.removeprefix(start).strip() for name in names]
+        if _RATES.search(start) and not any(text.isdecimal() or not text for text in rest):
+            return rest
+    rest = [name.removesuffix(after).strip() for name in names]
+    return rest if _RATES.search(after) and all(rest) else list(names)
+
+
+def _beginning(names: Sequence[str]) -> str:
+    first = min(names)
+    last = max(names)
+    size = next((place for place, char in enumerate(first) if char != last[place : place + 1]), len(first))
+    return first[:size]
+
+
+def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int], dict[str, str]]:
+    """Return the columns of scores, and why columns of numbers are none, by their names.
+
+    Names that are ``free``, as the titles of papers are, may have any word in them.
+    """
+    numbers = {
+        place: scores
+        for place, name in enumerate(grid.header)
+        if place not in taken and name.strip() and (scores := _numbers(grid.column(place)))
+    }
+    rows = len({row for scores in numbers.values() for row in scores})
+    left: dict[str, str] = {}
+    for place in numbers:
+        name = grid.header[place]
+        words = normalise(name).split("_")
+        named_so = words[-1] in _LAST and not _is_parted(name)
+        sums = not (free or "," in name or _DESCRIBES.isdisjoint(words_of(name).split()))
+        # Mark is a person as well, who then scored only some.
+        if normalise(name) == "mark" and 2 * len(numbers[place]) < rows:
+            continue
+        if not may_hold_scores(name) or normalise(name) in (*STUDENT.names, *STUDENT.weak) or named_so:
+            left[name] = "by its name"
+        elif normalise(name) in _WHOLE or words_of(name) in _DESCRIBES or sums:
+            left[name] = "which sums up or describes a row"
+        elif all(parse_moment(cell) and len(cell.strip()) > 8 for cell in grid.column(place) if cell.strip()):
+            left[name] = "whose numbers are times"
+        elif normalise(name) in _EXTREMES and _is_extreme(name, place, numbers):
+            left[name] = "which sums up or describes a row"
+    places = [place for place in numbers if grid.header[place] not in left]
+    _refuse_positions(grid, [grid.header[place] for place in places])
+    _refuse_beyond(grid, {place: numbers[place] for place in places})
+    return places, left
+
+
+def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
+    """Refuse columns such as rater1_style, rater2_style: a number is no name of a person."""
+    positional = [
+        name
+        for name in names
+        if not _is_parted(name)
+        and (match := _NUMBERED.fullmatch(normalise(name)))
+        and match["before"] in PEOPLE
+        and match["after"]
+    ]
+    if len(positional) > 1:
+        message = (
+            f"{grid.name}: the columns {quote_all(positional)} number the reviewers of a row, and do not say who they "
+            "are: give one row per review with a column of reviewers, or, if a number is the same person in all rows, "
+            "name each column after the person, as in 'Ann - Style'"
+        )
+        raise InputError(message)
+
+
+def _numbers(cells: Sequence[str]) -> dict[int, float]:
+    """Return the scores of a column by row; other cells in it are to be refused, not ignored."""
+    read = {}
+    for row, cell in enumerate(cells):
+        fraction = parse_fraction(cell, decimal_comma=True)
+        value = fraction[0] if fraction else parse_number(cell, decimal_comma=True)
+        if value is not None:
+            read[row] = value
+    return read
+
+
+def _is_extreme(name: str, place: int, numbers: Mapping[int, Mapping[int, float]]) -> bool:
+    """Return whether a column with the name of an extreme is the largest or smallest number of each row."""
+    extreme = _EXTREMES[normalise(name)]
+    for row, value in numbers[place].items():
+        rest = [scores[row] for column, scores in numbers.items() if column != place and row in scores]
+        if not rest or extreme(rest) != value:
+            return False
+    return True
+
+
+def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> None:
+    """Refuse a column whose numbers are far beyond those of the others, which is no reviewer's."""
+    if len(numbers) < 3:
+        return
+    usual = median(max(map(abs, scores.values())) for scores in numbers.values())
+    for place, scores in numbers.items():
+        least = min(map(abs, scores.values()))
+        if usual > 0 and least > _BEYOND * usual:
+            message = (
+                f"{grid.name}: the numbers of the column {quote(grid.header[place])}, from {least:g}, are far beyond "
+                f"those of the others, up to {usual:g}: it can hold no scores of the same scale; delete the column, "
+                "or write all scores on one scale"
+            )
+            raise InputError(message)
+
+
+def _unfolded(
+    grid: Grid, rows: Labels, across: str, places: Sequence[int], left: Mapping[str, str], columns: Mapping[str, str]
+) -> Grid:
+    """Return one row per review of columns of scores, whose names may have a criterion as a part."""
+    names = [grid.header[place] for place in places]
+    parts = _parts(names)
+    plain = _without_question(names) if across == ITEM.name else names
+    pairs = _labelled(grid, names, parts, across, columns) if parts else [(name, SCORE.name) for name in plain]
+    fields = list(dict.fromkeys(field for _, field in pairs))
+    by_label: dict[str, dict[str, int]] = {}
+    for (label, field), place in zip(pairs, places, strict=True):
+        by_label.setdefault(label, {})[field] = place
+    lines = []
+    empty = 0
+    for cells, where in grid.lines:
+        for label, place_of in by_label.items():
+            scores = [cells[place_of[field]] if field in place_of else "" for field in fields]
+            # Everyone has a cell in every row, so that NA and - say no more than an empty one.
+            if all(not score.strip() or score.strip().casefold() in MISSING for score in scores):
+                empty += any(score.strip() for score in scores)
+                continue
+            lines.append(Line([*(cells[place] for place in rows.places.values()), label, *scores], where))
+    grid.notes = [*grid.notes, f"the {_NOUN[across]}s are the columns {quote_all(by_label, len(by_label))}"]
+    if empty:
+        grid.notes.append(f"{counted(empty, 'cell')} such as NA or - read as empty")
+    if left:
+        reasons = ", ".join(f"{quote(name)} ({why})" for name, why in left.items())
+        grid.notes.append(f"not read as {_NOUN[across]}s: the columns {reasons}; rename one that is")
+    return as_reviews(grid, rows, across, fields, lines)
+
+
+def _is_parted(name: str) -> bool:
+    """Return whether a name has two parts between which more stands than an underscore."""
+    return any(pattern.fullmatch(name.strip()) for pattern in _PARTED if pattern.pattern != _UNDERSCORED)
+
+
+class _Parts(NamedTuple):
+    """The two parts of the names of columns."""
+
+    first: list[str]
+    second: list[str]
+
+
+def _parts(names: Sequence[str]) -> _Parts | None:
+    """Return the two parts of all names, such as a criterion and a judge; None if they are no combinations.
+
+    >>> _parts(["Craft - Ann", "Craft - Bob", "Pitch - Ann", "Pitch - Bob"])
+    _Parts(first=['Craft', 'Craft', 'Pitch', 'Pitch'], second=['Ann', 'Bob', 'Ann', 'Bob'])
+    >>> _parts(["Ann", "Bob"]) is None
+    True
+    """
+    for pattern in _PARTED:
+        matches = [match for name in names if (match := pattern.fullmatch(name.strip()))]
+        if len(matches) < len(names):
+            continue
+        parts = _Parts([match["first"] for match in matches], [match["second"].strip() for match in matches])
+        distinct = len(set(zip(*parts, strict=True)))
+        if pattern.pattern == _UNDERSCORED and 1 in (len(set(parts.first)), len(set(parts.second))):
+            continue  # names of people, as user_1, user_2
+        if 1 < distinct == len(names) >= _CROSSED * len(set(parts.first)) * len(set(parts.second)):
+            return parts
+    return None
+
+
+def _labelled(
+    grid: Grid, names: Sequence[str], parts: _Parts, across: str, columns: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the label and the field of each column of two parts; refuse them if either may be the criterion."""
+    first = list(zip(parts.first, parts.second, strict=True))
+    second = list(zip(parts.second, parts.first, strict=True))
+    if len(set(parts.first)) == 1:
+        return [(label, SCORE.name) for label in parts.second]
+    if len(set(parts.second)) == 1:
+        return [(label, SCORE.name) for label in parts.first]
+    chosen = normalise(columns.get(SCORE.name, ""))
+    tests: tuple[Callable[[Collection[str]], bool], ...] = (
+        lambda side: chosen in map(normalise, side),
+        lambda side: any(map(is_usual, side)),
+        lambda side: not _is_series(side, PEOPLE if across == REVIEWER.name else (*STUDENT.names, *STUDENT.weak)),
+    )
+    # The first that holds for one part alone tells which is the criterion.
+    for is_criterion in tests:
+        sides = is_criterion(parts.first), is_criterion(parts.second)
+        if sides[0] != sides[1]:
+            return second if sides[0] else first
+    message = (
+        f"{grid.name}: the columns {quote_all(names, 3)} have two parts, and either may be the criterion; say which "
+        f"score counts: {naming('', SCORE, parts.first[0])} if {quote(parts.second[0])} is a {_NOUN[across]}, "
+        f"{naming('', SCORE, parts.second[0])} if {quote(parts.first[0])} is one"
+    )
+    raise InputError(message)
+
+
+def _is_series(labels: Collection[str], stems: Collection[str] = ()) -> bool:
+    """Return whether labels are numbered ones, such as Team 1, Team 2, of one of the stems if there are any.
+
+    Addresses are of people, however much they are alike.
+    """
+    if any("@" in label for label in labels):
+        return False
+    series_stems = {normalise(match["stem"]) for label in labels if (match := _SERIES.fullmatch(label))}
+    return len(series_stems) == 1 and all(map(_SERIES.fullmatch, labels)) and (not stems or series_stems <= set(stems))
+
+
+def say_wide(table: Table, columns: Mapping[str, str]) -> str:
+    """Return how to read a table with a column for each reviewer or paper; nothing if it is not one.
+
+    Numbered columns such as "Score 1" are positions, not reviewers, and refused; a column of scores belongs to a long
+    table.
+    """
+    reviewers, students, scores = (recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT, SCORE))
+    if table.source is not None or reviewers + students != 1 or scores:
+        return ""
+    try:
+        reviews = cross(table, columns)
+    except InputError:
+        return ""
+    across = REVIEWER.name if students else ITEM.name
+    labels = dict.fromkeys(reviews.column(reviews.columns[across])) if reviews else {}
+    if reviews is None or len(labels) < 2:
+        return ""
+    if students and _is_series(labels):
+        message = (
+            f"{table.name}: the columns {quote_all(labels)} number the scores of a row, and do not say who gave them; "
+            "expected one row per review, with a column of reviewers"
+        )
+        raise InputError(message)
+    return f"{table.name}: if each column holds the scores of one {_NOUN[across]}, say --format gradebook"
+
 
 #: The first column of the answers, in several languages.
 _STAMPS = "timestamp|zeitstempel|horodateur|marca_temporal|submission_time|start_time|carimbo_de_data_hora"

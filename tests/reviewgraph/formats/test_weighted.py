@@ -11,7 +11,7 @@ import polars
 import pytest
 
 from reviewgraph import InputError, Reviews, read_reviews
-from reviewgraph.formats.weighted import Weighted
+from reviewgraph.formats.criteria import Weighted
 
 TOTAL = '2*impact + 0.5*"Overall merit" - `tech-fit`'
 
