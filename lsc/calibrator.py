@@ -423,7 +423,7 @@ class Calibrator:
         Returns
         -------
         Prediction
-            With ``mean``, ``sd``, ``interval(level)``, ``cdf(score)`` and ``sample(n)``, for all rows.
+            With ``mean``, ``sd``, ``interval(level)`` and ``cdf(score)``, for all rows.
 
         Raises
         ------

@@ -521,7 +521,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         if a == b:
             message = f"first, second: expected two different items, found {first!r} twice"
             raise InputError(message)
-        # What references say of either item is independent of what they say of the other.
+        # References of either item are independent of those of the other.
         kept = (1.0 - self.validity.share[[a, b]]) * self.validity.slope
         by_judges = kept * self.beliefs.standard_error[[a, b]]
         variance = float((by_judges**2).sum() - 2 * self._joint.correlation(a, b) * by_judges.prod())
@@ -583,7 +583,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         Returns
         -------
         Prediction
-            With ``mean``, ``sd``, ``interval(level)``, ``cdf(score)`` and ``sample(n)``, for one pair or n; of levels
+            With ``mean``, ``sd``, ``interval(level)`` and ``cdf(score)``, for one pair or n; of levels
             also their ``probability``.
 
         Raises

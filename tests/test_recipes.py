@@ -1,6 +1,6 @@
 """The recipes of CONTRIBUTING.md, followed to the letter: every command knows what they add to a copy of the packages.
 
-To the recipes come classes that need more: a file format and a conference system that are written, a level that is
+To the recipes come classes that need more: a conference system that is written, a level that is
 stronger than ``double``, a hypothesis class that is simulated, a method with probabilities.
 """
 
@@ -32,24 +32,6 @@ RECIPES = dict(re.findall(r"^### Add an? ([^\n]+)\n(.*?)(?=^##|\Z)", PAGE, re.M 
 
 #: Code for the end of files, beside that of the recipes.
 FURTHER = {
-    "reviewgraph/formats/opening.py": '''
-    class Written(Tilde):
-        """The same with another mark, and written."""
-
-        name = "written"
-        suffix = ".written"
-
-        def fits(self, data: bytes) -> bool:
-            return data.startswith(b"%written")
-
-        def write(self, columns):
-            rows = [columns, *zip(*columns.values(), strict=True)]
-            lines = ["~".join("" if cell is None else str(cell) for cell in row) for row in rows]
-            return chr(10).join(["%written", *lines, ""])
-
-
-    FORMATS["written"] = Written()
-    ''',
     "reviewgraph/formats/systems/panel.py": '''
     """A panel that gives notes to works, and takes duties and prizes."""
 
@@ -198,12 +180,6 @@ MARKET = "--items papers.csv --reviewers people.csv --affinity affinity.csv --de
 WORKS = "--items works.csv --conflicts objections.csv"
 #: Commands, the exit status if it is not 0, and what is printed; ``>`` keeps stdout in a file.
 COMMANDS = """
-check double.csv -o groups.written | doubly connected
-plan apart.csv -o plan.written
-check apart.csv plan.written --require double
-calibrate scores.csv --method average -o qualities.written
-assign MARKET -o assigned.written
-
 check notes.csv --items works.csv --json > check.json
 verify check.json notes.csv --items works.csv | 4: not refuted
 check works.csv --format panel | 2: this is the panel's works
