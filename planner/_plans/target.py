@@ -298,7 +298,7 @@ def inside(table: Reviews, items: IntArray, least: int) -> tuple[IntArray, IntAr
 
 
 def information(owner: IntArray, item: IntArray, quality: FloatArray) -> FloatArray:
-    """Shape (N, N): sum over reviewers of I - P_j, see :func:`reviewgraph.graph.covariance.projections`."""
+    """Shape (N, N): sum over reviewers of I - P_j, see :func:`reviewgraph.graph.precision.projections`."""
     matrix, count = projections(owner, item, quality[item], quality.size)
     dense: FloatArray = np.diag(count) - (matrix @ matrix.T).toarray()
     return dense

@@ -4,8 +4,6 @@ from .components import connected_components as connected_components
 from .components import doubly_connected_components as doubly_connected_components
 from .components import recoverability as recoverability
 from .components import structure_of as structure_of
-from .covariance import error_variances as error_variances
-from .covariance import projections as projections
 from .designs import doubly_connected_assignment as doubly_connected_assignment
 from .designs import random_assignment as random_assignment
 from .kernels.compiling import POLICY as POLICY
@@ -21,6 +19,8 @@ from .levels import level_named as level_named
 from .precision import Assumptions as Assumptions
 from .precision import Learned as Learned
 from .precision import assumed as assumed
+from .precision import error_variances as error_variances
 from .precision import expected_errors as expected_errors
 from .precision import expected_share as expected_share
 from .precision import learned_from as learned_from
+from .precision import projections as projections
