@@ -27,7 +27,6 @@ from reviewgraph.cli.output import (
     INTERRUPTED,
     REFUSED,
     Refusal,
-    answered_interrupts,
     discard_the_rest,
     ended_by_failure,
     ended_by_streams,
@@ -553,14 +552,10 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C without a result, closed pipes, full disks and failures have their exit statuses."""
-        with ended_by_failure(), ended_by_streams(), answered_interrupts() as answers:
+        with ended_by_failure(), ended_by_streams():
             try:
                 return super().invoke(ctx)
-            except (KeyboardInterrupt, ImportError, AttributeError) as error:
-                answers.end()
-                # A module whose import Ctrl-C interrupts stays incomplete, and later imports of it fail.
-                if not isinstance(error, KeyboardInterrupt) and not answers.interrupted.is_set():
-                    raise
+            except KeyboardInterrupt:
                 say("Interrupted, no result.")
                 ctx.exit(INTERRUPTED)
 

@@ -7,14 +7,12 @@ import errno
 import functools
 import json
 import os
-import signal
-import socket
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
@@ -290,59 +288,6 @@ def discard_the_rest() -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
-
-
-class Answers(NamedTuple):
-    """The handler of Ctrl-C: ``end`` stops it, and ``interrupted`` is set after the first Ctrl-C."""
-
-    end: Callable[[], None]
-    interrupted: threading.Event
-
-
-@contextlib.contextmanager
-def answered_interrupts() -> Iterator[Answers]:
-    """Confirm Ctrl-C at once, whatever the command is doing; in the main thread only.
-
-    Python handles the signal only between two bytecodes, and compiled code may run long in between; so a thread waits
-    on the wakeup file descriptor of the signal. Nothing is printed after ``end``.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield Answers(lambda: None, threading.Event())
-        return
-    receiver, sender = socket.socketpair()
-    sender.setblocking(False)
-    over = threading.Event()
-    interrupted = threading.Event()
-    saying = threading.Lock()
-    watcher = threading.Thread(target=_answer, args=(receiver, over, interrupted, saying), daemon=True)
-
-    def end_answers() -> None:
-        with saying:  # a message that is being printed is completed first
-            over.set()
-
-    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-    watcher.start()
-    try:
-        yield Answers(end_answers, interrupted)
-    finally:
-        over.set()
-        signal.set_wakeup_fd(before)
-        sender.close()
-        watcher.join()
-        receiver.close()
-
-
-def _answer(
-    receiver: socket.socket, over: threading.Event, interrupted: threading.Event, saying: threading.Lock
-) -> None:
-    """Confirm the first Ctrl-C."""
-    while numbers := receiver.recv(1):
-        with saying:
-            if signal.SIGINT in numbers:
-                interrupted.set()
-            if signal.SIGINT in numbers and not over.is_set():
-                over.set()
-                say("Stopping ...")
 
 
 # Progress on stderr: seconds, and the current step.

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -77,64 +74,6 @@ def test_a_full_disk_is_one_message(command: str) -> None:
     assert b"Traceback" not in told
 
 
-@posix
-def test_an_interrupt_is_answered_while_python_waits_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    heard = threading.Event()
-    monkeypatch.setattr(output, "say", lambda words: (said.append(words), heard.set()))
-    before: list[str] = []
-    with pytest.raises(KeyboardInterrupt), output.answered_interrupts():  # noqa: PT012
-        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-        try:
-            # Nothing of Python runs in this thread meanwhile, as in a compiled kernel.
-            while not heard.is_set():
-                hashlib.pbkdf2_hmac("sha256", b"", b"", 500_000)
-        finally:
-            before += said
-    assert before == said == ["Stopping ..."]
-
-
-@posix
-def test_a_command_that_has_answered_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(output, "say", said.append)
-    with pytest.raises(KeyboardInterrupt), output.answered_interrupts() as answers:  # noqa: PT012
-        answers.end()
-        signal.raise_signal(signal.SIGINT)
-    assert said == []
-
-
-@posix
-@pytest.mark.parametrize("pressed", [False, True])
-def test_what_an_interrupt_left_half_loaded_is_no_failure(monkeypatch: pytest.MonkeyPatch, pressed: bool) -> None:
-    def torn(ctx: click.Context) -> None:
-        heard = threading.Event()
-        monkeypatch.setattr(output, "say", lambda words: heard.set())
-        try:
-            if pressed:
-                signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            heard.wait()
-        message = "cannot import name"
-        raise ImportError(message)
-
-    monkeypatch.setattr(click.Group, "invoke", lambda self, ctx: torn(ctx))
-    told = CliRunner().invoke(main, ["check", "none.csv"])
-    assert told.exit_code == (output.INTERRUPTED if pressed else output.FAILED)
-
-
-def test_other_threads_are_left_alone() -> None:
-    def run() -> None:
-        with output.answered_interrupts() as answers:
-            answers.end()
-            assert not answers.interrupted.is_set()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    assert signal.set_wakeup_fd(-1) == -1
-
-
 @pytest.mark.slow
 @posix
 @pytest.mark.parametrize("command", sampled(["check", "assign", "calibrate", "plan"], 2))
@@ -150,13 +89,12 @@ def test_every_command_answers_and_ends(command: str, folder: Path) -> None:
     assert told.splitlines()[-1] == b"Interrupted, no result."
 
 
-@pytest.mark.parametrize("step", ["answered_interrupts", "ended_by_failure"])
-def test_an_interrupt_between_two_steps_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_an_interrupt_between_two_steps_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     # Where click hears of it itself, it says "Aborted!" and ends with the status of a missed level.
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"reviewgraph.cli.command.{step}", interrupted)
+    monkeypatch.setattr("reviewgraph.cli.command.ended_by_failure", interrupted)
     told = CliRunner().invoke(main, ["check", "none.csv"])
     assert (told.exit_code, told.stderr) == (output.INTERRUPTED, "\nInterrupted, no result.\n")
 
