@@ -36,8 +36,6 @@ from .labels import Mentions as Mentions
 from .labels import encode as encode
 from .labels import natural_key as natural_key
 from .labels import places as places
-from .provenance import line_of as line_of
-from .provenance import record_of as record_of
 from .results import Backend as Backend
 from .results import Pictured as Pictured
 from .results import Plot as Plot
@@ -48,7 +46,9 @@ from .results import backend_of as backend_of
 from .storing import csv_parts as csv_parts
 from .storing import csv_text as csv_text
 from .storing import draft_beside as draft_beside
+from .storing import line_of as line_of
 from .storing import plain as plain
+from .storing import record_of as record_of
 from .storing import write_together as write_together
 from .storing import write_whole as write_whole
 from .text import counted as counted

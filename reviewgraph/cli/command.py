@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import click
 
 from reviewgraph._base.errors import InputError, say_foreign
-from reviewgraph._base.provenance import FileRead
+from reviewgraph._base.storing import FileRead
 from reviewgraph._version import __version__
 from reviewgraph.cli.output import (
     INTERRUPTED,

@@ -21,7 +21,7 @@ from reviewgraph._base.storing import csv_text, unguarded, write_whole
 from reviewgraph.cli.output import Refusal, expect_writable, print_json, refusing, say, show
 
 if TYPE_CHECKING:
-    from reviewgraph._base.provenance import FileRead
+    from reviewgraph._base.storing import FileRead
     from reviewgraph.formats.spellings import Spellings
     from reviewgraph.report.page import Codes, Document
     from reviewgraph.table.reviews import Reviews
@@ -290,20 +290,20 @@ class Session:
 
     def show_files(self) -> None:
         """Print the line on the files that were read, if there are any."""
-        from reviewgraph._base.provenance import line_of
+        from reviewgraph._base.storing import line_of
 
         if line := line_of(self.files):
             show(f"\n{line}")
 
     def print_result(self, content: Mapping[str, Any]) -> None:
         """Print a result as one JSON object, with all files that were read under ``files``."""
-        from reviewgraph._base.provenance import record_of
+        from reviewgraph._base.storing import record_of
 
         print_json({**content, **record_of(self.files)})
 
     def report(self, result: R, reviews: Reviews, compose: Callable[[R, Codes | None], Document]) -> None:
         """Write the report that ``compose`` makes of a result, if requested; ``reviews`` has all its labels."""
-        from reviewgraph._base.provenance import line_of
+        from reviewgraph._base.storing import line_of
 
         if not (path := self.params["html"]):
             return

@@ -45,7 +45,7 @@ from reviewgraph.formats.values import BLANK, are_scores, ask_direction, missing
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.provenance import LeftOut
+    from reviewgraph._base.storing import LeftOut
     from reviewgraph.formats.audit.audit import Audit
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)

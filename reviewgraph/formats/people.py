@@ -17,7 +17,7 @@ import numpy as np
 from reviewgraph._base.arrays import spread
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import identity
-from reviewgraph._base.provenance import LeftOut
+from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, TITLE, Role, locate, normalise, recognised
 from reviewgraph.formats.files import Problems, quote, quote_all, terms

@@ -19,7 +19,7 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode, natural_key
-from reviewgraph._base.provenance import FileRead
+from reviewgraph._base.storing import FileRead
 from reviewgraph._base.text import LISTED, counted, listed, noun
 from reviewgraph.formats import spellings
 from reviewgraph.formats.columns import (
@@ -57,7 +57,7 @@ from reviewgraph.formats.values import (
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.labels import Label
-    from reviewgraph._base.provenance import FileRead
+    from reviewgraph._base.storing import FileRead
     from reviewgraph.formats.columns import Unlisted
     from reviewgraph.formats.tables import Path, Rows
 

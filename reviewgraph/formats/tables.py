@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, Self, overload
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.provenance import FileRead, LeftOut
+from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,

@@ -14,8 +14,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.provenance import FileRead, LeftOut
-from reviewgraph._base.storing import guarded, plain
+from reviewgraph._base.storing import FileRead, LeftOut, guarded, plain
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Role, is_usual, normalise, recognised
 from reviewgraph.formats.files import (

@@ -15,7 +15,7 @@ from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import ColumnWarning, InputError, warn
 from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
-from reviewgraph._base.provenance import FileRead, LeftOut
+from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.rows import is_status

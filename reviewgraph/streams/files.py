@@ -28,7 +28,7 @@ import pyarrow.parquet
 
 from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.provenance import FileRead
+from reviewgraph._base.storing import FileRead
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, columns_of, locate, recognised, require_named
 from reviewgraph.formats.delimited import Delimited, refused, say_quoting
 from reviewgraph.formats.files import LISTED, Problems, cut, quote, quote_all

@@ -15,8 +15,8 @@ from reviewgraph._base.arrays import CodeArray, FloatArray, IntArray
 from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode, identity, natural_order
-from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.results import Progress
+from reviewgraph._base.storing import FileRead
 from reviewgraph._base.text import counted, direction
 from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.audit.tables import sentinel_of

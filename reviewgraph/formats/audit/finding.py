@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from reviewgraph._base.labels import are_numbered
-from reviewgraph._base.provenance import LeftOut
+from reviewgraph._base.storing import LeftOut
 from reviewgraph.formats.files import quote_all
 from reviewgraph.formats.people import words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows

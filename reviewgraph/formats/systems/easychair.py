@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.provenance import LeftOut
+from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import normalise
 from reviewgraph.formats.files import Members, quote, quote_all, terms

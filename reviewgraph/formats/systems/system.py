@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.provenance import FileRead, LeftOut
+from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import counted, listed, shortened
 from reviewgraph.formats.columns import ITEM, SCORE, Role, Tally, Unlisted, named, naming, normalise, recognised
 from reviewgraph.formats.files import Problems, cut, quote, quote_all
