@@ -34,7 +34,7 @@ def app(port: int, browser: bool) -> None:
     except ImportError as error:
         message = f"app: expected the package {error.name}, found none; install it with pip install 'reviewgraph[app]'"
         raise Refusal(message) from None
-    from reviewgraph.cli.app.guard import bound, serve
+    from reviewgraph.cli.app.pages import bound, serve
 
     socket = bound(HERE, port)
     serve(socket, browse=browser, say=say)

@@ -1,7 +1,4 @@
-"""The steps of the page: which command each runs, and its fields, all of them options of the command.
-
-Hints, choices and sections are those that the commands declare, so that page, help and conference file agree.
-"""
+"""The steps of the page: which command each runs, and its fields, the options that the command declares."""
 
 from __future__ import annotations
 
@@ -11,14 +8,14 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import click
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.cli.command import COLUMNS, main
+from reviewgraph.cli.command import COLUMNS, OWN, Option, main
 
 #: What a file may be, by the option that takes it.
 ROLES = {
@@ -67,42 +64,50 @@ WANTED = {
 }
 
 
+#: The word of ``--to`` for a table.
+EXCEL = "csv"
+#: Sliders, by field: minimum, maximum, step, and what follows the number.
+SLIDERS = {"select": ("1", "60", "1", "%"), "error-rate": ("0.01", "0.45", "0.01", "")}
+#: Options that are no fields: the page chooses columns by file, and what is written.
+NO_FIELDS = {"conference", "columns", "stream", "html", "anonymous", "json", "output"}
+#: Options that name files, and nothing else.
+_FILES = re.compile(r"FILE\b[^|]*|DIR")
+
+
 @dataclass(frozen=True)
 class Field:
-    """An option of a command as a field of a form; it counts only where the field ``needs`` has a value."""
+    """An option of a command as a field of a form."""
 
-    key: str
-    label: str
-    needs: str = ""
-    slider: tuple[str, str, str, str] | None = None
-    said: str = ""  #: The hint, where the help of the option is no help on a page.
+    option: Option
 
-    def parameter(self, command: str) -> click.Option | None:
-        """Return the option of a command, if it has one."""
-        of_step = command_of(command)
-        return next(
-            (
-                parameter
-                for parameter in of_step.params
-                if isinstance(parameter, click.Option) and f"--{self.key}" in parameter.opts
-            ),
-            None,
-        )
+    @property
+    def key(self) -> str:
+        """The name of the option."""
+        return self.option.key
 
-    def hint(self, command: str) -> str:
-        """Return the help of the option in the words of the page, without the choices that the field lists."""
-        parameter = self.parameter(command)
-        text = (parameter.help or "" if parameter else "").removeprefix("Exit with status 1 if this level is missed. ")
-        return on_page(self.said or text.split("  [")[0], STEPS[command])
+    @property
+    def label(self) -> str:
+        """The name of the option in words."""
+        return self.key.replace("-", " ").capitalize()
 
-    def choices(self, command: str) -> Sequence[str]:
-        """Return the words that the option takes; empty where it takes any."""
+    @property
+    def hint(self) -> str:
+        """The help of the option."""
+        return self.option.help or ""
+
+    @property
+    def slider(self) -> tuple[str, str, str, str] | None:
+        """The slider beside the field, if it has one."""
+        return SLIDERS.get(self.key)
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The words that the option takes; empty where it takes any."""
         if self.key == "format":
             from reviewgraph.formats.systems.known import sources
 
             return sources()
-        parameter = self.parameter(command)
-        words = [*parameter.type.choices] if parameter and isinstance(parameter.type, click.Choice) else []
+        words = [*self.option.type.choices] if isinstance(self.option.type, click.Choice) else []
         # Every step has a table for Excel; commands that write no other file for people have no word for it.
         return [*words, *({EXCEL} - set(words))] if self.key == "to" else words
 
@@ -110,70 +115,84 @@ class Field:
         """Return a choice as the page shows it: systems have names of their own."""
         return title_of(word) if self.key in ("to", "format") else word
 
-    def is_flag(self, command: str) -> bool:
-        """Whether the option takes no value."""
-        parameter = self.parameter(command)
-        return parameter is not None and parameter.is_flag
-
-
-#: The word of ``--to`` for a table.
-EXCEL = "csv"
-#: What to do about a file with several tables.
-INSIDE = 'select one under "Table inside", or drop in files with one table each'
-#: A slider: minimum, maximum, step, and what follows its number in the field.
-_PERCENT = ("1", "60", "1", "%")
-_RATE = ("0.01", "0.45", "0.01", "")
-#: How the tables are written; for all commands.
-TABLE = (
-    Field(
-        *("format", "System that the reviews are from", "", None),
-        "Usually found by the content of the files. A gradebook with a column of scores for each grader has to be "
-        "selected here.",
-    ),
-    Field("score", "Score that counts, if there are several"),
-    Field("scale", "Grades, best first"),
-    Field("lower-is-better", "1 is the best score"),
-    Field("duplicates", "Two scores of a reviewer for a paper"),
-    Field(
-        *("merge", "Labels that differ only in letter case, blanks or leading zeros", "", None),
-        "all: they are one reviewer or one paper; none: they are different ones.",
-    ),
-    Field(
-        *("accept", "Findings about the reviews that are right as they are", "", None),
-        "The names that messages give, with commas between them, such as placeholders.",
-    ),
-)
-
-
-_FILE_FOR = Field("to", "File for", "", None, "The system that it is uploaded to, or a table.")
+    def typed(self, value: str) -> Any:
+        """Return a value as the conference file has it: a number where the option takes one."""
+        if self.option.is_flag:
+            return True
+        kinds: list[type] = [int] if isinstance(self.option.type, click.IntRange | click.FloatRange) else []
+        kinds += [float] if isinstance(self.option.type, click.FloatRange) else []
+        for kind in kinds:
+            with suppress(ValueError):
+                return kind(value)
+        return value
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command as a page: its files by role, and its fields, the first ``everyday`` of them always visible."""
+    """A command as a page; ``writes`` is the stem of its file for people.
+
+    The sliders of a step that ``updates`` run the command again: it is quick, and nothing is sent to anybody.
+    """
 
     command: str
     title: str
     action: str
     words: str
-    roles: Sequence[str]
-    fields: Sequence[Field]
-    everyday: int
     writes: str = ""
-    updates: bool = False  #: Whether its sliders run the command again; it is quick, and nothing is sent to anybody.
+    updates: bool = False
+
+    @cached_property
+    def options(self) -> Mapping[str, click.Parameter]:
+        """The parameters of the command by key."""
+        command = main.get_command(click.Context(main), self.command)
+        parameters = command.params if command else ()
+        return {
+            parameter.key if isinstance(parameter, Option) else "reviews": parameter
+            for parameter in parameters
+            if not getattr(parameter, "hidden", False)
+        }
+
+    @cached_property
+    def roles(self) -> list[str]:
+        """What its files may be."""
+        return [role for role in ROLES if role in self.options]
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        """Its options but those that take files, and those on how tables are written."""
+        table = {field.key for field in table_fields()}
+        return [field for field in _fields(self) if field.key not in table]
 
     @property
     def has_reviews(self) -> bool:
         """Whether the command reads REVIEWS."""
-        return "reviews" in self.roles
+        return "reviews" in self.options
 
-    def opens(self, values: Mapping[str, str], field: str) -> bool:
+    def opens(self, values: Mapping[str, str], about: str) -> bool:
         """Return whether one of the further fields has a value, or is the one that a message is about."""
-        return any(values.get(further.key) or further.key == field for further in self.fields[self.everyday :])
+        return any(values.get(field.key) or field.key == about for field in self.fields if not field.option.everyday)
 
-    def counts(self, field: Field, values: Mapping[str, str]) -> bool:
-        """Return whether a field has a value, and what it needs has one."""
-        return bool(values.get(field.key)) and (not field.needs or bool(values.get(field.needs)))
+    def filled(self, values: Mapping[str, str]) -> list[tuple[Field, str]]:
+        """Return the fields with a value that counts; a plan selects papers only for an objective."""
+        fields = [*(table_fields() if self.has_reviews else ()), *self.fields]
+        unused = "select" if self.command == "plan" and not values.get("for") else ""
+        return [(field, values[field.key]) for field in fields if values.get(field.key) and field.key != unused]
+
+
+def _fields(step: Step) -> list[Field]:
+    options = [option for option in step.options.values() if isinstance(option, Option)]
+    no_fields = NO_FIELDS | set(ROLES)
+    return [
+        Field(option)
+        for option in options
+        if option.key not in no_fields and not _FILES.fullmatch(option.metavar or "")
+    ]
+
+
+@cache
+def table_fields() -> list[Field]:
+    """Return how the tables are written, for all commands."""
+    return [field for field in _fields(STEPS["check"]) if field.option.group == "Input" and field.key != "gone-after"]
 
 
 STEPS = {
@@ -184,18 +203,6 @@ STEPS = {
             "Check",
             "Check the reviews",
             "Can all papers be compared, and what is missing? Scores are not needed.",
-            ("reviews", "items", "conflicts", "reviewers", "gone"),
-            (
-                Field("require", "Level that is required"),
-                Field("select", "Papers to be selected", "", _PERCENT),
-                Field("load", "Maximum reviews per reviewer"),
-                Field("demand", "Minimum reviews per paper"),
-                Field(
-                    *("missing", "Probability that a review fails to arrive", "", None),
-                    "The probability that each level holds, if each review fails to arrive with this probability.",
-                ),
-            ),
-            2,
             updates=True,
         ),
         Step(
@@ -203,37 +210,6 @@ STEPS = {
             "Plan",
             "Plan extra reviews",
             "The fewest extra reviews that make all papers comparable, or the most useful ones for the decision.",
-            (
-                "reviews",
-                "items",
-                "conflicts",
-                "reviewers",
-                "affinity",
-                "bids",
-                "capacity",
-                "willing",
-                "gone",
-                "fixed",
-                "cost",
-                "after",
-            ),
-            (
-                Field("target", "Level to reach"),
-                Field("for", "Objective"),
-                Field("spare", "Maximum extra reviews per reviewer"),
-                Field("min-reviews", "Minimum reviews per paper"),
-                Field("max-reviews", "Maximum extra reviews in total"),
-                _FILE_FOR,
-                Field("select", "Papers to be selected", "for", _PERCENT),
-                Field("rounds", "Number of rounds", "for"),
-                Field("worth", "Least gain of a review, in wrong selections", "for"),
-                Field("max-per-item", "Maximum extra reviews per paper"),
-                Field("label", "Label of edges (OpenReview), or review round (HotCRP)"),
-                Field("invitation", "Invitation of the edges (OpenReview)"),
-                Field("time-limit", "Time limit in seconds"),
-                Field("best-effort", "The closest plan, if there is none"),
-            ),
-            6,
             "plan",
         ),
         Step(
@@ -241,21 +217,6 @@ STEPS = {
             "Calibrate",
             "Calibrate the scores",
             "Qualities on one scale, and the lists: in, to discuss, out.",
-            ("reviews", "items", "references"),
-            (
-                Field("select", "Papers to be selected", "", _PERCENT),
-                Field("error-rate", "Error rate of the lists", "select", _RATE),
-                Field(
-                    *("explain", "Paper to explain", "", None),
-                    "Its scores and their contributions to its quality, with the names of the reviewers.",
-                ),
-                Field("to", "File for", "", None, "For HotCRP, tags of qualities and lists that only chairs see."),
-                Field("method", "Method"),
-                Field("by-group-average", "Select across groups that no review connects"),
-                Field("lottery", "Lottery among papers that cannot be distinguished", "select"),
-                Field("seed", "Seed of the lottery", "lottery"),
-            ),
-            4,
             "calibrated",
             updates=True,
         ),
@@ -264,17 +225,6 @@ STEPS = {
             "Assign",
             "Assign reviewers",
             "A first assignment: it needs a list of all papers and a list of all reviewers.",
-            ("items", "reviewers", "conflicts", "affinity", "bids", "authors", "fixed"),
-            (
-                Field("demand", "Reviews per paper"),
-                Field("load", "Maximum reviews per reviewer"),
-                _FILE_FOR,
-                Field("target", "Level to reach"),
-                Field("label", "Label of edges (OpenReview), or review round (HotCRP)"),
-                Field("invitation", "Invitation of the edges (OpenReview)"),
-                Field("best-effort", "The closest assignment, if there is none"),
-            ),
-            3,
             "assignment",
         ),
     )
@@ -290,20 +240,10 @@ def lists_reviewers(path: Path) -> bool:
     return False
 
 
-@cache
-def command_of(name: str) -> click.Command:
-    """Return a command of the command line."""
-    command = main.get_command(click.Context(main), name)
-    if command is None:
-        message = f"there is no command {name}"
-        raise LookupError(message)
-    return command
-
-
-def takers_of(command: str) -> list[str]:
+def takers_of(step: Step) -> list[str]:
     """Return the systems that the files of a command may be for."""
-    parameter = Field("to", "").parameter(command)
-    return [*parameter.type.choices] if parameter and isinstance(parameter.type, click.Choice) else []
+    kind = step.options["to"].type if "to" in step.options else None
+    return [*kind.choices] if isinstance(kind, click.Choice) else []
 
 
 def title_of(system: str) -> str:
@@ -329,38 +269,6 @@ def file_of(step: Step, system: str) -> str:
     return f"{step.writes}{suffix}" if system == EXCEL else f"{step.writes}-{system}{suffix}"
 
 
-def on_page(text: str, step: Step) -> str:
-    """Return a text of the command in the words of the page: fields and kinds of files for options.
-
-    >>> on_page("With --for decision, not in --capacity FILE.", STEPS["plan"])
-    'With "Objective" decision, not in a file used as "Maximum extra reviews by reviewer".'
-    >>> on_page("say which one it is with --columns reviewer=NAME", STEPS["check"])
-    'say which one it is under "Columns" of the file'
-    >>> on_page("select: no review connects the papers; --by-group-average (in Python x=True)", STEPS["calibrate"])
-    'Papers to be selected: no review connects the papers; "Select across groups that no review connects"'
-    """
-    text = re.sub(r" \(in Python [^)]*\)", "", text)
-    text = re.sub(r"(?:name the one that holds the table, as in|say which one, for example) \S+#.*", INSIDE, text)
-    text = re.sub(r"\b([Ff]or) (hotcrp|openreview):", lambda match: f"{match[1]} {title_of(match[2])}:", text)
-    text = re.sub(r"(?:with )?--columns \"?[^\s\"]+\"?", 'under "Columns" of the file', text)
-    fields = {
-        field.key: field.label
-        for field in (*(any_field for any_step in STEPS.values() for any_field in any_step.fields), *TABLE)
-    }
-    fields |= {field.key: field.label for field in step.fields}
-
-    def said(match: re.Match[str]) -> str:
-        key = match[1]
-        if key in ROLES:
-            return f'a file used as "{ROLES[key]}"'
-        value = f": {match[2]}" if match[2] else ""
-        return f'"{fields[key]}"{value}' if key in fields else match[0]
-
-    text = re.sub(r"--([a-z][a-z-]*[a-z])(?: (?:(?:FILE|NAME|N|P)\b|\"([^\"]*)\"))?", said, text)
-    key, colon, rest = text.partition(": ")
-    return f"{fields[key]}{colon}{rest}" if key in fields else text
-
-
 def options_of(step: Step, values: Mapping[str, str]) -> list[str]:
     """Return the options of a step that have a value, as words of the command line.
 
@@ -368,9 +276,8 @@ def options_of(step: Step, values: Mapping[str, str]) -> list[str]:
     ['--score', 'Overall', '--spare', '1']
     """
     words: list[str] = []
-    for field in (*(TABLE if step.has_reviews else ()), *step.fields):
-        if field.parameter(step.command) is not None and step.counts(field, values):
-            words += [f"--{field.key}"] if field.is_flag(step.command) else [f"--{field.key}", values[field.key]]
+    for field, value in step.filled(values):
+        words += [f"--{field.key}"] if field.option.is_flag else [f"--{field.key}", value]
     return words
 
 
@@ -380,7 +287,7 @@ def field_of(message: str, step: Step) -> str:
     >>> field_of("Invalid value for '--spare': -3 is not in the range x>=0.", STEPS["plan"])
     'spare'
     """
-    keys = [field.key for field in (*TABLE, *step.fields)]
+    keys = [field.key for field in (*table_fields(), *step.fields)]
     places = {key: place for key in keys if (place := f"{message} ".replace("'", " ").find(f"--{key} ")) >= 0}
     return min(places, key=places.__getitem__, default="")
 
@@ -408,14 +315,12 @@ def conference_of(
     if columns:
         sections[COLUMNS] = dict(columns)
     for step in STEPS.values():
-        homes = command_of(step.command).sections()  # type: ignore[attr-defined]
-        chosen: dict[str, Any] = {role: roles[role] for role in step.roles if roles.get(role)}
-        fields = {field.key: field for field in (*(TABLE if step.has_reviews else ()), *step.fields)}
-        chosen |= {key: values[key] for key, field in fields.items() if step.counts(field, values) and key != "explain"}
+        chosen: dict[str, Any] = {role: files_of(roles[role]) for role in step.roles if roles.get(role)}
+        chosen |= {field.key: field.typed(value) for field, value in step.filled(values) if field.key != "explain"}
         for key, value in chosen.items():
-            home = next((name for name, keys in homes.items() if key in keys), None)
-            if home is not None:
-                sections.setdefault(home, {})[key] = _typed(homes[home][key], value)
+            option = step.options[key]
+            group = option.group if isinstance(option, Option) else "Input"
+            sections.setdefault(step.command if group in OWN else group.lower(), {})[key] = value
     for command, files in own.items():
         sections.setdefault(command, {}).update(files)
     order = ["input", COLUMNS, "rules", "preferences", "level", "selection"]
@@ -426,20 +331,9 @@ def conference_of(
     )
 
 
-def _typed(parameter: click.Parameter, value: Any) -> Any:
-    """Return a value as the conference file has it: a number where the option takes one."""
-    if isinstance(parameter, click.Option) and parameter.is_flag:
-        return True
-    if isinstance(value, str):
-        kinds: list[type] = [int] if isinstance(parameter.type, click.IntRange) else []
-        kinds += [int, float] if isinstance(parameter.type, click.FloatRange) else []
-        for kind in kinds:
-            try:
-                return kind(value)
-            except ValueError:
-                continue
-        return value
-    return value[0] if len(value) == 1 else list(value)
+def files_of(files: Sequence[str]) -> Any:
+    """Return files as the conference file has them: one, or a list."""
+    return files[0] if len(files) == 1 else list(files)
 
 
 def _toml(value: Any) -> str:

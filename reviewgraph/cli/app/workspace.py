@@ -21,16 +21,14 @@ from reviewgraph.cli.app.steps import (
     KINDS,
     ROLES,
     STEPS,
-    TABLE,
-    Field,
     Step,
     conference_of,
     field_of,
     file_of,
     lists_reviewers,
-    on_page,
     options_of,
     shown,
+    table_fields,
     takers_of,
     title_of,
 )
@@ -183,8 +181,8 @@ class Workspace:
 
     def stand_in(self, step: Step) -> list[str]:
         """Return the file of bids that lists the reviewers, for a step that needs a list and has none."""
-        parameter = Field("reviewers", "").parameter(step.command)
-        if self.of_role("reviewers") or parameter is None or not parameter.required:
+        needed = "reviewers" in step.roles and step.options["reviewers"].required
+        if self.of_role("reviewers") or not needed:
             return []
         return [file for file in self.of_role("bids") if lists_reviewers(self.folder / file)][:1]
 
@@ -204,7 +202,7 @@ class Workspace:
     def take_conference(self, name: str, data: bytes) -> None:
         """Take choices from a conference file; what the page has no field for is listed in a note."""
         _, sections = parsed(name, data)
-        keys = {field.key for step in STEPS.values() for field in (*TABLE, *step.fields)}
+        keys = {field.key for step in STEPS.values() for field in (*table_fields(), *step.fields)}
         unused = []
         for section, content in sections.items():
             for key, value in content.items() if isinstance(content, dict) else ():
@@ -248,7 +246,7 @@ class Workspace:
     def default_to(self, step: Step) -> str:
         """Return the system that the file of a step is for, if none was chosen: that of the reviews, else a table."""
         systems = [upload.system for upload in self.uploads.values() if set(upload.roles) & set(step.roles)]
-        return next((name for name in systems if name in takers_of(step.command)), "")
+        return next((name for name in systems if name in takers_of(step)), "")
 
     def words(self, step: Step) -> tuple[list[str], dict[str, str]]:
         """Return the command of a step as words, and the names of the files that it writes, with what they are."""
@@ -258,7 +256,9 @@ class Workspace:
             raise InputError(message)
         used = set(words)
         for role in step.roles:
-            chosen = self.of_role(role) if role != "reviews" else []
+            # A calibration uses the list of reviewers for covariates alone.
+            needed = step.command != "calibrate" or role != "reviewers" or self.values.get("reviewer-covariates")
+            chosen = self.of_role(role) if role != "reviews" and needed else []
             if len(chosen) > 1 and role not in ("affinity", "bids"):
                 message = f"{ROLES[role]}: expected one file, found {', '.join(chosen)}; choose one of them"
                 raise InputError(message)
@@ -271,7 +271,7 @@ class Workspace:
         values = dict(self.values)
         if not values.get("to"):
             values["to"] = self.default_to(step)
-        taken = values["to"] in takers_of(step.command)
+        taken = values["to"] in takers_of(step)
         words += options_of(step, values if taken else {**values, "to": ""})
         files = {f"{OURS}{step.command}.html": "Report (HTML)", f"{OURS}{step.command}.json": "Result (JSON)"}
         if step.writes:
@@ -328,19 +328,14 @@ class Workspace:
         if not answer:
             error = "Stopped, no result." if job.stopped else error_in(job.lines)
             about = field_of(error, job.step)
-            error = on_page(error, job.step)
-            if "no reviewer column" in error:
-                error += (
-                    '. If each grader has a column of scores, select the gradebook under "How the reviews are written"'
-                )
             for upload in self.uploads.values():
                 upload.error = error if error.startswith((f"{upload.name}:", f"{upload.name},")) else ""
         report = ""
         with suppress(OSError):
             report = main_of((self.folder / f"{OURS}{job.step.command}.html").read_text("utf-8"))
-        labels = tuple(f"{field.label}: " for field in job.step.fields)
-        notes = [on_page(line, job.step) for line in job.lines if not line.startswith(("Error:", "Usage:", "Try "))]
-        first = [line for line in notes if line.startswith(labels)]
+        keys = tuple(start for field in job.step.fields for start in (f"{field.key}: ", f"--{field.key}"))
+        notes = [line for line in job.lines if not line.startswith(("Error:", "Usage:", "Try "))]
+        first = [line for line in notes if line.startswith(keys)]
         return Result(words, status, notes, error, about, answer, report if answer else "", written, job.stopped, first)
 
     async def stop(self) -> None:
@@ -393,7 +388,7 @@ def recognise(path: Path, part: str = "") -> Upload:
         # Of several sheets the reader takes the only one with reviews.
         table = open_table(f"{path}{PART}{part}" if part else path, (REVIEWER, ITEM), {}, lambda note: None)
     except InputError as error:
-        upload.error = on_page(str(error).replace(f"{path.parent}{os.sep}", ""), STEPS["check"])
+        upload.error = str(error).replace(f"{path.parent}{os.sep}", "")
         upload.what = ""
         if path.suffix.casefold() == ".json" and is_answer(path):
             upload.what = "a result of this page"

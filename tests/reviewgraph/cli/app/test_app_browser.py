@@ -192,7 +192,7 @@ def test_a_slider_that_comes_to_rest_updates_the_lists(page: Any, tmp_path: Path
     run(page, "Calibrate", select="20%")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    slider, status = page.get_by_label("Papers to be selected, slider"), page.locator(".updating [role=status]")
+    slider, status = page.get_by_label("Select, slider"), page.locator(".updating [role=status]")
     assert status.get_attribute("aria-live") == "polite"
     for _ in range(5):
         slider.press("ArrowRight")
