@@ -1,4 +1,4 @@
-"""The report of a check: verdict, missing reviews, the map of groups, loads, overlaps, expected errors, losses, tables.
+"""The report of a check: verdict, broken rules, the map of groups, loads, expected errors, losses, tables.
 
 Sections are in the order of the page; at the end a check is put under codes.
 """
@@ -8,29 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reviewgraph._base.labels import first_labels, natural_key, places
 from reviewgraph._base.text import LISTED, counted, listed
-from reviewgraph.graph.check import (
-    IN_NO_FILE,
-    PRECISE,
-    by_scores,
-    facts,
-    groups,
-    reviewer_or_review,
-    state_of,
-    today,
-    told,
-    unreviewed,
-    verdicts,
-)
-from reviewgraph.graph.fragility import kept, losses, single
+from reviewgraph.graph.check import PRECISE, by_scores, facts, groups, state_of, today, told, verdicts
+from reviewgraph.graph.fragility import losses
 from reviewgraph.graph.levels import level_named
-from reviewgraph.graph.precision import disagreement, errors, selection, weakest
+from reviewgraph.graph.precision import expectations, selection
 from reviewgraph.report.groups import Groups, group_map
 from reviewgraph.report.page import (
     Column,
@@ -44,10 +31,10 @@ from reviewgraph.report.page import (
     Table,
     chart,
     paper_columns,
+    parts_of,
     pictures_among,
 )
-from reviewgraph.report.pictures import MOST as MOST_BARS
-from reviewgraph.report.pictures import Bar, shares, sorted_errors, tally
+from reviewgraph.report.pictures import shares, sorted_errors, tally
 
 if TYPE_CHECKING:
     import igraph
@@ -216,39 +203,13 @@ def grouping_of(structure: Structure) -> Grouping:
     return Grouping(structure, order[components.cover_sizes[order] > 1])
 
 
-#: Pairs of reviewers of one paper, summed over papers, up to which they are counted: a second, some 100 MB.
-COUNTED = 20_000_000
-
-
-def shared_papers(reviews: Reviews) -> IntArray | None:
-    """Return the numbers of pairs of reviewers who share 0, 1, 2, ... papers; None where there are too many pairs.
-
-    Takes time in proportion to the pairs of reviewers of one paper, summed over papers.
-
-    >>> from reviewgraph import Reviews
-    >>> shared_papers(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("cleo", 2)])).tolist()
-    [0, 2, 1]
-    """
-    from scipy.sparse import csr_array
-
-    if int((reviews.reviews_per_item**2).sum()) > COUNTED:
-        return None
-    ones = np.ones(reviews.n_reviews, np.int32)
-    table = csr_array((ones, (reviews.reviewer, reviews.item)), shape=(reviews.n_reviewers, reviews.n_items))
-    product = (table @ table.T).tocoo()
-    counts = np.bincount(product.data[product.row < product.col], minlength=2)
-    counts[0] = reviews.n_reviewers * (reviews.n_reviewers - 1) // 2 - counts[1:].sum()
-    return counts.astype(np.int64)
-
-
 def load_pictures(reviews: Reviews) -> list[Picture]:
     """Return the pictures of a table of reviews."""
     return pictures_among([loads(reviews)]) if reviews.n_reviews else []
 
 
 def loads(reviews: Reviews) -> Section:
-    """Return the sizes of a table, its loads and its overlaps."""
-    sizes, *lines = facts(reviews, int(reviews.scored.sum()))
+    """Return the sizes of a table and its loads."""
     per_item = reviews.reviews_per_item
     per_reviewer = reviews.loads
     alone = int((per_reviewer < 2).sum())
@@ -257,7 +218,7 @@ def loads(reviews: Reviews) -> Section:
     few = counted(alone, "reviewer has fewer than two and links", "reviewers have fewer than two and link")
     none = counted(unread, f"paper has none{inside}", f"papers have none{inside}")
     parts: list[Part] = [
-        Listed(sizes, lines),
+        Prose(facts(reviews, int(reviews.scored.sum()))),
         chart(
             "loads",
             "Papers per reviewer",
@@ -272,65 +233,12 @@ def loads(reviews: Reviews) -> Section:
             tally(per_item, low=1),
             "reviews",
         ),
-        _overlaps(reviews),
     ]
-    return Section("loads-section", "Loads and overlaps", parts)
-
-
-def _overlaps(reviews: Reviews) -> Part:
-    pairs = shared_papers(reviews)
-    if pairs is None:
-        return Prose(["Pairs of reviewers who share papers were not counted in a table of this size."])
-    several = int(pairs[2:].sum())
-    rows = [Bar(f"{shared}", count) for shared, count in enumerate(pairs.tolist()) if shared and count]
-    if not rows:
-        return Prose(["No two reviewers share a paper."])
-    if len(rows) > MOST_BARS:
-        head = rows[: MOST_BARS - 1]
-        rest = rows[MOST_BARS - 1 :]
-        rows = [*head, Bar(f"{rest[0].name} or more", sum(bar.number for bar in rest))]
-    words = (
-        f"How many pairs of reviewers share how many papers, of {counted(int(pairs.sum()), 'pair')} in all; "
-        f"{int(pairs[0]):,} share none. {counted(several, 'pair shares', 'pairs share')} two papers or more, which "
-        "puts the two on one scale."
-    )
-    return chart("overlaps", "Papers in common", words, rows, "shared")
+    return Section("loads-section", "Loads", parts)
 
 
 #: Lines of a list that are not folded.
 SEEN = 12
-
-
-def missing(report: Report) -> Section:
-    """Return the reviews not in yet, and the papers without reviewers."""
-    reviews = report.reviews
-    parts = _late(report.reviews) if report.as_of_now is not None else []
-    none, elsewhere = map(np.flatnonzero, unreviewed(reviews))
-    for unread, lack in ((elsewhere, IN_NO_FILE), (none, f"no {reviewer_or_review(reviews)}")):
-        if unread.size:
-            names = [str(label) for label in first_labels(reviews.items, unread, unread.size)]
-            parts.append(Listed(f"{counted(unread.size, 'paper has', 'papers have')} {lack}:", names, SEEN))
-    return Section("missing", "What is missing", parts)
-
-
-def _late(reviews: Reviews) -> list[Part]:
-    """Return reviewers who owe reviews, most first, and papers without any review, those that expect fewest first."""
-    arrived = reviews.only_scored()
-    late = reviews.loads - arrived.loads
-    empty = (arrived.reviews_per_item == 0) & (reviews.reviews_per_item > 0)
-    who = np.lexsort((places(reviews.reviewers), -late))[: int((late > 0).sum())]
-    owing = [f"{reviews.reviewers[j]}: {late[j]} of {reviews.loads[j]} due" for j in who.tolist()]
-    reviewers = f"{who.size:,} of {counted(reviews.n_reviewers, 'reviewer')}"
-    parts: list[Part] = [
-        Listed(f"{counted(int(late.sum()), 'review')} of {reviewers} not in yet, who owes most first:", owing, SEEN)
-    ]
-    papers = np.flatnonzero(empty)
-    if papers.size:
-        papers = papers[np.lexsort((places(reviews.items)[papers], reviews.reviews_per_item[papers]))]
-        opening = counted(papers.size, "paper has reviewers, and no review", "papers have reviewers, and no review")
-        names = [f"{reviews.items[i]}: {reviews.reviews_per_item[i]} due" for i in papers.tolist()]
-        parts.append(Listed(f"{opening} yet:", names, SEEN))
-    return parts
 
 
 def _broken(violations: Violations | None) -> list[Part]:
@@ -387,6 +295,7 @@ def reviewer_table(report: Report, grouping: Grouping) -> Table:
         Column("reviewer", [reviews.reviewers[j] for j in order.tolist()]),
         Column("papers", reviews.loads[order].tolist(), "number"),
         Column("scored", scored[order].tolist(), "number"),
+        Column("not in yet", (reviews.loads - scored)[order].tolist(), "number"),
         Column("group", [entry or None for entry in number[order].tolist()], "number"),
         Column("group is linked", linked[number[order] - 1].tolist(), "choice"),
     ]
@@ -434,12 +343,11 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
     caveats = reviews.origin._replace(hidden=(), withdrawn=()).caveats(reviews.n_items)
     grouping = grouping_of(structure)
     sections = [
-        missing(report),
         Section("violations", "Conflicts, loads and demands", _broken(report.violations)),
         _map(report, grouping),
         loads(reviews),
         *([_errors(report.expected)] if reviews.n_items else []),
-        _losses(report),
+        Section("losses", "If reviews are lost", parts_of(losses(report.losses))),
         Section("tables", "Tables", [paper_table(report), reviewer_table(report, grouping), group_table(grouping)]),
     ]
     return Document(
@@ -452,7 +360,6 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
         closing,
         _facts(report),
         sections,
-        [*report.page().splitlines(), "", *closing],
     )
 
 
@@ -506,14 +413,12 @@ def _facts(report: Report) -> list[Fact]:
 
 
 def _map(report: Report, grouping: Grouping) -> Section:
-    heading, *lines = groups(grouping.structure)
     parts: list[Part] = []
     if len(grouping) > 1:
         words = _map_words(grouping)
         parts.append(Picture("groups", "The map of groups", words, partial(group_map, grouping.map())))
     scored = by_scores(report.scored, certain=report.scored_recovery_resilient)
-    parts += [Listed(heading, lines), *([Prose(scored)] if scored else [])]
-    return Section("map", "Groups", parts)
+    return Section("map", "Groups", [*parts, *parts_of([*groups(grouping.structure), *scored])])
 
 
 def _map_words(grouping: Grouping) -> str:
@@ -547,55 +452,30 @@ def _map_words(grouping: Grouping) -> str:
 def _errors(outlook: Outlook) -> Section:
     items = outlook.structure.reviews.items
     order = outlook.weakest
-    points = outlook.assumptions.spread != 1.0
-    unit = "points" if points else "in spreads of quality"
+    unit = "points" if outlook.assumptions.spread != 1.0 else "in spreads of quality"
     names = [str(items[i]) for i in order.tolist()]
     error = outlook.error[order]
     more = outlook.with_one_more[order]
     average = outlook.average[order]
-    heading, *_ = weakest(outlook)
-    rows = zip(names, error.tolist(), more.tolist(), strict=True)
-    weak = [f"{name}: {now:.2f}, with one more {then:.2f}" for name, now, then in islice(rows, LISTED)]
-    first, *later = selection(outlook)
-    about = " ".join(map(str.strip, errors(outlook)))
     words = (
         f"Each paper's expected error once all scores are in, from {error.max():.2f} down to {error.min():.2f}; what "
         "one more review would leave, and the error of the plain average."
     )
     counts = [step.added for step in outlook.curve]
     right = [step.right for step in outlook.curve]
+    first, *later = selection(outlook)
+    selections = f"{first}{';' if later else ''} {'; '.join(line.strip() for line in later)}."
     parts: list[Part] = [
-        Prose([PRECISE, f"{about}."]),
+        *parts_of([PRECISE, *expectations(outlook)]),
         Picture(
             "errors",
             "Expected error by paper",
             words,
             lambda width: sorted_errors(error, more, average, names, width, unit),
         ),
-        Listed(heading, weak),
-        Picture(
-            "right",
-            "What more reviews would buy",
-            f"{first}{';' if later else ''} {'; '.join(line.strip() for line in later)}.",
-            lambda width: shares(counts, right, width),
-        ),
+        Picture("right", "What more reviews would buy", selections, lambda width: shares(counts, right, width)),
     ]
-    if doubt := disagreement(outlook):
-        parts.append(Prose([" ".join(map(str.strip, doubt))]))
     return Section("errors-section", "Expected error", parts)
-
-
-def _losses(report: Report) -> Section:
-    lost = report.losses
-    parts = list[Part]()
-    if lost.fragile is None:
-        parts.append(Prose([line for line in losses(lost)[:2] if line]))
-    elif lines := single(lost.fragile):
-        parts.append(Listed(lines[1], lines[2:]))
-    if lost.keeps is not None:
-        _, heading, *levels = kept(lost.keeps)
-        parts.append(Listed(f"{heading}:", levels))
-    return Section("losses", "If reviews are lost", parts)
 
 
 def coded(report: Report, codes: Codes) -> Report:
