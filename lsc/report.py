@@ -281,9 +281,7 @@ def _stretches(result: PosteriorEstimate) -> Picture:
         "stretches",
         "Reviewers by stretch",
         words,
-        lambda width: ranked(
-            points, width, "stretch", "reviewers, from narrow to wide", meanings, level=1.0, logarithmic=True
-        ),
+        lambda width: ranked(points, width, "stretch", "reviewers, from narrow to wide", meanings, level=1.0),
     )
 
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph.report.pictures import Ranked, draw_intervals
-from reviewgraph.report.svg import Drawing, Labels, Scale, across, legend, mark, upward
+from reviewgraph.report.pictures import Drawing, Labels, Ranked, Scale, across, draw_intervals, legend, mark, upward
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias,
 from reviewgraph._base.labels import Shuffled
 from reviewgraph._base.results import Plot
 from reviewgraph._version import __version__
-from reviewgraph.report.pictures import Bar, bars
-from reviewgraph.report.svg import NARROW, WIDE, written_out
+from reviewgraph.report.pictures import NARROW, WIDE, Bar, bars, written_out
 from reviewgraph.table.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from reviewgraph._base.labels import Label
-    from reviewgraph.report.svg import Drawing
+    from reviewgraph.report.pictures import Drawing
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,24 +1,316 @@
-"""Pictures of reports: bars, the grey zone, comparisons, sorted errors, ranked intervals, shifts and steps.
+"""Pictures of reports as SVG: marks that the style sheet colours, axes, labels; bars, errors, intervals, shifts, steps.
 
-Every function returns a :class:`Drawing` of a width in pixels.
+Functions that draw return a :class:`Drawing` of a width in pixels, with a description in words.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from xml.etree import ElementTree as Tree
 
 import numpy as np
 
 from reviewgraph._base.arrays import order_of
-from reviewgraph._base.text import ranging
-from reviewgraph.report.svg import LETTER, NAMED, Drawing, Labels, Scale, across, legend, mark, series, upward
+from reviewgraph._base.text import ranging, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reviewgraph._base.arrays import FloatArray, IntArray
 
+
+#: Widths, in pixels, at which every picture is drawn: for a phone, and for a screen or paper.
+NARROW = 350
+WIDE = 760
+#: Width of a letter of the labels, in pixels, slightly more than the mean.
+LETTER = 6.4
+#: Height of a line of labels.
+LINE = 15
+#: Margin around a file of its own, and room above it for its title.
+MARGIN = 16
+HEAD = 44
+
+
+#: Left, top, right, bottom.
+Box: TypeAlias = tuple[float, float, float, float]
+Place: TypeAlias = tuple[float, float]
+
+
+class Drawing:
+    """An SVG element under construction; places are pixels from the upper left.
+
+    >>> drawing = Drawing(10, 5)
+    >>> drawing.circle(5, 2.5, 2, "dot", "paper <1>")
+    >>> drawing.markup("a", "One dot", "A dot in the middle.")
+    '<svg viewBox="0 0 10 5" role="img" aria-labelledby="a-title a-words"><title id="a-title">One dot</title><desc
+    id="a-words">A dot in the middle.</desc><circle cx="5" cy="2.5" r="2" class="dot"><title>paper
+    &lt;1&gt;</title></circle></svg>'
+    """
+
+    def __init__(self, width: float, height: float) -> None:
+        self.width = width
+        self.height = height
+        self._marks: list[Tree.Element] = []
+
+    def circle(self, x: float, y: float, radius: float, kind: str, tooltip: str = "") -> None:
+        """Draw a circle with a tooltip."""
+        self._add("circle", tooltip, cx=_number(x), cy=_number(y), r=_number(radius), **{"class": kind})
+
+    def box(self, x: float, y: float, width: float, height: float, kind: str, tooltip: str = "") -> None:
+        """Draw a rectangle from its upper left corner."""
+        size = {"width": _number(max(width, 0)), "height": _number(max(height, 0))}
+        self._add("rect", tooltip, x=_number(x), y=_number(y), **size, **{"class": kind})
+
+    def path(self, points: str, kind: str, tooltip: str = "") -> None:
+        """Draw a path in SVG's own notation."""
+        if points:
+            self._add("path", tooltip, d=points, **{"class": kind})
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, tooltip: str = "") -> None:
+        """Draw a straight line."""
+        self.path(f"M{_number(x1)} {_number(y1)}L{_number(x2)} {_number(y2)}", kind, tooltip)
+
+    def dots(self, places: Iterable[tuple[float, float]], kind: str) -> None:
+        """Draw many dots as one path: much smaller than circles."""
+        self.path("".join(f"M{_number(x)} {_number(y)}h0" for x, y in places), f"dots {kind}")
+
+    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> Tree.Element:
+        """Write words; ``anchor`` is start, middle or end."""
+        mark = self._add("text", "", x=_number(x), y=_number(y), **{"class": kind, "text-anchor": anchor})
+        mark.text = visible(words)
+        return mark
+
+    def markup(self, name: str, title: str, words: str) -> str:
+        """Return the element; ``name`` is unique on the page, ``title`` and ``words`` describe the picture."""
+        root = self._frame(name, title, words, (0, 0, self.width, self.height))
+        root.extend(self._marks)
+        return Tree.tostring(root, encoding="unicode")
+
+    def alone(self, name: str, title: str, words: str, style: str) -> str:
+        """Return the element as a file of its own: with its style sheet, a background and its title."""
+        width = self.width + 2 * MARGIN
+        height = self.height + HEAD + MARGIN
+        root = self._frame(name, title, words, (-MARGIN, -HEAD, width, height))
+        root.attrib |= {"xmlns": "http://www.w3.org/2000/svg", "width": _number(width), "height": _number(height)}
+        root.set("font-family", "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif")
+        Tree.SubElement(root, "style").text = style
+        background = Drawing(width, height)
+        background.box(-MARGIN, -HEAD, width, height, "sheet")
+        background.text(0, -HEAD + 24, title, "heading")
+        root.extend([*background._marks, *self._marks])
+        return Tree.tostring(root, encoding="unicode")
+
+    def _frame(self, name: str, title: str, words: str, box: tuple[float, float, float, float]) -> Tree.Element:
+        root = Tree.Element("svg", {"viewBox": " ".join(map(_number, box)), "role": "img"})
+        root.set("aria-labelledby", f"{name}-title {name}-words")
+        Tree.SubElement(root, "title", {"id": f"{name}-title"}).text = visible(title)
+        Tree.SubElement(root, "desc", {"id": f"{name}-words"}).text = visible(words)
+        return root
+
+    def _add(self, tag: str, tooltip: str, **attributes: str) -> Tree.Element:
+        mark = Tree.Element(tag, {name: value for name, value in attributes.items() if value})
+        if tooltip:
+            Tree.SubElement(mark, "title").text = visible(tooltip)
+        self._marks.append(mark)
+        return mark
+
+
+def _number(value: float) -> str:
+    """Return a coordinate with one digit after the point; halves are rounded alike on every machine."""
+    return f"{round(round(float(value), 6), 1) + 0.0:g}"
+
+
+class Scale(NamedTuple):
+    """A linear map from values (``low`` to ``high``) to pixels (``start`` to ``end``).
+
+    >>> Scale(0.0, 10.0, 100.0, 200.0)(5.0)
+    150.0
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Return the pixel of a value."""
+        span = self.high - self.low
+        return self.start + (self.end - self.start) * ((value - self.low) / span if span else 0.5)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Return round values, about ``most`` of them and at least two.
+
+        >>> Scale(0.0, 10.0, 0.0, 1.0).ticks(6)
+        [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+        >>> Scale(0.9, 1.9, 0.0, 1.0).ticks(1)
+        [1.0, 1.5]
+        """
+        span = (self.high - self.low) or 1.0
+        power = 10.0 ** math.floor(math.log10(span / most))
+        steps = [factor * power for factor in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)]
+        # The widest steps that leave two marks or more; there are some, since the span is ten of the narrowest.
+        place = next(place for place, step in enumerate(steps) if place > 2 and span / step <= most)
+        return next(marks for step in steps[place::-1] if len(marks := self._multiples(step)) > 1 or step == steps[0])
+
+    def _multiples(self, step: float) -> list[float]:
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [round(place * step, 10) + 0.0 for place in range(first, last + 1)]
+
+
+def across(
+    drawing: Drawing, scale: Scale, top: float, bottom: float, name: str, most: int = 6, *, whole: bool = False
+) -> None:
+    """Draw a horizontal axis: grid lines, numbers below and its name; with ``whole`` for integers."""
+    most = max(1, min(most, int(scale.high - scale.low))) if whole else most
+    for value in scale.ticks(most):
+        x = scale(value)
+        drawing.line(x, top, x, bottom, "grid")
+        drawing.text(x, bottom + 16, f"{value:,g}", "tick", "middle")
+    drawing.text((scale.start + scale.end) / 2, bottom + 36, name, "axis", "middle")
+
+
+def upward(
+    drawing: Drawing, scale: Scale, left: float, right: float, name: str, most: int = 6, *, whole: bool = False
+) -> None:
+    """Draw a vertical axis, its name above it; with ``whole`` for integers."""
+    most = max(1, min(most, int(scale.high - scale.low))) if whole else most
+    for value in scale.ticks(most):
+        y = scale(value)
+        drawing.line(left, y, right, y, "grid")
+        drawing.text(left - 8, y + 4, f"{value:,g}", "tick", "end")
+    drawing.text(0, min(scale.start, scale.end) - 12, name, "axis")
+
+
+#: Definitions of a style sheet's colours: a block for all media, or for one.
+_NAMES = re.compile(r"(?:(@media [^{]*?) \{\s*)?:root \{([^}]*)\}(?(1)\s*\})")
+_NAMED = re.compile(r"--([\w-]+): ([^;]*);")
+_USED = re.compile(r"var\(--([\w-]+)\)")
+
+
+@cache
+def written_out(style: str) -> str:
+    """Return a style sheet, one rule per line, with colours in place of variables.
+
+    Programs that convert pictures know no variables. A rule that has a colour is written once for all media, and once
+    for each medium that has colours of its own.
+
+    >>> style = ":root { --ink: #000; } @media print { :root { --ink: #111; } } p { fill: var(--ink); }"
+    >>> print(written_out(style))
+    p { fill: #000; }
+    @media print {
+    p { fill: #111; }
+    }
+    """
+    rules = re.sub(r"/\*.*?\*/", "", _NAMES.sub("", style), flags=re.S).strip()
+    usual = dict(_NAMED.findall(style[: style.find("}")]))
+    blocks = [_with(usual, rules)]
+    coloured = "\n".join(line for line in rules.splitlines() if _USED.search(line))
+    for medium, names in _NAMES.findall(style):
+        if medium:
+            blocks.append(f"{medium} {{\n{_with(usual | dict(_NAMED.findall(names)), coloured)}\n}}")
+    return "\n".join(blocks)
+
+
+def _with(colours: dict[str, str], rules: str) -> str:
+    return _USED.sub(lambda use: colours[use[1]], rules)
+
+
+#: Marks up to which each has a tooltip; more become one path.
+NAMED = 400
+
+
+def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", size: float = 3.5) -> None:
+    """Draw a mark: ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` or a circle."""
+    if kind == "cross":
+        drawing.path(f"M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0-5l-5 5", kind, tooltip)
+    elif kind in ("diamond", "paper"):
+        drawing.path(f"M{x:.1f} {y - 4.5:.1f}l4.5 4.5-4.5 4.5-4.5-4.5z", kind, tooltip)
+    elif kind in ("up", "down"):
+        turn = 1 if kind == "up" else -1
+        drawing.path(f"M{x:.1f} {y - 5 * turn:.1f}l5 {9 * turn}h-10z", kind, tooltip)
+    elif kind == "extra":
+        drawing.line(x - 6, y, x + 7, y, "link extra", tooltip)
+    elif kind == "apart":
+        side = 1.77 * size  # of equal area
+        drawing.box(x - side / 2, y - side / 2, side, side, kind, tooltip)
+    else:
+        drawing.circle(x, y, size, kind, tooltip)
+
+
+def series(drawing: Drawing, places: Sequence[tuple[float, float]], kind: str, tooltip: Sequence[str]) -> None:
+    """Draw marks of one kind, as one path where they are too many for tooltips."""
+    if len(places) > NAMED and kind in ("dot", "hollow", "cross"):
+        drawing.dots(places, kind)
+        return
+    for (x, y), words in zip(places, tooltip, strict=True):
+        mark(drawing, x, y, kind, words, 3.0)
+
+
+def legend(drawing: Drawing, entries: Sequence[tuple[str, str]], top: float = 10.0) -> float:
+    """Write the meanings of marks, in as many lines as needed; return the height below them."""
+    x = 8.0
+    y = top
+    for kind, words in entries:
+        length = LETTER * len(words)
+        if x > 8.0 and x + length + 12 > drawing.width:
+            x = 8.0
+            y = y + LINE + 2
+        mark(drawing, x, y, kind)
+        drawing.text(x + 10, y + 4, words, "tick")
+        x += length + 30
+    return y + 12
+
+
+class Labels:
+    """Labels beside marks that overlap neither boxes ``taken`` nor each other, within ``top`` and ``left``."""
+
+    def __init__(self, drawing: Drawing, top: float, taken: Sequence[Box] = (), left: float = 0.0) -> None:
+        self.taken = list(taken)
+        self.drawing = drawing
+        self.top = top
+        self.left = left
+
+    def write_all(self, marks: Iterable[Place], labels: Iterable[tuple[Place, str]]) -> None:
+        """Write labels at their marks, the most important first, none over a mark."""
+        self.taken += [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in marks]
+        for (x, y), words in labels:
+            self.write(x, y, words)
+
+    def write(self, x: float, y: float, words: str, radius: float = 4.0) -> bool:
+        """Write beside a mark of this radius: right, left, below or above; return whether there was room."""
+        length = LETTER * len(words)
+        half = LINE / 2
+        off = radius + 5
+        corners = [
+            (x + off, y - half),
+            (x - off - length, y - half),
+            (x - length / 2, y + off - 2),
+            (x - length / 2, y - off - LINE + 2),
+        ]
+        for left, top in corners:
+            box = (left, top, left + length, top + LINE)
+            inside = (
+                left >= self.left and box[2] <= self.drawing.width and top >= self.top and box[3] <= self.drawing.height
+            )
+            if inside and not any(_overlap(box, occupied) for occupied in self.taken):
+                self.drawing.text(left, box[3] - 4, words, "label")
+                self.taken.append(box)
+                return True
+        return False
+
+
+def _overlap(first: Box, second: Box) -> bool:
+    # Two labels on one line need a gap, or they read as one.
+    return first[0] - 4 < second[2] and second[0] < first[2] + 4 and first[1] < second[3] and second[1] < first[3]
+
+
+# Pictures.
 
 #: Bars of one picture; more values are binned.
 MOST = 12
@@ -294,13 +586,12 @@ def ranked(
     line: tuple[float, str] | None = None,
     zone: tuple[int, int, str] | None = None,
     level: float | None = None,
-    logarithmic: bool = False,
 ) -> Drawing:
     """Draw values from left to right with their intervals.
 
     ``up`` and ``along`` name the axes; ``first`` is the rank of the first value. Optional: ``cut``, the number of
     values left of a line; ``line``, a value and its name; ``zone``, first and last rank on a grey background, and its
-    name; ``level``, a value at which a line is drawn. ``logarithmic`` makes equal ratios equally far apart.
+    name; ``level``, a value at which a line is drawn.
     """
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 30
@@ -310,7 +601,6 @@ def ranked(
     bottom = top + HEIGHT
     seen = np.isfinite(values.low) & np.isfinite(values.high)
     ends = np.concatenate([values.value, values.low[seen], values.high[seen]])
-    ends = np.log(ends) if logarithmic else ends
     margin = 0.04 * float(np.ptp(ends)) or 1.0
     y = Scale(float(ends.min()) - margin, float(ends.max()) + margin, bottom, top)
     x = Scale(float(first), max(float(first + len(values.names) - 1), first + 1.0), left + 8, right - 8)
@@ -318,10 +608,9 @@ def ranked(
         start, end = (min(max(x(rank), left), right) for rank in (zone[0] - 0.5, zone[1] + 0.5))
         drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
         drawing.text((start + end) / 2, top + 14, zone[2], "tick", "middle")
-    upward(drawing, y, left, right, up, logarithmic=logarithmic)
+    upward(drawing, y, left, right, up)
     across(drawing, x, bottom, bottom, along, max(4, width // 90), whole=True)
-    height = _heights(y, values.value, logarithmic=logarithmic)
-    draw_intervals(drawing, values, x, y, logarithmic=logarithmic, first=first)
+    draw_intervals(drawing, values, x, y, first)
     if line is not None:
         drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
         # At the left where values fall, so that the name stands clear of the marks.
@@ -329,34 +618,28 @@ def ranked(
         side, anchor = (right - 6, "end") if falls else (left + 6, "start")
         drawing.text(side, y(line[0]) - 6, line[1], "label", anchor)
     if level is not None:
-        at = _heights(y, np.array([level]), logarithmic=logarithmic)[0]
-        drawing.line(left, at, right, at, "level")
+        drawing.line(left, y(level), right, y(level), "level")
     if cut is not None:
         drawing.line(x(cut + 0.5), top, x(cut + 0.5), bottom, "cut", f"the best {cut}")
         drawing.text(x(cut + 0.5) + 6, bottom - 8, f"best {cut}", "label")
-    marks = [(x(place + first), height[place]) for place in values.labelled]
+    marks = [(x(place + first), y(float(values.value[place]))) for place in values.labelled]
     Labels(drawing, top).write_all(marks, zip(marks, (values.names[k] for k in values.labelled), strict=True))
     return drawing
 
 
-def draw_intervals(
-    drawing: Drawing, ranked_values: Ranked, x: Scale, y: Scale, *, logarithmic: bool = False, first: int = 1
-) -> None:
+def draw_intervals(drawing: Drawing, ranked_values: Ranked, x: Scale, y: Scale, first: int = 1) -> None:
     """Draw all intervals as one path, and the marks on it."""
     places = [x(place) for place in range(first, len(ranked_values.names) + first)]
     seen = np.flatnonzero(np.isfinite(ranked_values.low) & np.isfinite(ranked_values.high)).tolist()
-    ends = [_heights(y, values, logarithmic=logarithmic) for values in (ranked_values.low, ranked_values.high)]
+    low = [y(value) for value in ranked_values.low.tolist()]
+    high = [y(value) for value in ranked_values.high.tolist()]
     many = " many" if len(places) > (drawing.width - 60) / 4 else ""
-    drawing.path("".join(f"M{places[k]:.1f} {ends[0][k]:.1f}V{ends[1][k]:.1f}" for k in seen), f"interval{many}")
-    height = _heights(y, ranked_values.value, logarithmic=logarithmic)
+    drawing.path("".join(f"M{places[k]:.1f} {low[k]:.1f}V{high[k]:.1f}" for k in seen), f"interval{many}")
+    height = [y(value) for value in ranked_values.value.tolist()]
     tooltips = ranked_values.tooltips
     for kind in dict.fromkeys(ranked_values.kinds):
         chosen = [place for place, of in enumerate(ranked_values.kinds) if of == kind]
         series(drawing, [(places[k], height[k]) for k in chosen], kind, [tooltips[k] for k in chosen])
-
-
-def _heights(y: Scale, values: FloatArray, *, logarithmic: bool) -> list[float]:
-    return [y(value) for value in (np.log(values) if logarithmic else values).tolist()]
 
 
 #: Distance of lines of shifts.

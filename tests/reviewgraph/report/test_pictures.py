@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import re
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 import reviewgraph as rg
 from reviewgraph.report import Bar, bars, group_map, tally
 from reviewgraph.report.groups import Groups
-from reviewgraph.report.svg import LETTER, NARROW, WIDE, Drawing, Scale, upward
+from reviewgraph.report.pictures import LETTER, NARROW, WIDE
 
 
 @cache
@@ -100,23 +99,6 @@ def test_a_tally_loses_nobody(most: int) -> None:
     ends = [[int(end) for end in re.findall(r"\d+", bar.name)] for bar in found]
     for bar, span in zip(found, ends, strict=True):
         assert bar.number == ((numbers >= span[0]) & (numbers <= span[-1])).sum()
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [(0.74, 1.6), (0.97, 1.05), (0.3, 1.9), (0.1, 40.0), (1.1, 1.9), (0.02, 0.03)]
-)
-def test_an_axis_of_ratios_has_several_marks_at_their_places(low: float, high: float) -> None:
-    drawing = Drawing(WIDE, 300)
-    scale = Scale(math.log(low), math.log(high), 280.0, 20.0)
-    upward(drawing, scale, 40, WIDE, "stretch", logarithmic=True)
-    root = Tree.fromstring(drawing.markup("axis", "Axis", "What it shows."))
-    marks = {
-        float(mark.text or ""): float(mark.get("y", 0)) for mark in root.iter("text") if mark.get("class") == "tick"
-    }
-    assert 3 <= len(marks) <= 12
-    for ratio, height in marks.items():
-        assert low <= ratio <= high
-        assert height == pytest.approx(scale(math.log(ratio)) + 4, abs=0.1)
 
 
 def test_the_default_picture_says_something(tmp_path: Path) -> None:
