@@ -14,7 +14,6 @@ from reviewgraph._base import Clock, InputError, Progress, counted, csv_parts, n
 from reviewgraph.cli import (
     TABLE,
     Command,
-    NamesOption,
     Next,
     Number,
     Refusal,
@@ -501,9 +500,8 @@ def calibrate_by_passes(
     option(
         "Result",
         "--to",
-        cls=NamesOption,
-        names=rated,
-        text=lambda: "Format of the file of -o: {}.".format(
+        type=click.Choice(list(rated())),
+        help="Format of the file of -o: {}.".format(
             "; ".join(f"{name}, {system.results}" for name, system in rated().items())
         ),
     ),

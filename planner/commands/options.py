@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from reviewgraph._base import InputError, counted, listed, noun, write_whole
 from reviewgraph.cli import (
-    NamesOption,
     Number,
     Refusal,
     Session,
@@ -374,9 +375,8 @@ upload_options = with_options(
         "Result",
         "--to",
         everyday=True,
-        cls=NamesOption,
-        names=takers,
-        text=lambda: (
+        type=click.Choice(list(takers())),
+        help=(
             "Format of the file of -o  [default: that of the system of REVIEWS, else csv]. "
             + "; ".join(f"{name}: {system.words}" for name, system in takers().items())
             + "."

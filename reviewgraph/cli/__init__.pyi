@@ -5,7 +5,6 @@ from .command import first_sentence as first_sentence
 from .command import load as load
 from .command import main as main
 from .command import option as option
-from .options import NamesOption as NamesOption
 from .options import Share as Share
 from .options import examples as examples
 from .options import expect_none_given as expect_none_given

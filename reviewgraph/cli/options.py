@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.cli.command import Option, near, option
+from reviewgraph.cli.command import near, option
 from reviewgraph.cli.output import Refusal, refusing, say, telling
 from reviewgraph.cli.session import TABLE, Session, pass_session
 
@@ -35,45 +35,6 @@ def examples(*shown: tuple[str, str]) -> str:
     '\x08\nExamples:\n  Can all papers be compared?\n    reviewgraph check reviews.csv'
     """
     return "\n".join(["\b", "Examples:", *(f"  {what}\n    reviewgraph {words}" for what, words in shown)])
-
-
-class NamesOption(Option):
-    """An option that takes a name of a registry; its help lists all names, including those registered later.
-
-    ``names`` returns the names, ``text`` the help.
-
-    >>> systems = ["cmt"]
-    >>> words = lambda: f"Who takes it: {', '.join(systems)}."
-    >>> option = NamesOption(["--to"], group="Result", names=lambda: systems, text=words)
-    >>> systems.append("start")
-    >>> option.get_help_record(click.Context(click.Command("plan")))
-    ('--to [cmt|start]', 'Who takes it: cmt, start.')
-    """
-
-    def __init__(
-        self,
-        declarations: Sequence[str],
-        *,
-        names: Callable[[], Iterable[str]],
-        text: Callable[[], str],
-        **settings: Any,
-    ) -> None:
-        self._names = names
-        self._text = text
-        super().__init__(declarations, type=click.Choice(list(names())), help=text(), **settings)
-
-    def _look(self) -> None:
-        self.type, self.help = click.Choice(list(self._names())), self._text()
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names and the help of the option."""
-        self._look()
-        return super().get_help_record(ctx)
-
-    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
-        """Return the value of the option, and the remaining arguments."""
-        self._look()
-        return super().handle_parse_result(ctx, opts, args)
 
 
 # REVIEWS, and how they are written. Callbacks of other options read files, so that --columns and --merge are eager.

@@ -222,8 +222,6 @@ NOT_READ = 141
 FAILED = 70
 #: Environment variable: any value shows the traceback of a failure.
 TRACEBACK = "REVIEWGRAPH_TRACEBACK"
-#: Messages of the loader and of threads when memory is exhausted.
-NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new thread", "std::bad_alloc")
 
 
 @contextlib.contextmanager
@@ -238,27 +236,13 @@ def ended_by_failure() -> Iterator[None]:
             raise
         message = f"this is an error in reviewgraph, not in your files: {type(error).__name__}: {error}. "
         message += f"Please report it with the command; {TRACEBACK}=1 shows where it happened"
-        if memory_ended(error):
+        if isinstance(error, MemoryError):
             message = "memory is exhausted; end other programs, or use smaller files"
     else:
         return
     with contextlib.suppress(OSError):
         say(f"Error: {message}")
     raise SystemExit(FAILED)
-
-
-def memory_ended(error: BaseException | None) -> bool:
-    """Whether an error, or one of its causes, means that memory is exhausted.
-
-    >>> memory_ended(ImportError("numpy.so: failed to map segment from shared object"))
-    True
-    """
-    return error is not None and (
-        isinstance(error, MemoryError)
-        or getattr(error, "errno", None) == errno.ENOMEM
-        or any(words in str(error).lower() for words in NO_MEMORY)
-        or memory_ended(error.__cause__ or error.__context__)
-    )
 
 
 @contextlib.contextmanager
@@ -271,7 +255,7 @@ def ended_by_streams() -> Iterator[None]:
         discard_the_rest()
         raise SystemExit(NOT_READ) from None
     except OSError as error:
-        if error.filename is not None or memory_ended(error):
+        if error.filename is not None or error.errno == errno.ENOMEM:
             raise
         discard_the_rest()
         with contextlib.suppress(OSError):

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import click
 
-from reviewgraph._base.errors import InputError
 from reviewgraph.cli.command import COLUMNS, OWN, Option, main
 
 #: What a file may be, by the option that takes it.
@@ -231,15 +229,6 @@ STEPS = {
 }
 
 
-def lists_reviewers(path: Path) -> bool:
-    """Return whether a file of bids can serve as the list of reviewers, as HotCRP's preferences do."""
-    from reviewgraph.formats.side import read_roster
-
-    with suppress(InputError):
-        return bool(read_roster(path).reviewers)
-    return False
-
-
 def takers_of(step: Step) -> list[str]:
     """Return the systems that the files of a command may be for."""
     kind = step.options["to"].type if "to" in step.options else None
@@ -301,16 +290,8 @@ def shown(words: Iterable[str]) -> str:
     return shlex.join(["reviewgraph", *words])
 
 
-def conference_of(
-    roles: Mapping[str, Sequence[str]],
-    columns: Mapping[str, str],
-    values: Mapping[str, str],
-    own: Mapping[str, Mapping[str, str]],
-) -> str:
-    """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value.
-
-    ``own`` has further files by command and role.
-    """
+def conference_of(roles: Mapping[str, Sequence[str]], columns: Mapping[str, str], values: Mapping[str, str]) -> str:
+    """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value."""
     sections: dict[str, dict[str, Any]] = {}
     if columns:
         sections[COLUMNS] = dict(columns)
@@ -321,8 +302,6 @@ def conference_of(
             option = step.options[key]
             group = option.group if isinstance(option, Option) else "Input"
             sections.setdefault(step.command if group in OWN else group.lower(), {})[key] = value
-    for command, files in own.items():
-        sections.setdefault(command, {}).update(files)
     order = ["input", COLUMNS, "rules", "preferences", "level", "selection"]
     names = sorted(sections, key=lambda name: (order.index(name) if name in order else len(order), name))
     return "\n".join(

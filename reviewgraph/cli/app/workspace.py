@@ -25,7 +25,6 @@ from reviewgraph.cli.app.steps import (
     conference_of,
     field_of,
     file_of,
-    lists_reviewers,
     options_of,
     shown,
     table_fields,
@@ -179,13 +178,6 @@ class Workspace:
         """Return the files of a role."""
         return [upload.word for upload in self.uploads.values() if role in upload.roles]
 
-    def stand_in(self, step: Step) -> list[str]:
-        """Return the file of bids that lists the reviewers, for a step that needs a list and has none."""
-        needed = "reviewers" in step.roles and step.options["reviewers"].required
-        if self.of_role("reviewers") or not needed:
-            return []
-        return [file for file in self.of_role("bids") if lists_reviewers(self.folder / file)][:1]
-
     # The conference file.
 
     @property
@@ -196,8 +188,7 @@ class Workspace:
 
     def conference(self) -> str:
         """Return the choices as a conference file."""
-        stand_ins = {name: {"reviewers": file} for name, step in STEPS.items() for file in self.stand_in(step)}
-        return conference_of({role: self.of_role(role) for role in ROLES}, self.columns, self.values, stand_ins)
+        return conference_of({role: self.of_role(role) for role in ROLES}, self.columns, self.values)
 
     def take_conference(self, name: str, data: bytes) -> None:
         """Take choices from a conference file; what the page has no field for is listed in a note."""
@@ -262,8 +253,6 @@ class Workspace:
             if len(chosen) > 1 and role not in ("affinity", "bids"):
                 message = f"{ROLES[role]}: expected one file, found {', '.join(chosen)}; choose one of them"
                 raise InputError(message)
-            if role == "reviewers":
-                chosen = chosen or self.stand_in(step)
             words += [word for file in chosen for word in (f"--{role}", file)]
             used |= set(chosen)
         for place, name in self.columns.items():

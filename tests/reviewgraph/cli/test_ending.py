@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
@@ -118,27 +117,12 @@ def test_a_closed_stream_changes_no_status(tmp_path, closed, rows, status):
     assert b"Traceback" not in done.stderr
 
 
-def fallen(error: Exception, cause: BaseException | None = None) -> Exception:
-    error.__cause__ = cause
-    return error
-
-
 @pytest.mark.parametrize(
-    ("error", "short"),
-    [
-        (MemoryError(), True),
-        (ImportError("_sparsetools.so: failed to map segment from shared object"), True),
-        (OSError(errno.ENOMEM, "Cannot allocate memory"), True),
-        (RuntimeError("can't start new thread"), True),
-        (fallen(ImportError("numpy failed"), MemoryError()), True),
-        (ImportError("No module named 'numpy'"), False),
-        (fallen(ValueError("wrong"), KeyError("none")), False),
-    ],
+    ("error", "words"), [(MemoryError(), "memory is exhausted"), (KeyError("none"), "this is an error in")]
 )
-def test_memory_that_ends_is_called_so_whoever_says_it(monkeypatch, capsys, error, short):
+def test_a_failure_of_this_program_has_a_status_of_its_own(monkeypatch, capsys, error, words):
     monkeypatch.delenv(output.TRACEBACK, raising=False)
     with pytest.raises(SystemExit) as ended, output.ended_by_failure(), output.ended_by_streams():
         raise error
     assert ended.value.code == output.FAILED
-    told = capsys.readouterr().err
-    assert ("memory is exhausted" in told, "this is an error in reviewgraph" in told) == (short, not short)
+    assert words in capsys.readouterr().err

@@ -388,33 +388,6 @@ def test_one_file_per_role(tmp_path: Path) -> None:
         found.words(STEPS["plan"])
 
 
-def test_preferences_are_the_list_of_reviewers_where_there_is_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found, downloads = Workspace(tmp_path), Path(__file__).parents[3] / "hotcrp" / "exports" / "3.4" / "stage1"
-    for name in ("data.csv", "allprefs.csv", "pcconflicts.csv", "authors.csv", "pcassignments.csv"):
-        found.add(name, (downloads / f"labconf-{name}").read_bytes())
-    words, _ = found.words(STEPS["assign"])
-    assert words[words.index("--reviewers") + 1] == words[words.index("--bids") + 1] == "allprefs.csv"
-    # A plan uses them, too, and no other step needs the list.
-    planned, _ = found.words(STEPS["plan"])
-    assert planned[planned.index("--bids") + 1] == "allprefs.csv"
-    assert "--reviewers" not in planned
-    monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(main, [*words, "--load", "12"]).exit_code == 0
-    (tmp_path / "conference.toml").write_text(found.conference(), "utf-8")
-    assert CliRunner().invoke(main, ["assign", "--load", "12"]).exit_code == 0
-    assert CliRunner().invoke(main, ["check"]).exit_code == 0
-    # A list of reviewers comes first, and a plain table of bids, with several rows for each, is none.
-    found.add("people.csv", b"reviewer,load\npc1@u1.example,9\n")
-    words, _ = found.words(STEPS["assign"])
-    assert words[words.index("--reviewers") + 1] == "people.csv"
-    (tmp_path / "plain").mkdir()
-    plain = Workspace(tmp_path / "plain")
-    plain.add("bids.csv", b"paper,reviewer,bid\np1,r1,yes\np2,r1,no\np1,r2,no\n")
-    assert plain.stand_in(STEPS["assign"]) == []
-
-
 # Files of all systems, modelled as their exports are documented.
 
 
