@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import InputError, Reviews, check
+from reviewgraph import Reviews, check
 from reviewgraph.report.check import document
 from tests.strategies import Rows, fano, tables, to_reviews
 
@@ -81,16 +81,3 @@ def test_scores_decide_when_asked() -> None:
     assert tied.reaches("double")
     assert not tied.reaches("double", use_scores=True)
     assert tied.reaches("connected", use_scores=True)
-
-
-def test_scores_cannot_decide_where_there_are_none() -> None:
-    report = check(Reviews.from_pairs([("a", 1)]))
-    with pytest.raises(InputError, match="expected a table with scores, found planned reviews only"):
-        report.reaches("double", use_scores=True)
-    with pytest.raises(InputError, match="level: expected one of survives-reviewer"):
-        report.reaches("triple")  # type: ignore[arg-type]
-
-
-def test_long_labels_are_shortened_on_the_page() -> None:
-    page = check(Reviews.from_pairs([("r" * 10_000, 1), ("r" * 10_000, 2)])).page()
-    assert max(map(len, page.splitlines())) < 300

@@ -19,10 +19,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import ColumnWarning, DuplicateReview, InputError, Reviews, check, read_reviews, to_networkx
+from reviewgraph import InputError, Reviews, read_reviews, to_networkx
 from reviewgraph.cli import main
 from reviewgraph.io.sides import without_gone
-from tests.reviewgraph.reading_cases import refused
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -121,29 +120,6 @@ def test_files_are_read_as_frames(write):
         read_reviews("reviews.csv", columns={"score": "overall"}, score="novelty")
 
 
-def test_several_candidates_are_named_with_the_option(write, build):
-    rows = drawn(4)
-    columns = {name: cells for name, cells in wide(rows).items() if name not in ("overall", "confidence")}
-    message = refused(write(csv_of(columns)))
-    assert "any of 'novelty', 'clarity'" in message
-    assert "--score novelty" in message
-    with pytest.raises(InputError, match=r"any of 'novelty', 'clarity': .* score=\"novelty\""):
-        Reviews.from_frame(build(columns))
-    chosen = read_reviews("reviews.csv", score="clarity")
-    assert (chosen.target, list(chosen.criteria)) == ("clarity", ["novelty"])
-    kinds = long(rows)
-    kinds["criterion"] = [name.replace("overall", "style") for name in kinds["criterion"]]
-    assert "any of 'clarity', 'novelty', 'style'" in refused(write(csv_of(kinds)))
-
-
-def test_components_are_the_same_whatever_the_score():
-    frame = pandas.DataFrame(wide(drawn(5)))
-    found = [check(Reviews.from_frame(frame, score=name)).to_dict() for name in FIELDS]
-    for one in found[1:]:
-        for key in ("reviewers", "items", "reviews", "connected", "doubly_connected", "level", "degrees_of_freedom"):
-            assert one[key] == found[0][key]
-
-
 @given(st.permutations(range(24)), st.integers(0, 50))
 def test_the_order_of_rows_does_not_matter(order, seed):
     rows = drawn(seed)
@@ -173,17 +149,6 @@ def test_duplicates_are_merged_field_by_field(policy):
     }
     reviews = Reviews.from_frame(pandas.DataFrame(columns), duplicates=policy)
     assert by_pair(reviews) == merged(rows, policy)
-
-
-def test_duplicates_that_differ_in_a_criterion_alone_are_refused():
-    columns = {"reviewer": ["a", "a", "b"], "item": ["p"] * 3, "score": [3, None, 4], "novelty": [1, 2, 3]}
-    with pytest.raises(DuplicateReview, match="'a' reviews item 'p' twice: row 0 and row 1"):
-        Reviews.from_frame(pandas.DataFrame(columns))
-    columns["novelty"] = [None, 2, 3]
-    assert by_pair(Reviews.from_frame(pandas.DataFrame(columns))) == {
-        ("a", "p"): {"score": 3.0, "novelty": 2.0},
-        ("b", "p"): {"score": 4.0, "novelty": 3.0},
-    }
 
 
 def test_what_tables_become_keeps_fields_with_their_reviews():
@@ -239,15 +204,6 @@ def test_confidence_is_known_by_name_and_read_as_a_number(write, name, cells, va
         assert not reviews.criteria
 
 
-def test_a_confidence_in_words_is_left_out_with_a_note(write):
-    columns = {"reviewer": list("ab"), "item": ["p"] * 2, "score": [1, 2], "confidence": ["high", "3"]}
-    notes = []
-    assert read_reviews(write(csv_of(columns)), note=notes.append).confidence is None
-    assert notes == ["reviews.csv: the column 'confidence' is no confidence: 'high' is neither a number nor X, Y or Z"]
-    with pytest.warns(ColumnWarning, match="frame: the column 'confidence' is no confidence"):
-        assert Reviews.from_frame(pandas.DataFrame(columns)).confidence is None
-
-
 def test_attributes_of_papers_and_reviewers_are_no_criteria(write):
     pairs = list(itertools.product(range(8), range(9)))
     columns = {
@@ -265,13 +221,6 @@ def test_attributes_of_papers_and_reviewers_are_no_criteria(write):
     assert list(read_reviews(write(csv_of(columns))).criteria) == ["novelty"]
 
 
-def test_one_score_is_read_without_a_word(write):
-    notes = []
-    reviews = read_reviews(write("reviewer,item,score,comment\na,p,3,fine\nb,p,4,4 of 5\n"), note=notes.append)
-    assert (notes, dict(reviews.criteria), reviews.confidence, reviews.target) == ([], {}, None, "score")
-    assert list(reviews.to_dict()) == ["reviewer", "item", "score"]
-
-
 def test_several_files_may_have_different_fields(write, tmp_path):
     (tmp_path / "b.csv").write_text("reviewer,item,overall,Clarity\nb,p,4,5\n")
     first = write("reviewer,item,Overall,novelty,clarity\na,p,3,1,2\n")
@@ -282,16 +231,6 @@ def test_several_files_may_have_different_fields(write, tmp_path):
             ("b", "p"): {"Overall": 4.0, "novelty": None, "Clarity": 5.0},
         }
         assert set(reviews.criteria) == {"Clarity", "novelty"}
-
-
-def test_bad_fields_are_refused_in_python():
-    def build(**fields):
-        return Reviews.from_codes([0, 0], [0, 1], [1.0, 2.0], reviewers=1, items=2, **fields)
-
-    with pytest.raises(InputError, match="novelty: expected 2 numbers, one per review, found 1"):
-        build(criteria={"novelty": [1.0]})
-    with pytest.raises(InputError, match="confidence: expected numbers up to 1e"):
-        build(confidence=[1.0, math.inf])
 
 
 # Exports of conference systems.
@@ -358,15 +297,6 @@ def test_openreviews_fields_are_criteria(write):
     }
 
 
-def test_answers_of_a_form_are_criteria(write):
-    header = "Timestamp,Your email,Which paper?,Overall score,Novelty (1-5),How confident are you?,Comments\n"
-    rows = "2026/01/01,ann@x.org,p1,6,3,4,fine\n2026/01/02,ann@x.org,p2,7,2,2,\n2026/01/03,bob@x.org,p2,5,1,1,4\n"
-    reviews = read_reviews(write(header + rows))
-    assert reviews.target == "Overall score"
-    assert [plain(value) for value in reviews.confidence.tolist()] == [4.0, 2.0, 1.0]
-    assert reviews.criteria["Novelty (1-5)"].tolist() == [3.0, 2.0, 1.0]
-
-
 # Commands.
 
 
@@ -410,11 +340,3 @@ def test_a_typed_score_counts_more_than_the_conference_file(table):
     Path("conference.toml").write_text('[input]\nscore = "novelty"\n', "utf-8")
     assert "the score is 'novelty'" in run("check", table).stderr
     assert "the score is 'clarity'" in run("check", table, "--columns", "score=clarity").stderr
-
-
-def test_confidence_is_named_by_the_user(table):
-    columns = {name.replace("confidence", "sure"): cells for name, cells in wide(drawn(9)).items()}
-    Path("sure.csv").write_text(csv_of(columns), "utf-8")
-    assert "how sure they are" not in run("check", "sure.csv").stderr
-    assert "how sure they are" in run("check", "sure.csv", "--columns", "confidence=sure").stderr
-    assert "how sure they are" not in run("check", table, "--score", "clarity", "--columns", "confidence=").stderr

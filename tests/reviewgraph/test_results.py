@@ -11,7 +11,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -19,10 +18,9 @@ import lsc
 import planner
 import reviewgraph
 from reviewgraph import Reviews, check, connected_components, doubly_connected_components, recoverability
-from reviewgraph._base import Result, Status, plain
+from reviewgraph._base import Result, plain
 from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
-from reviewgraph.graph.levels import LEVELS
 
 TABLE = Reviews.from_pairs(
     [("ann", "p1", 6.0), ("ann", "p2", 8.0), ("bob", "p2", 3.0), ("bob", "p3", None), ("cyd", "p4", 1.0)],
@@ -82,11 +80,6 @@ def test_a_table_stays_read_only_and_whole(way: Callable[[Any], Any]) -> None:
             array[0] = 0
 
 
-@every_way
-def test_a_level_is_one_object_wherever_it_goes(way: Callable[[Any], Any]) -> None:
-    assert all(way(level) is level for level in LEVELS)
-
-
 def undocumented(thing: Any) -> list[str]:
     """Return the names in ``dir()`` of a result that are modules, or that no docstring explains."""
     owner = type(thing)
@@ -115,26 +108,8 @@ def test_packages_list_only_what_is_public(package: ModuleType) -> None:
         assert set(homes.values()) == {module.__name__}
 
 
-def test_scores_are_printed_in_the_direction_in_which_they_came() -> None:
-    assert TABLE.score[:2].tolist() == [-6.0, -8.0]
-    assert TABLE.printed(TABLE.score)[:2].tolist() == [6.0, 8.0]
-    assert str(TABLE.printed([0.0])[0]) == "0.0"
-    plain_table = Reviews.from_pairs([("a", 1, 2.0)])
-    values = np.array([2.0])
-    assert plain_table.printed(values) is not values  # what is printed may be changed, what is held may not
-
-
 def test_the_json_of_the_command_is_the_dictionary(tmp_path: Any) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("reviewer,item,score\na,1,5\na,2,5\nb,1,1\nb,2,\n")
     printed = json.loads(CliRunner().invoke(main, ["check", str(path), "--json"]).stdout)
     assert printed == plain(check(reviewgraph.read_reviews(path)).to_dict())
-
-
-def test_a_status_is_text_with_a_meaning() -> None:
-    class Ending(Status):
-        GOOD = "good", "all went well"
-
-    assert Ending.GOOD == "good"
-    assert pickle.loads(pickle.dumps(reviewgraph.InputError("no"))).args == ("no",)
-    assert Ending("good").text == "all went well"

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from planner import AtLeast, AtMost, InvalidPlan, Reward, assign, plan_extra_reviews, verify_plan
+from planner import InvalidPlan, assign, plan_extra_reviews, verify_plan
 from planner._plans.constraints import HEEDED as PLANNED
 from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import InputError, Reviews, Rules, check
@@ -99,24 +99,6 @@ def test_an_object_is_the_same_as_keywords(taker, name):
     assert told(call(rules=Rules(**parted), **rest)) == alone
 
 
-def test_a_list_of_rules_on_panels_is_short_for_them():
-    for call, more in ((TAKERS["assign"][1], True), (TAKERS["plan_extra_reviews"][1], False)):
-        listed: list[Any] = [AtMost("region", 2), AtLeast("senior", 1)]
-        stated = Rules(at_most={"region": 2}, at_least={"senior": 1})
-        if more:
-            listed.append(Reward("region", 0.1))
-            stated = Rules(at_most=[AtMost("region", 2)], at_least={"senior": 1}, rewards={"region": 0.1})
-        found = told(call(rules=listed, attributes=KNOWN))
-        assert told(call(rules=stated, attributes=KNOWN)) == found
-
-
-@pytest.mark.parametrize(("taker", "name"), HEEDED)
-def test_a_rule_stated_twice_is_refused(taker, name):
-    given = STATED[name]
-    with pytest.raises(InputError, match=f"^{name}: expected it once, found it in rules and beside them"):
-        TAKERS[taker][1](rules=Rules(**{name: given[name]}), **given)
-
-
 @pytest.mark.parametrize("taker", TAKERS)
 def test_rules_that_are_not_heeded_are_named_and_can_be_left_out(taker):
     names, call = TAKERS[taker]
@@ -139,27 +121,6 @@ def test_a_malformed_rule_is_refused_by_its_name(name):
             if name in names:
                 with pytest.raises(InputError):
                     call(rules=Rules(**{name: value}))
-
-
-def test_rules_on_panels_of_another_kind_are_refused():
-    with pytest.raises(InputError, match="at_most: expected AtMost objects, or numbers by attribute, found AtLeast"):
-        assign(AFFINITY, rules=Rules(at_most=[AtLeast("senior", 1)], attributes=KNOWN))
-    with pytest.raises(InputError, match="rules: expected AtMost, AtLeast and Reward objects, found 'x'"):
-        assign(AFFINITY, rules=["x"])
-    with pytest.raises(InputError, match=r"names: expected rules among conflicts, .*, found 'conflict'"):
-        Rules().without("conflict")
-
-
-def test_pairs_that_can_be_read_once_are_kept():
-    rules = Rules(conflicts=iter([("ann", "p3")]), gone=iter(["cyd"]), at_most=[AtMost("region", 1)])
-    first, second = (told(plan_extra_reviews(CHAIN, rules=rules, attributes=KNOWN)) for _ in range(2))
-    assert first == second
-
-
-def test_repr_shows_what_is_stated():
-    assert repr(Rules()) == "Rules()"
-    rules = Rules(conflicts=PAIRS, load=4, capacity=dict.fromkeys(PEOPLE, 1), at_most={"region": 1}, gone=["cyd"])
-    assert repr(rules) == "Rules(conflicts=2 pairs, gone=['cyd'], load=4, capacity=6 entries, at_most={'region': 1})"
 
 
 def test_a_plan_is_held_to_rules_that_it_was_not_made_under():

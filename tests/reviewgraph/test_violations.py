@@ -62,15 +62,6 @@ def test_violations_agree_with_counting_them() -> None:
         violations_of(REVIEWS, load={"Ann": 1})
 
 
-def test_groups_are_a_file() -> None:
-    Path("more.csv").write_text("reviewer,paper\ndan,p9\n")
-    assert run("check", "reviews.csv", "more.csv", "-o", "groups.csv").exit_code == 0
-    assert Path("groups.csv").read_text().splitlines() == [
-        *("role,label,group", "reviewer,ann,1", "reviewer,bob,1", "reviewer,cleo,2", "reviewer,dan,3"),
-        *("item,p1,1", "item,p2,1", "item,p3,1", "item,p3,2", "item,p9,3"),
-    ]
-
-
 def test_those_who_are_gone_leave_their_scores_and_get_nothing_new() -> None:
     Path("gone.csv").write_text("reviewer\nbob\n")
     report = json.loads(run("check", "reviews.csv", "--gone", "gone.csv", "--json").stdout)

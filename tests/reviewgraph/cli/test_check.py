@@ -57,19 +57,6 @@ def test_figures_of_real_tables(folder: Path, name: str) -> None:
         assert scored["scored"]["doubly_connected"] == {"components": by_scores, "largest_cover": cover}
 
 
-def test_json_is_one_object_with_the_agreed_keys(folder: Path) -> None:
-    Path("r.csv").write_text(TABLE)
-    result = run("check", "r.csv", "--json")
-    found = json.loads(result.stdout)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert (found["reviewers"], found["items"], found["reviews"]) == (2, 3, 5)
-    assert found["connected"]["components"] == found["doubly_connected"]["components"] == 1
-    assert found["doubly_connected"]["largest_cover"] == 3
-    assert found["recovery_resilient"] is found["recoverable"] is True
-    assert found["degrees_of_freedom"] == 0
-    assert found["scored"]["recovery_resilient"] is True
-
-
 def test_page_for_people(folder: Path) -> None:
     Path("r.csv").write_text(TABLE)
     assert run("check", "r.csv").stdout.splitlines() == [
@@ -108,20 +95,6 @@ def test_page_for_people(folder: Path) -> None:
     ]
 
 
-def test_expected_errors_follow_the_assumptions(folder: Path) -> None:
-    Path("r.csv").write_text(TABLE)
-    default, quiet = (
-        json.loads(run("check", "r.csv", "--json", *words).stdout)["expected_error"]
-        for words in ([], ["--select", "2"])
-    )
-    assert default["assumptions"] == {"noise": 1.0, "severity": 0.5, "stretch": 0.2, "spread": 1.0}
-    assert (default["selected"], quiet["selected"]) == (1, 2)
-    assert quiet["median"] == default["median"] < default["average"]
-    assert [worst["item"] for worst in default["worst"]] == ["p3", "p2", "p1"]
-    assert all(worst["with_one_more"] < worst["error"] for worst in default["worst"])
-    assert [step["added"] for step in default["curve"]] == [0, 1, 2, 3]
-
-
 @pytest.mark.usefixtures("infer_once")
 def test_last_year_is_read_as_this_year_and_gives_points(folder: Path) -> None:
     pairs = [(j, (j + 3 * i) % 20) for j in range(20) for i in range(5)]
@@ -133,18 +106,6 @@ def test_last_year_is_read_as_this_year_and_gives_points(folder: Path) -> None:
     found = json.loads(run(*words, "--json").stdout)["expected_error"]
     assert found["assumptions"]["spread"] > 5
     assert 0 < found["median"] < found["assumptions"]["spread"]
-
-
-def test_assumptions_that_cannot_be_are_refused_by_their_option(folder: Path) -> None:
-    Path("r.csv").write_text(TABLE)
-    Path("planned.csv").write_text("reviewer,item\na,1\n")
-    for words, message in (
-        (["--noise", "1"], "--noise is no longer an option: use --like FILE"),
-        (["--like", "planned.csv"], "--like planned.csv: expected a table with scores to learn from"),
-    ):
-        result = run("check", "r.csv", *words)
-        assert result.exit_code == 2
-        assert message in result.stderr
 
 
 @pytest.mark.parametrize(("level", "status"), [("double", 1), ("recoverable", 1), ("connected", 0)])
@@ -234,11 +195,3 @@ def test_a_level_that_is_missed_is_what_the_next_plan_is_for(folder: Path) -> No
     missed = run("check", "tied.csv", "--require", "double", "--use-scores")
     assert missed.exit_code == 1
     assert "\nNext: reviewgraph plan tied.csv --target double --use-scores\n  (the fewest" in missed.stdout
-
-
-@pytest.mark.parametrize("share", ["0", "0%"])
-def test_at_least_one_paper_is_selected(folder: Path, share: str) -> None:
-    Path("r.csv").write_text(TABLE)
-    refused = run("check", "r.csv", "--select", share)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert f"--select: expected one paper or more; found {share}" in refused.stderr

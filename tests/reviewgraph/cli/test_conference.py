@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import Command, main
-from reviewgraph.cli.command import GROUPS, Conference, Option
+from reviewgraph.cli.command import Conference, Option
 
 CONTEXT = click.Context(main)
 COMMANDS: dict[str, Command] = {
@@ -126,11 +126,6 @@ def test_a_file_that_is_found_is_said_in_one_line_and_can_be_left_aside() -> Non
     assert "conference.toml gives" not in without.stderr
     assert "conference.toml" not in without.stdout.replace("--conference none", "")
     assert "Missing argument" in run("check --conference none").stderr
-
-
-def test_a_file_without_anything_for_the_command_is_not_mentioned() -> None:
-    told = run("calibrate reviews.csv", "[rules]\ndemand = 2\n")
-    assert (told.exit_code, "conference" in told.output) == (0, False)
 
 
 def test_what_is_typed_wins_and_the_section_of_the_command_comes_before_others() -> None:
@@ -308,11 +303,6 @@ def test_verify_takes_the_same_and_says_where_options_differ() -> None:
     assert "conference.toml: other options of it were used where the answer was made" in " ".join(told.stdout.split())
 
 
-def test_designs_refuse_what_the_file_asks_for() -> None:
-    told = run("assign --design random", CONFERENCE)
-    assert "--design: expected loads alone with it, found conference.toml, line 7: [preferences] bids;" in told.stderr
-
-
 def test_streams_say_what_they_leave_aside(folder: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -323,69 +313,3 @@ def test_streams_say_what_they_leave_aside(folder: Path) -> None:
     told = run("check reviews.parquet --stream", CONFERENCE)
     assert told.exit_code == 0, told.stderr
     assert "--stream: not answered by batches, and left aside: items, reviewers, conflicts, demand, load" in told.stderr
-
-
-def test_the_demo_leaves_the_file_aside() -> None:
-    told = run("demo", CONFERENCE)
-    assert told.exit_code == 0, told.stderr
-    assert "$ reviewgraph check reviewgraph-demo.csv --conference none" in told.stdout
-
-
-EVERYDAY = {
-    "check": "conference items gone conflicts load demand require output",
-    "plan": "conference items gone conflicts spare min-reviews target for output to",
-    "assign": "conference items reviewers conflicts demand load affinity bids output to",
-    "calibrate": "conference items references select lottery explain sheet output",
-}
-
-
-def shown(page: str) -> list[str]:
-    """Return the options that a page of help lists, by their long names."""
-    lines = page.partition("\nInput:")[2].partition("\n  Examples:")[0].splitlines()
-    words = [line.split() for line in lines if line.startswith("  -")]
-    return [next(word for word in line if word.startswith("--")).removeprefix("--").split("/")[0] for line in words]
-
-
-@pytest.mark.parametrize("name", EVERYDAY)
-def test_help_shows_everyday_options_under_headings_and_where_the_others_are(name: str) -> None:
-    page = run(f"{name} --help").stdout
-    assert shown(page) == [*EVERYDAY[name].split(), "help", "help-all"]
-    assert page.splitlines()[-1] == f"More options: reviewgraph {name} --help-all"
-    everything = run(f"{name} --help-all").stdout
-    visible = [each.key for each in COMMANDS[name].params if isinstance(each, Option) and not each.old]
-    assert sorted(shown(everything)) == sorted([*visible, "help", "help-all"])
-    assert "More options:" not in everything
-    assert "None]" not in everything
-    for text in (page, everything):
-        headings = [line.removesuffix(":") for line in text.splitlines() if line.removesuffix(":") in GROUPS]
-        assert headings == sorted(headings, key=GROUPS.index)
-    assert len(run(f"{name} -h").stdout) == len(page)
-    # Also where nothing above the command hands its names of help down.
-    assert COMMANDS[name].context_settings["help_option_names"] == ["-h", "--help"]
-
-
-OLD = {
-    "assign --min-affinity 0.5": "--min-affinity is now called --avoid-below; from the next release --min-"
-    "affinity excludes such pairs",
-    "assign --min-affinity=0.5": "--min-affinity is now called --avoid-below; from the next release --min-"
-    "affinity excludes such pairs",
-    "assign --survive": "--survive will be removed in the next release; use --target survives-reviewer",
-    "plan reviews.csv --for connected": "--for connected will be removed in the next release; use --target connected",
-    "plan reviews.csv --for level": "--for level will be removed in the next release; use --target double",
-    "plan reviews.csv --senior reviewers.csv": "--senior will be removed in the next release; use --reviewers FILE "
-    "--at-least senior=1",
-    "plan reviews.csv --institutions institutions.csv": "--institutions will be removed in the next release; use "
-    "--reviewers FILE --at-most institution=1",
-}
-
-
-@pytest.mark.parametrize("words", OLD)
-def test_old_spellings_work_and_say_the_new_one(words: str) -> None:
-    Path("institutions.csv").write_text("reviewer,institution\na,x\nb,y\nc,z\n", encoding="utf-8")
-    if words.startswith("assign"):
-        words_now = f"{words} --items papers.csv --reviewers reviewers.csv --bids bids.csv --demand 2 --load 3"
-    else:
-        words_now = words
-    told = run(words_now)
-    assert told.exit_code in (0, 1), told.output
-    assert len([line for line in told.stderr.splitlines() if line.startswith(OLD[words])]) == 1

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
-from reviewgraph.cli import main, output
-from reviewgraph.cli.command import Commands
+from reviewgraph.cli import main
 
 TABLE = "reviewer,paper,score\nann,p1,3\nann,p2,1\nbob,p2,4\nbob,p3,2\ncyd,p3,1\ncyd,p1,3\n"
 PAIRS = "reviewer,paper\nann,p3\n"
@@ -71,24 +69,3 @@ def test_simulate_never_writes_over_other_files_unless_told_to(preset: str) -> N
     # The same run again finds its own files.
     assert CliRunner().invoke(main, words).exit_code == 0
     assert before < set(os.listdir())
-
-
-@pytest.mark.parametrize("error", [TypeError("odd"), MemoryError(), OSError(5, "lost", "disk")])
-def test_a_failure_has_a_message_and_a_status_of_its_own(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(output.TRACEBACK, raising=False)
-
-    @click.group(cls=Commands)
-    def tool() -> None: ...
-
-    @click.command()
-    def fail() -> None:
-        raise error
-
-    monkeypatch.setattr(Commands, "get_command", lambda *_: fail)
-    ended = CliRunner().invoke(tool, ["fail"])
-    assert ended.exit_code == output.FAILED
-    assert ended.stderr.startswith("Error: ")
-    assert "Traceback" not in ended.stderr
-    monkeypatch.setenv(output.TRACEBACK, "1")
-    shown = CliRunner().invoke(tool, ["fail"])
-    assert isinstance(shown.exception, SystemExit if isinstance(error, MemoryError) else type(error))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from reviewgraph import InputError, Reviews, check, keeps
+from reviewgraph import InputError, Reviews, keeps
 from reviewgraph.cli import main
 
 ROWS = ["ann,p3", *(f"{name},p{paper}" for name in ("ann", "bob", "cyd") for paper in (1, 2, 4))]
@@ -56,7 +56,3 @@ def test_the_command_names_losses_and_chances(tmp_path: Path, monkeypatch: pytes
     assert run("check", "r.csv", "--require", "survives-review").exit_code == 1
     assert run("check", "r.csv", "--missing", "2").exit_code == 2
     assert run("check", "r.csv", "--missing", "no.csv").exit_code == 2
-
-
-def test_where_no_level_holds_the_page_is_silent_on_losses() -> None:
-    assert "If one is lost" not in check(Reviews.from_pairs([("a", 1), ("b", 2)])).page()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsc import posterior
-from reviewgraph import InputError, Reviews, expected_errors, random_assignment
+from reviewgraph import Reviews, expected_errors, random_assignment
 from reviewgraph.graph import Assumptions, error_variances
 from reviewgraph.graph.precision import average_errors, expected_variances, information, stratified
 from tests.reviewgraph.precision.simulated import DESIGNS, posterior_mean, scores_of
@@ -113,11 +113,3 @@ def test_like_last_year_is_on_the_scale_of_its_posterior() -> None:
     last = Reviews.from_pairs(list(pairs))
     expected = expected_errors(design, like=last)
     assert np.median(expected) == pytest.approx(np.median(posterior(last).standard_error), rel=0.1)
-
-
-def test_refusals() -> None:
-    planned = Reviews.from_pairs([("ann", 1), ("bob", 1)])
-    with pytest.raises(InputError, match="assumptions: expected none beside like"):
-        expected_errors(planned, like=planned, assumptions=Assumptions())
-    with pytest.raises(InputError, match=r"like: expected a table with scores .* found planned reviews only"):
-        expected_errors(planned, like=planned)

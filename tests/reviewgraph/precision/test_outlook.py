@@ -70,14 +70,3 @@ def test_separate_pieces_are_told_to_follow_the_level() -> None:
     found = outlook([(j, i) for j in range(3) for i in range(4)] + [(j, i) for j in range(3, 6) for i in range(4, 8)])
     assert np.isfinite(found.error).all()
     assert "papers of different pieces cannot be compared" in expectations(found)[-1]
-
-
-def test_nothing_is_said_where_level_and_precision_agree() -> None:
-    found = outlook([(j, i) for j in range(8) for i in range(10)], noise=0.3, severity=1.0, stretch=0.5)
-    assert "pieces" not in "".join(expectations(found))
-
-
-def test_a_table_without_papers_says_nothing() -> None:
-    report = check(Reviews.from_pairs([]))
-    assert report.to_dict()["expected_error"] is None
-    assert "Expected error" not in report.page()

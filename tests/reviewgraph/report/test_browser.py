@@ -81,25 +81,6 @@ def test_the_script_writes_cells_as_they_stood_before_it_ran(browser: Any, path:
         assert page.locator("tbody").all_inner_texts() == before
 
 
-@pytest.mark.nightly
-def test_nothing_scrolls_sideways(browser: Any, path: Path) -> None:
-    with opened(browser, path) as page:
-        for width in (320, 800):
-            page.set_viewport_size({"width": width, "height": 800})
-            assert page.evaluate("document.documentElement.scrollWidth") == width
-
-
-@pytest.mark.nightly
-def test_a_table_is_reached_and_sorted_by_keyboard_alone(browser: Any, path: Path) -> None:
-    with opened(browser, path) as page:
-        for _ in range(80):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.closest('#papers thead') !== null"):
-                break
-        page.keyboard.press("Space")
-        assert page.locator("#papers thead th").first.get_attribute("aria-sort") == "ascending"
-
-
 def test_all_rows_that_are_chosen_stand_on_paper(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -109,19 +90,6 @@ def test_all_rows_that_are_chosen_stand_on_paper(browser: Any, path: Path) -> No
         page.locator("#papers input[type=search]").fill("title 17 yv")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert len(column(page, 1)) < 25
-
-
-@pytest.mark.nightly
-def test_a_long_table_says_that_not_all_of_it_is_printed(browser: Any, tmp_path: Path) -> None:
-    write(str(tmp_path / "r.csv"), [[f"r{i // 2}", f"p{i}", "", ""] for i in range(700)])
-    report = tmp_path / "report.html"
-    report.write_text(html(document(check(read_reviews(tmp_path / "r.csv")), "r.csv")), encoding="utf-8")
-    with opened(browser, report) as page:
-        page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert len(column(page, 1)) == 500
-        assert page.locator("#papers .count").inner_text() == (
-            "1 to 500 of 700 papers; the rest is in the file that was printed"
-        )
 
 
 def test_phones_and_screens_in_light_and_dark(browser: Any, path: Path) -> None:

@@ -5,7 +5,6 @@ import random
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -59,20 +58,6 @@ def test_every_number_of_the_terminal_stands_in_the_report(folder: Path, options
     assert numbers(printed) <= numbers(page.text)
     assert printed.splitlines()[0].rstrip(".") in page.text
     assert re.sub(r"\s+", " ", printed.splitlines()[-1].strip()) in page.text
-
-
-def test_a_report_of_every_state_of_a_table(folder: Path) -> None:
-    lots = [[f"r{j}", f"p{i}", "", ""] for j in range(4) for i in range(6)]
-    states = {
-        "one group": lots,
-        "planned": [*lots, ["r9", "p0", "", ""]],
-        "half scored": [[who, paper, "5" if paper < "p3" else "", ""] for who, paper, *_ in lots],
-        "one review": lots[:1],
-    }
-    for table in states.values():
-        write("state.csv", table)
-        html, printed = report(table="state.csv")
-        assert numbers(printed) <= numbers(Page(html).text)
 
 
 def test_what_could_be_markup_stays_text(folder: Path) -> None:
@@ -158,15 +143,6 @@ def test_anonymous_reports_hold_no_name(folder: Path) -> None:
     assert again == html  # a key that is there is kept
 
 
-def test_codes_are_no_order_by_name() -> None:
-    from reviewgraph.report import Codes
-
-    names = [f"name {number}" for number in range(50)]
-    drawn = {tuple(Codes(names, []).reviewer.values()) for _ in range(3)}
-    assert len(drawn) == 3
-    assert {frozenset(codes) for codes in drawn} == {frozenset(f"R{number}" for number in range(1, 51))}
-
-
 def test_anonymous_tables_do_not_tell_the_order_of_names(folder: Path) -> None:
     write("r.csv", [[f"r{j:02d}", f"p{i:02d}", "", ""] for j in range(30) for i in range(20)])
     html, _ = report("--anonymous")
@@ -201,16 +177,6 @@ def test_only_its_owner_reads_a_key(folder: Path) -> None:
     for _ in range(2):
         assert run("check", "r.csv", "--html", "out.html", "--anonymous").exit_code == 0
         assert Path("out.html.key.csv").stat().st_mode & 0o777 == 0o600
-
-
-def test_labels_like_formulas_keep_their_codes_from_one_report_to_the_next(folder: Path) -> None:
-    write("f.csv", [[reviewer, paper, "", ""] for reviewer in ("=ann", "@bob", "'=cy") for paper in ("p1", "p2")])
-    keys = []
-    for _ in range(2):
-        assert run("check", "f.csv", "--html", "out.html", "--anonymous").exit_code == 0
-        keys.append(Path("out.html.key.csv").read_text())
-    assert keys[0] == keys[1]
-    assert len(keys[0].splitlines()) == 6
 
 
 def test_without_html_nothing_of_reports_is_loaded() -> None:
@@ -253,18 +219,3 @@ def test_no_tick_stands_over_what_contradicts_it(folder: Path) -> None:
         (shown,) = [attributes["class"] for tag, attributes in page.tags if "verdict" in str(attributes.get("class"))]
         assert shown == f"verdict {state}", (options, shown)
         assert printed.splitlines()[0].rstrip(".") in page.text
-
-
-def test_the_weakest_papers_of_anonymous_reports_go_by_codes(folder: Path) -> None:
-    from reviewgraph import check, read_reviews
-    from reviewgraph.report import Codes
-
-    write("r.csv", [[f"r{j:02d}", f"p{i:02d}", "", ""] for j in range(6) for i in range(20)])
-    # Papers that nobody reviews are equally uncertain.
-    found = check(read_reviews("r.csv", items=[f"p{i:02d}" for i in range(26)]))
-    told = Codes(found.reviews.reviewers, found.reviews.items).applied(found)
-    outlook = told.expected
-    less = (-np.round(outlook.variance[outlook.weakest], 9)).tolist()
-    worst = [int(told.reviews.items[i][1:]) for i in outlook.weakest.tolist()]
-    assert list(zip(less, worst, strict=True)) == sorted(zip(less, worst, strict=True))
-    assert len(set(less)) < len(less)

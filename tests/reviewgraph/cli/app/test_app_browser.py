@@ -210,46 +210,6 @@ def test_a_slider_that_comes_to_rest_updates_the_lists(page: Any, tmp_path: Path
     assert "--select 25%" in page.locator("#outcome .next").last.inner_text()
 
 
-#: Roles that a screen reader announces by name.
-NAMED = {"link", "button", "combobox", "textbox", "slider", "checkbox", "option", "heading", "region", "image", "table"}
-
-
-def announced(page: Any) -> list[tuple[str, str]]:
-    """Return role and name of what a screen reader reads, in its order."""
-    nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
-    by_id, found = {node["nodeId"]: node for node in nodes}, list[tuple[str, str]]()
-
-    def read(node: Any) -> None:
-        if not node.get("ignored"):
-            found.append((node["role"]["value"], node.get("name", {}).get("value", "")))
-        for child in node.get("childIds", []):
-            read(by_id[child])
-
-    read(nodes[0])
-    return found
-
-
-def test_a_screen_reader_reads_names_in_order(browser: Any, planned: Running, exports: list[Path]) -> None:
-    with silent(browser, planned) as page:
-        files = announced(page)
-        page.goto(planned.address + "plan")
-        step = announced(page)
-    for read in (files, step):
-        assert [role for role, name in read if role in NAMED and not name.strip()] == []
-    names = [name for _, name in files]
-    order = ["Skip to the page", "Steps", "Files: choose them, or drop them here", exports[0].name, "It is"]
-    assert [names.index(name) for name in order] == sorted(names.index(name) for name in order)
-    names = [name for _, name in step]
-    order = [
-        "Plan extra reviews",
-        "Result",
-        "Downloads",
-        "Download: File for HotCRP",
-        "The command that does the same",
-    ]
-    assert [names.index(name) for name in order] == sorted(names.index(name) for name in order)
-
-
 def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tuple[int, str]]]) -> None:
     """Expect nothing to object to on some pages, in widths and schemes for each."""
     context = browser.new_context(bypass_csp=True)
@@ -263,23 +223,6 @@ def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tup
 def test_a_phone_in_the_dark_and_a_screen_in_the_light(browser: Any, planned: Running) -> None:
     """The page with a form and a result."""
     expect_good_looks(browser, planned, {"plan": LOOKS[:2]})
-
-
-@pytest.mark.nightly
-def test_by_keyboard_alone(page: Any, exports: list[Path]) -> None:
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
-    add(page, exports)
-    page.goto(page.url.partition("#")[0] + "check")
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.classList.contains('main')"):
-            break
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#result")
-    # The focus goes on from the result.
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('#result') !== null")
 
 
 def test_a_foreign_page_cannot_reach_it(browser: Any, planned: Running, tmp_path: Path) -> None:
