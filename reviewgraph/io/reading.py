@@ -110,7 +110,7 @@ def read_reviews(
         Called with messages for people, such as a guessed encoding; by default there are none, except that each finding
         of the audit is a :class:`~reviewgraph.ColumnWarning`.
     read
-        Called with a :class:`~reviewgraph._base.provenance.FileRead` once a file is read: its format, the rows that
+        Called with a :class:`~reviewgraph._base.storing.FileRead` once a file is read: its format, the rows that
         count, its SHA-256. ``origin.files`` of the reviews has them, too.
     merge
         Policy for labels that differ in letter case, blanks or invisible characters alone: ``"all"`` joins them,
