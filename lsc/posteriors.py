@@ -24,7 +24,9 @@ from lsc.predictions import (
     Residuals,
     ReviewerTable,
     predict,
+    ranks_of,
     residuals,
+    to_arviz,
 )
 from lsc.selection import Selection, Uncertain
 from reviewgraph._base import (
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 _FLAT = ("interval_low", "interval_high")
 #: With fewer scores in the table the noise cannot be estimated.
 LEAST_SCORES = 3
+#: Joint draws for ranks: shares have standard errors of at most .008.
+DRAWS = 4000
 #: Gain in log evidence from which confidence is used as weights.
 EVIDENCE = 2.0
 
@@ -478,6 +482,84 @@ class PosteriorEstimate(Estimate, Uncertain):
         check_draws(n, "n", least=0)
         rng = np.random.default_rng(seed)
         return self.validity.draws(self._joint.draws(n, rng), rng)
+
+    @checked
+    def rank_probabilities(
+        self, n_ranks: int | None = None, *, draws: int = DRAWS, seed: int | np.random.Generator = 0
+    ) -> FloatArray:
+        """Return the probability of each rank of each item, shape (N, n_ranks), the first column that of the best.
+
+        Shares of joint draws, with standard errors of at most ``0.5 / sqrt(draws)``. Ranks are within groups, as
+        :attr:`rank`; the rows of items without a score are 0. Their sum over the first n columns estimates
+        :meth:`probability_in_top`, and their mean the expected rank.
+
+        Parameters
+        ----------
+        n_ranks
+            Number of ranks from the best on; by default all, N.
+        draws
+            Number of joint draws.
+        seed
+            Seed or generator of the draws.
+
+        Returns
+        -------
+        ndarray
+            Shape (N, n_ranks): probabilities.
+
+        Raises
+        ------
+        InputError
+            If ``n_ranks`` or ``draws`` is less than 1, or ``n_ranks`` more than the number of items.
+
+        Examples
+        --------
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
+        >>> int(posterior(Reviews.from_pairs(rows)).rank_probabilities(1)[:, 0].argmax())
+        11
+        """
+        size = self.reviews.n_items
+        if n_ranks is not None and not 1 <= n_ranks <= size:
+            message = f"n_ranks: expected 1 to {size} ranks, found {n_ranks}"
+            raise InputError(message)
+        check_draws(draws)
+        rank = ranks_of(self.draws(draws, seed), self.group)
+        return np.stack([(rank == place).mean(axis=0) for place in range(1, (n_ranks or size) + 1)], axis=1)
+
+    @checked
+    def to_arviz(self, draws: int = 1000, seed: int | np.random.Generator = 0) -> Any:
+        """Return joint draws for ArviZ: an ``InferenceData``, or from ArviZ 1 on an xarray ``DataTree``.
+
+        Groups ``posterior`` with ``quality`` (chain, draw, item), ``posterior_predictive`` with ``score`` (chain, draw,
+        review), new scores of the same reviewers for the same items, and ``observed_data`` with ``score`` (review). One
+        chain of independent draws, in points and direction of the scores; labels are text. Needs the extra ``arviz``.
+
+        Parameters
+        ----------
+        draws
+            Number of draws.
+        seed
+            Seed or generator of the draws.
+
+        Returns
+        -------
+        InferenceData or DataTree
+            As the installed version of ArviZ has it.
+
+        Raises
+        ------
+        InputError
+            If arviz is not installed, or ``draws`` is less than 1.
+
+        Examples
+        --------
+        ``arviz.summary(estimate.to_arviz())`` where ArviZ is installed.
+        """
+        check_draws(draws)
+        rng = np.random.default_rng(seed)
+        agreed = self._joint.draws(draws, rng)
+        quality = self.validity.draws(agreed, rng)
+        return to_arviz(self.modelled, self.beliefs, agreed, quality, rng)
 
     @property
     def _order_error(self) -> FloatArray:

@@ -1,7 +1,8 @@
-"""Predicted scores and residuals as results of a posterior."""
+"""Predicted scores, residuals and ranks as results of a posterior, and its joint draws for ArviZ."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import Reviewers
-from lsc._inference.predicting import Discrete, Law, leave_one_out, predictive
+from lsc._inference.predicting import Discrete, Law, leave_one_out, new_scores, predictive
 from reviewgraph._base import (
     FloatArray,
     InputError,
@@ -220,3 +221,61 @@ def residuals(reviews: Reviews, beliefs: Posterior) -> Residuals:
     rows = np.flatnonzero(reviews.scored)[beliefs.used]
     arrays[:, rows] = beliefs.scores.unit.spread * off, off / left_out.sd, upper, lower
     return Residuals(*arrays)
+
+
+def ranks_of(draws: FloatArray, group: IntArray) -> FloatArray:
+    """Return the rank of each item within its group in each draw, shape (D, N), from 1 for the best; NaN as in draws.
+
+    >>> ranks_of(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 9.0]]), np.array([1, 1, 2])).tolist()
+    [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0]]
+    """
+    rank = np.full(draws.shape, np.nan)
+    known = np.isfinite(draws).any(axis=0)
+    for number in np.unique(group[known]).tolist():
+        items = np.flatnonzero((group == number) & known)
+        order = np.argsort(-draws[:, items], axis=1, kind="stable")
+        np.put_along_axis(rank, items[order], np.arange(1.0, items.size + 1)[None], axis=1)
+    return rank
+
+
+def to_arviz(
+    reviews: Reviews, beliefs: Posterior, agreed: FloatArray, quality: FloatArray, rng: np.random.Generator
+) -> Any:
+    """Return joint draws as ArviZ has them; see :meth:`lsc.PosteriorEstimate.to_arviz`.
+
+    ``agreed`` (D, N) are draws of what the reviewers agree on, from which scores follow, and ``quality`` (D, N) those
+    of the qualities, which differ where there are references.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an old version announces the next one
+            import arviz
+            import xarray
+    except ImportError as error:
+        message = (
+            "to_arviz: expected the package arviz, found none; to install: python -m pip install 'reviewgraph[arviz]'"
+        )
+        raise InputError(message) from error
+    scored = np.flatnonzero(reviews.scored)
+    items = np.array([str(label) for label in reviews.items], np.str_)
+    people = np.array([str(label) for label in reviews.reviewers], np.str_)
+    known = np.isfinite(quality).all(axis=0)
+    # Draws are independent: one chain.
+    chain = {"chain": [0], "draw": np.arange(len(quality))}
+    of_review = {
+        "review": scored,
+        "reviewer": ("review", people[reviews.reviewer[scored]]),
+        "item": ("review", items[reviews.item[scored]]),
+    }
+    new = reviews.printed(new_scores(beliefs, agreed, rng))[None]
+    groups = {
+        "posterior": xarray.Dataset(
+            {"quality": (("chain", "draw", "item"), reviews.printed(quality)[None][..., known])},
+            {**chain, "item": items[known]},
+        ),
+        "posterior_predictive": xarray.Dataset({"score": (("chain", "draw", "review"), new)}, {**chain, **of_review}),
+        "observed_data": xarray.Dataset({"score": ("review", reviews.printed(reviews.score[scored]))}, of_review),
+    }
+    if hasattr(arviz, "InferenceData"):
+        return arviz.InferenceData(**groups)
+    return xarray.DataTree.from_dict(groups)
