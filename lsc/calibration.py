@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsc._model.formulation import Balance, Minimiser, Programme, References, Ties, balance_of, formulate
+from lsc._model.formulation import Balance, Minimiser, Programme, References, balance_of, formulate
 from lsc._model.hypotheses import Hypothesis, HypothesisLike, classes, level_of
 from lsc._solver import choosing, newton
 from lsc.errors import UndeterminedWarning
@@ -460,7 +460,6 @@ def calibrate(
     *,
     max_slope: float | None = None,
     references: References | None = None,
-    ties: Ties = "equal",
     tolerance: float | None = None,
     max_iterations: int | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -488,9 +487,6 @@ def calibrate(
         C, the maximum slope of a scoring function (10 by default), for hypotheses given by name; an error without one.
     references
         Known qualities by item label, in the direction of the scores; none by default.
-    ties
-        Whether equal scores of one reviewer mean equal perceived qualities (``"equal"``, the default), or need not
-        (``"free"``).
     tolerance, max_iterations
         For the solver; its own defaults if not given.
     progress
@@ -522,7 +518,7 @@ def calibrate(
     if tolerance is not None and not 0 <= tolerance <= 1:
         message = f"tolerance: expected a number from 0 to 1, found {tolerance!r}"
         raise InputError(message)
-    programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
+    programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references)
     scored = reviews.only_scored()
     group = groups_of(scored)
     balance = balance_of(programme, group)

@@ -177,7 +177,7 @@ METHODS: dict[str, Method] = {
             "Least Square Calibration: the least noise that explains all scores",
             _from("lsc.calibration:calibrate"),
             stream=_from("lsc.streams:calibrate_stream"),
-            takes=("hypothesis", "max_slope", "references", "ties", "progress"),
+            takes=("hypothesis", "max_slope", "references", "progress"),
             verifier="reviewgraph.verify.fits:LEAST_SQUARES",
         ),
     )

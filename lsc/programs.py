@@ -22,11 +22,9 @@ from lsc._model.formulation import (
     Links,
     Programme,
     References,
-    Ties,
     differences,
     equalities,
     formulate,
-    free_ties,
     inequalities,
     pick,
 )
@@ -63,8 +61,7 @@ class LeastSquaresProgram:
         ``quality[item] + noise``.
     constraints
         The constraints by name: ``ties``, ``max_slope``, ``min_slope``, ``linear``, ``offset``, ``convex``,
-        ``concave``, ``references``, and ``free_ties_above`` and ``free_ties_below`` with the variable ``level``; those
-        that occur.
+        ``concave`` and ``references``; those that occur.
     row
         Shape (E',): the row of the table for each entry of ``noise``.
     """
@@ -83,7 +80,6 @@ def least_squares_program(
     *,
     max_slope: float | None = None,
     references: References | None = None,
-    ties: Ties = "equal",
 ) -> LeastSquaresProgram:
     """State programme (4) of [Tan21]_ and its siblings for other hypothesis classes.
 
@@ -92,7 +88,7 @@ def least_squares_program(
 
         minimise    sum_r noise_r^2
         subject to  d_r >= dy_r / C                       max_slope, every class
-                    d_r <= dy_r / c                       min_slope, if there is one
+                    d_r <= dy_r / c                       min_slope, lines with a least slope
                     d_r / dy_r = d_(r+1) / dy_(r+1)       linear
                     d_r = dy_r                            offset
                     d_r / dy_r >= d_(r+1) / dy_(r+1)      convex: the inverse of a convex function is concave
@@ -106,7 +102,7 @@ def least_squares_program(
     ----------
     reviews
         With scores, or a data frame of them.
-    hypothesis, max_slope, references, ties
+    hypothesis, max_slope, references
         As for :func:`lsc.calibrate`.
 
     Returns
@@ -127,7 +123,7 @@ def least_squares_program(
     0.01
     """
     reviews = as_reviews(reviews)
-    programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
+    programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references)
     return state(programme, row)
 
 
@@ -167,9 +163,6 @@ def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProg
 
     constraints = {rows.name: of_perceived(rows.matrix) == rows.low for rows in equalities(programme)}
     constraints |= {rows.name: of_perceived(rows.matrix) >= rows.low for rows in inequalities(programme)}
-    if loose := free_ties(programme):
-        level = cp.Variable(loose[0].on_level.shape[1], name="level")
-        constraints |= {rows.name: of_perceived(rows.matrix) + rows.on_level @ level >= rows.low for rows in loose}
     if programme.is_reference.any():
         references = np.flatnonzero(programme.is_reference)
         constraints["references"] = quality[references] == programme.reference[references]

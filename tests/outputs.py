@@ -87,7 +87,7 @@ OPTIONS = [
     *(f"plan reviews.csv --min-reviews 5 --to {name} -o out" for name in ("openreview", "start", "csv", "mail")),
     "calibrate reviews.csv --explain p17 --explain p3 --json",
     "calibrate reviews.csv --sheet sheets --select 20%",
-    "calibrate reviews.csv --method lsc --ties free --max-slope 5 --json",
+    "calibrate reviews.csv --method lsc --max-slope 5 --json",
     "calibrate ratings.parquet --stream --json",
     "calibrate assignment.csv",
 ]

@@ -115,7 +115,6 @@ FURTHER = {
         parameters = None
         straight = True
         fixes_unit = False
-        loose_ties = "none"
 
         @property
         def bounds(self):
@@ -226,8 +225,6 @@ calibrate --help-all | twofold: twice the quality
 calibrate scores.csv --hypothesis steep --select 3 --html report.html | steep reviewers
 calibrate scores.csv --hypothesis steep --json > answer.json
 verify answer.json scores.csv --hypothesis steep | 4: averages of 12 papers
-calibrate scores.csv --hypothesis steep --ties free
-calibrate scores.csv --hypothesis twofold --ties free | 2:
 calibrate scores.csv --hypotheses kinds.csv --json | "mixed"
 simulate twofold --papers 20 --reviewers 20 -o made
 calibrate made/reviews.csv --hypothesis twofold --json | "optimal"
@@ -331,7 +328,6 @@ def test_a_wrong_unit_of_a_hypothesis_class_is_refused(monkeypatch: pytest.Monke
         parameters = None
         straight = True
         fixes_unit = True
-        loose_ties = "none"
 
     monkeypatch.setitem(HYPOTHESES, Wrong.name, Wrong)
     with pytest.raises(TypeError, match="Wrong: expected fixes_unit = False, since its slopes are not always one"):

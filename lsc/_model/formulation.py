@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,9 +33,7 @@ class Programme:
                     concave          they increase in r
                     x[i] = reference_i  where i is a reference
 
-    With ``ties_equal``, reviews of one reviewer with equal scores have equal perceived qualities; otherwise a monotone
-    reviewer's tied reviews are free within their level: the largest perceived quality of a level plus ``lower_j dy`` is
-    at most the smallest of the next. A reviewer with constant scores and free ties is unconstrained.
+    Reviews of one reviewer with equal scores have equal perceived qualities.
 
     Parameters
     ----------
@@ -48,9 +46,7 @@ class Programme:
     kind
         Shape (M,): hypothesis class of each reviewer, as index into :func:`~lsc._model.hypotheses.classes`.
     lower, upper
-        Shape (M,): bounds on the slope of the inverse, 1 / C > 0 and 1 / c (infinite by default).
-    ties_equal
-        Whether tied scores mean equal perceived qualities.
+        Shape (M,): bounds on the slope of the inverse, 1 / C > 0 and 1 / c (infinite but for lines).
     is_reference, reference
         Shape (N,): which qualities are given, and their values.
     """
@@ -62,7 +58,6 @@ class Programme:
     kind: IntArray
     lower: FloatArray
     upper: FloatArray
-    ties_equal: bool
     is_reference: BoolArray
     reference: FloatArray
 
@@ -94,7 +89,6 @@ MAX_PADDING = 4
 #: Maximum difference of tied scores of a reviewer, in units in the last place of the largest score.
 ROUNDING = 8
 
-Ties: TypeAlias = Literal["equal", "free"]
 References: TypeAlias = Valued
 
 
@@ -104,7 +98,6 @@ def formulate(
     *,
     max_slope: float | None = None,
     references: References | None = None,
-    ties: Ties = "equal",
 ) -> tuple[Programme, IntArray]:
     """State the programme of Least Square Calibration for these reviews, but for planned ones.
 
@@ -121,15 +114,12 @@ def formulate(
         C, for hypotheses passed by name (10 by default); an error otherwise.
     references
         Given qualities by item label, on the scale and in the direction of the scores; none by default.
-    ties
-        Equal scores of one reviewer mean the same perceived quality (``"equal"``, the default), or, for monotone
-        reviewers and those with constant scores, nothing (``"free"``).
 
     Raises
     ------
     InputError
-        If no review has a score, the mapping misses a reviewer or names an unknown one, a reference is not an item or
-        not finite, ``ties`` is neither, or ties are free where slopes are bounded from below.
+        If no review has a score, the mapping misses a reviewer or names an unknown one, or a reference is not an item
+        or not finite.
 
     Examples
     --------
@@ -138,9 +128,6 @@ def formulate(
     >>> programme.score.tolist(), row.tolist()
     ([6.0, 8.0], [1, 0])
     """
-    if ties not in ("equal", "free"):
-        message = f"ties: expected 'equal' or 'free', found {ties!r}"
-        raise InputError(message)
     # By reviewer, ascending in score, ties by item: the constraints of a reviewer are between neighbours.
     rows = np.flatnonzero(reviews.scored)
     all_scored = rows.size == reviews.n_reviews
@@ -155,9 +142,6 @@ def formulate(
     reviewer = np.repeat(np.arange(reviews.n_reviewers), size)
     # Reviewers without a score have no scoring function, hence no class.
     kind, lower, upper = _classes(reviews, hypothesis, max_slope, size > 0)
-    if ties == "free" and np.isfinite(upper).any():
-        message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"
-        raise InputError(message)
     value = np.full(reviews.n_items, np.nan) if references is None else known_values(reviews, references)
     is_reference = np.isfinite(value)
     reference = np.where(is_reference, reviews.printed(value), 0.0)
@@ -169,7 +153,6 @@ def formulate(
         kind=kind,
         lower=lower,
         upper=upper,
-        ties_equal=ties == "equal",
         is_reference=is_reference,
         reference=reference,
     )
@@ -248,20 +231,11 @@ def _classes(
 # The constraints of a programme on the perceived qualities, as sparse matrices.
 
 
-class LevelRows(NamedTuple):
-    """Constraints ``matrix @ perceived + on_level @ level >= low``, ``level`` a further variable."""
-
-    name: str
-    matrix: sp.csr_array
-    on_level: sp.csr_array
-    low: FloatArray
-
-
 def equalities(programme: Programme) -> list[Rows]:
     """Return ties, and the equalities of classes."""
     links = Links.of(programme)
     constraints = []
-    tied = links.tied & ~links.free
+    tied = links.tied
     if tied.any():
         constraints.append(Rows("ties", differences(links, tied, programme.item.size), np.zeros(int(tied.sum()))))
     for code, kind in enumerate(classes()):
@@ -275,7 +249,7 @@ def inequalities(programme: Programme) -> list[Rows]:
     constraints = []
     # Bounds on slopes are redundant for a class that fixes the unit.
     bounded = np.array([not kind.fixes_unit for kind in classes()])[programme.kind]
-    rising = ~links.tied & ~links.free & bounded[links.reviewer]
+    rising = ~links.tied & bounded[links.reviewer]
     for name, bound, sign in (("max_slope", programme.lower, 1.0), ("min_slope", programme.upper, -1.0)):
         chosen = rising & np.isfinite(bound[links.reviewer])
         step = bound[links.reviewer[chosen]] * links.rise[chosen]
@@ -299,30 +273,9 @@ class ClassSteps(NamedTuple):
     def rises(self, name: str) -> Rows:
         links = self.links
         programme = self.programme
-        chosen = ~links.tied & ~links.free & (programme.kind[links.reviewer] == self.code)
+        chosen = ~links.tied & (programme.kind[links.reviewer] == self.code)
         step = programme.lower[links.reviewer[chosen]] * links.rise[chosen]
         return Rows(name, differences(links, chosen, programme.item.size), step)
-
-
-def free_ties(programme: Programme) -> list[LevelRows]:
-    """Return a threshold between adjacent levels of score: the lower level below it, the upper ``dy / C`` above."""
-    links = Links.of(programme)
-    steps = np.flatnonzero(links.free & ~links.tied)
-    if not steps.size:
-        return []
-    size = programme.item.size
-    level_of = links.level
-    upper = level_of[links.later[steps]]
-    step_under, step_over = np.full((2, level_of[-1] + 1), -1)
-    step_over[upper] = step_under[upper - 1] = np.arange(steps.size)
-    under, over = (np.flatnonzero(step[level_of] >= 0) for step in (step_under, step_over))
-    below = step_under[level_of[under]]
-    above = step_over[level_of[over]]
-    rise = programme.lower[links.reviewer[steps]] * links.rise[steps]
-    return [
-        LevelRows("free_ties_below", -pick(under, size), pick(below, steps.size), np.zeros(under.size)),
-        LevelRows("free_ties_above", pick(over, size), -pick(above, steps.size), rise[above]),
-    ]
 
 
 def pick(columns: IntArray, size: int) -> sp.csr_array:
@@ -334,12 +287,8 @@ def pick(columns: IntArray, size: int) -> sp.csr_array:
 class Links:
     """Pairs of consecutive reviews of one reviewer in the order of scores.
 
-    With free ties the lowest level (convex) or the highest (concave) may be loose (``loose_ties``), as the function may
-    be flat there: each of its reviews is linked to the next level instead of to its neighbour.
-
     ``earlier``, ``later`` (L,): the reviews; ``reviewer`` (L,); ``rise`` (L,): difference of their scores; ``tied``
-    (L,): whether it is zero; ``free`` (L,): whether the reviewer is constrained by the order of levels only, or not at
-    all; ``level`` (E',): number of the level of score.
+    (L,): whether it is zero.
     """
 
     earlier: IntArray
@@ -347,36 +296,14 @@ class Links:
     reviewer: IntArray
     rise: FloatArray
     tied: BoolArray
-    free: BoolArray
-    level: IntArray
 
     @classmethod
     def of(cls, programme: Programme) -> Links:
-        reviewers = programme.shape.size
-        owner = np.repeat(np.arange(reviewers), np.diff(programme.start))
+        owner = np.repeat(np.arange(programme.kind.size), np.diff(programme.start))
         later = np.flatnonzero(owner[1:] == owner[:-1]) + 1
         earlier = later - 1
-        reviewer = owner[later]
-        tied = programme.score[later] == programme.score[earlier]
-        new_level = np.ones(owner.size, np.bool_)
-        new_level[later] = ~tied
-        level = np.cumsum(new_level) - 1
-        free = np.zeros(later.size, np.bool_)
-        if not programme.ties_equal:
-            constant = np.bincount(reviewer, weights=~tied, minlength=reviewers) == 0
-            # Whether the lowest, the highest, or all levels of tied scores of a reviewer are loose.
-            loose = np.array([kind.loose_ties for kind in classes()])[programme.kind]
-            free = (constant | (loose == "all"))[reviewer]
-            first = np.flatnonzero(new_level)  # the first review of each level
-            own_first = level[programme.start[reviewer]]
-            own_last = level[programme.start[reviewer + 1] - 1]
-            flat = tied & ~free & (loose[reviewer] == "lowest") & (level[later] == own_first)
-            later = np.where(flat, first[np.minimum(level[later] + 1, first.size - 1)], later)
-            steep = tied & ~free & (loose[reviewer] == "highest") & (level[later] == own_last)
-            earlier = np.where(steep, first[level[earlier]] - 1, earlier)
-            tied = tied & ~flat & ~steep
         rise = programme.score[later] - programme.score[earlier]
-        return cls(earlier, later, reviewer, rise, tied, free, level)
+        return cls(earlier, later, owner[later], rise, rise == 0.0)
 
     def bends(self, programme: Programme, reviewers: BoolArray) -> sp.csr_array:
         """Slope of the inverse before each bend minus the slope after it, times a positive number, shape (., E').
@@ -384,16 +311,11 @@ class Links:
         For the chosen reviewers, (M,). Multiplied by the product of the rises over their sum: no coefficient exceeds
         one.
         """
-        # All pairs of chosen rises of which the second begins at the level where the first ends.
+        # Consecutive rises of one reviewer.
         rising = np.flatnonzero(~self.tied & reviewers[self.reviewer])
-        begin = self.level[self.earlier[rising]]
-        end = self.level[self.later[rising]]
-        into, out_of = np.full((2, int(self.level[-1]) + 1), -1)
-        into[end] = rising
-        out_of[begin] = rising
-        pairs = [np.stack([rising, out_of[end]]), np.stack([into[begin], rising])]
-        both = np.unique(np.concatenate(pairs, axis=1), axis=1)
-        before, after = both[:, both.min(axis=0) >= 0]
+        meets = self.reviewer[rising[1:]] == self.reviewer[rising[:-1]]
+        before = rising[:-1][meets]
+        after = rising[1:][meets]
         share = self.rise[after] / (self.rise[before] + self.rise[after])
         return combine(
             [self.later[before], self.earlier[before], self.later[after], self.earlier[after]],

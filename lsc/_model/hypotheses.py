@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 from reviewgraph._base import InputError, named, refuse
 from reviewgraph.graph import Level, level_named
@@ -34,9 +34,6 @@ CONVEX_POWERS = (2.0, 2.5, 3.0)
 CONCAVE_POWERS = (1 / 2, 1 / 3, 1 / 4)
 #: Range of a simulated monotone function.
 SCORE_RANGE = (0.0, 10.0)
-
-#: Tied scores of a reviewer that may have different perceived qualities where ties are free.
-LooseTies: TypeAlias = Literal["none", "lowest", "highest", "all"]
 
 
 class Shape(IntEnum):
@@ -100,8 +97,6 @@ class Hypothesis(ABC):
         Whether every scoring function is one straight line.
     fixes_unit
         Whether a point of quality is a point of score; qualities are then only shifted.
-    loose_ties
-        Tied scores without meaning where ties are free.
     verifier
         Its :class:`reviewgraph.verify.fits.Form`, as ``"module:name"`` or the object itself; None, by default, if
         ``reviewgraph verify`` has none.
@@ -114,7 +109,6 @@ class Hypothesis(ABC):
     parameters: ClassVar[int | None]
     straight: ClassVar[bool]
     fixes_unit: ClassVar[bool]
-    loose_ties: ClassVar[LooseTies]
     verifier: ClassVar[Any] = None
 
     def __init_subclass__(cls, abstract: bool = False, **options: Any) -> None:
@@ -127,7 +121,7 @@ class Hypothesis(ABC):
     @property
     @abstractmethod
     def bounds(self) -> tuple[float, float]:
-        """Bounds on the slope of the inverse of f: 1 / C and 1 / c, infinite without a lower bound on f's slope."""
+        """Bounds on the slope of the inverse of f: 1 / C, and 1 / c for lines with a least slope c, else infinite."""
 
     @classmethod
     @abstractmethod
@@ -155,48 +149,41 @@ class Hypothesis(ABC):
 
 
 #: Required attributes of a class.
-PARTS = ("name", "words", "shape", "level", "parameters", "straight", "fixes_unit", "loose_ties")
+PARTS = ("name", "words", "shape", "level", "parameters", "straight", "fixes_unit")
 
 
 @dataclass(frozen=True)
 class Sloped(Hypothesis, abstract=True):
-    """Classes of functions whose slopes lie between bounds.
+    """Classes of functions whose slopes are bounded.
 
     Parameters
     ----------
     max_slope
         C > 0: no scoring function rises faster (10 by default). It fixes the scale of the recovered qualities, and in a
         class with one bound for everybody nothing else.
-    min_slope
-        c >= 0: no scoring function rises more slowly (0 by default: no such bound).
 
     Raises
     ------
     InputError
-        Unless ``0 <= min_slope <= max_slope`` and ``1e-50 <= max_slope <= 1e50``.
+        Unless ``1e-50 <= max_slope <= 1e50``.
     """
 
     max_slope: float = MAX_SLOPE
-    min_slope: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("max_slope", "min_slope"):
-            object.__setattr__(self, name, refuse(name, getattr(self, name), "float"))
+        object.__setattr__(self, "max_slope", refuse("max_slope", self.max_slope, "float"))
         if not 1 / STEEPEST <= self.max_slope <= STEEPEST:
             message = f"max_slope: expected a number from {1 / STEEPEST:g} to {STEEPEST:g}, found {self.max_slope}"
-            raise InputError(message)
-        if not 0 <= self.min_slope <= self.max_slope:
-            message = f"min_slope: expected a number from 0 to max_slope = {self.max_slope}, found {self.min_slope}"
             raise InputError(message)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """1 / C and 1 / c."""
-        return 1.0 / self.max_slope, 1.0 / self.min_slope if self.min_slope > 0 else math.inf
+        """1 / C and infinity."""
+        return 1.0 / self.max_slope, math.inf
 
     @classmethod
     def up_to(cls, max_slope: float) -> Self:
-        """Return the class with this bound and none from below."""
+        """Return the class with this bound."""
         return cls(max_slope=max_slope)
 
 
@@ -217,7 +204,6 @@ class Linear(Sloped):
     parameters = 2
     straight = True
     fixes_unit = False
-    loose_ties = "none"
     verifier = "reviewgraph.verify.fits:LINEAR"
 
     @staticmethod
@@ -246,8 +232,8 @@ class Monotone(Sloped):
 
     Examples
     --------
-    >>> Monotone(max_slope=4.0, min_slope=0.5).bounds
-    (0.25, 2.0)
+    >>> Monotone(max_slope=4.0).bounds
+    (0.25, inf)
     """
 
     name = "monotone"
@@ -257,7 +243,6 @@ class Monotone(Sloped):
     parameters = None
     straight = False
     fixes_unit = False
-    loose_ties = "all"
     verifier = "reviewgraph.verify.fits:MONOTONE"
 
     @staticmethod
@@ -294,7 +279,6 @@ class Convex(Sloped):
     parameters = None
     straight = False
     fixes_unit = False
-    loose_ties = "lowest"
     verifier = "reviewgraph.verify.fits:CONVEX"
 
     @staticmethod
@@ -331,7 +315,6 @@ class Concave(Sloped):
     parameters = None
     straight = False
     fixes_unit = False
-    loose_ties = "highest"
     verifier = "reviewgraph.verify.fits:CONCAVE"
 
     @staticmethod
@@ -371,7 +354,6 @@ class Offset(Hypothesis):
     parameters = 1
     straight = True
     fixes_unit = True
-    loose_ties = "none"
     verifier = "reviewgraph.verify.fits:OFFSET"
 
     @property
@@ -439,7 +421,7 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
     object.
 
     >>> hypothesis_of("convex", max_slope=5)
-    Convex(max_slope=5, min_slope=0.0)
+    Convex(max_slope=5)
     """
     if isinstance(hypothesis, Hypothesis) and type(hypothesis) in classes():
         _expect_unit(type(hypothesis))
@@ -457,8 +439,11 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
 
 @cache
 def _expect_unit(kind: type[Hypothesis]) -> None:
-    """Refuse a class whose slopes contradict its ``fixes_unit``, at its first use, since bounds need an object."""
+    """Refuse a class whose slopes contradict its shape or ``fixes_unit``, at its first use: bounds need an object."""
     bounds = {kind.up_to(slope).bounds for slope in (1.0, 2.0)}
+    if kind.shape is not Shape.LINEAR and any(upper < math.inf for _, upper in bounds):
+        message = f"{kind.__name__}: expected no least slope, which lines alone may have, found bounds {sorted(bounds)}"
+        raise TypeError(message)
     fixed = bounds == {(1.0, 1.0)}
     if kind.fixes_unit != fixed:
         slopes = "always one" if fixed else "not always one"

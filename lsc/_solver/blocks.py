@@ -106,7 +106,7 @@ def _multiply_reviewer(
 ) -> None:  # fmt: skip
     """Multiply ``v`` by one reviewer's matrix: identity minus the projector on the face, and the distance from lines.
 
-    ``v`` and ``out`` have the reviewer's reviews only, in the order of the face.
+    ``v`` and ``out`` have the reviewer's reviews only.
     """
     # Weighted distance from lines.
     mean = 0.0
@@ -136,9 +136,8 @@ def _multiply_reviewer(
     for r in range(size):
         k = node[start + r]
         s = share[start + r]
-        if k >= 0:
-            value[k] += (1.0 - s) * v[r]
-            value[k + 1] += s * v[r]
+        value[k] += (1.0 - s) * v[r]
+        value[k + 1] += s * v[r]
     for k in range(nodes - 1):
         value[k + 1] -= link[start + k] * value[k]
     value[nodes - 1] /= pivot[start + nodes - 1]
@@ -148,8 +147,7 @@ def _multiply_reviewer(
     for r in range(size):
         k = node[start + r]
         s = share[start + r]
-        if k >= 0:
-            out[r] += v[r] - (1.0 - s) * value[k] - s * value[k + 1]
+        out[r] += v[r] - (1.0 - s) * value[k] - s * value[k + 1]
 
 
 @kernel
@@ -164,7 +162,7 @@ def _write_line(start: int, size: int, weight: float, slope: float, unit: FloatA
 
 
 @kernel
-def _add_chain(start: int, size: int, end: IntArray, place: IntArray, block: FloatArray) -> None:
+def _add_chain(start: int, size: int, end: IntArray, block: FloatArray) -> None:
     """Add the blocks of a monotone reviewer: the normalised Laplacian of a clique each."""
     block_start = start
     while block_start < start + size:
@@ -172,10 +170,10 @@ def _add_chain(start: int, size: int, end: IntArray, place: IntArray, block: Flo
         if block_end - block_start > 1:
             share = 1.0 / (block_end - block_start)
             for r in range(block_start, block_end):
-                a = (place[r] - start) * size - start
-                block[a + place[r]] += 1.0
+                a = (r - start) * size - start
+                block[a + r] += 1.0
                 for s in range(block_start, block_end):
-                    block[a + place[s]] -= share
+                    block[a + s] -= share
         block_start = block_end
 
 
@@ -194,9 +192,9 @@ def _add_heavy_diagonal(j: int, table: Table, face: Face, line_weight: float, ex
     for r in range(start, start + size):
         if table.kind[j] == LINEAR:
             slope = table.unit[r] if face.slope_free[j] else 0.0
-            extra[face.item[r]] += 1.0 - 1.0 / size - slope * slope
+            extra[table.item[r]] += 1.0 - 1.0 / size - slope * slope
         else:
-            extra[face.item[r]] += max(0.0, 1.0 - dimension / size) + line_weight * (1.0 - 2.0 / size)
+            extra[table.item[r]] += max(0.0, 1.0 - dimension / size) + line_weight * (1.0 - 2.0 / size)
 
 
 @kernel
@@ -208,7 +206,7 @@ def assemble(
     The matrix has the reviewers with few reviews and the diagonal of common distances; where the weights are those of
     the last one, only reviewers whose faces have changed are written. Of the others the diagonal has an approximation.
     """
-    starts, _, _, unit, _, kinds, _, _, _ = table
+    starts, _, _, unit, _, kinds, _, _ = table
     first, _, slot, begin, _, _, _ = pattern
     value = system.value
     written = system.written
@@ -245,7 +243,7 @@ def assemble(
         slope = 0.0 if linear and not face.slope_free[j] else 1.0
         _write_line(start, size, 1.0 if linear else line_weight, slope, unit, block)
         if kind == MONOTONE:
-            _add_chain(start, size, face.end, face.place, block)
+            _add_chain(start, size, face.end, block)
         elif not linear:
             bent = face.begin[j]
             for k in range(size * size):
@@ -272,8 +270,8 @@ def multiply_heavy(
 
     ``work`` has three rows of the largest load.
     """
-    starts, _, _, unit, _, kinds, _, _, _ = table
-    order, _, slope_free, ends, _, node, share, count, pivot, link, _, _, _, _, _ = face
+    starts, item, _, unit, _, kinds, _, _ = table
+    slope_free, ends, _, node, share, count, pivot, link, _, _, _, _, _ = face
     local = work[0]
     image = work[1]
     value = work[2]
@@ -285,7 +283,7 @@ def multiply_heavy(
         if kind == IDLE or pattern.begin[j + 1] > pattern.begin[j] or size == 0:
             continue
         for r in range(size):
-            local[r] = v[order[start + r]]
+            local[r] = v[item[start + r]]
         if kind == LINEAR:
             # Identity minus the projector on the span of ones and unit scores.
             mean = 0.0
@@ -303,7 +301,7 @@ def multiply_heavy(
                 kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, local, image, value
             )
         for r in range(size):
-            out[order[start + r]] += image[r]
+            out[item[start + r]] += image[r]
 
 
 #: Minimum strength of a tie relative to the diagonal, and maximum number of items of a cluster.

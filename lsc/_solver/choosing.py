@@ -14,13 +14,11 @@ from lsc._model.formulation import (
     Minimiser,
     Programme,
     equalities,
-    free_ties,
     in_units,
     inequalities,
     pick,
 )
 from lsc._model.hypotheses import classes
-from lsc.evidence.support import middle_levels
 from reviewgraph._base import FloatArray
 
 if TYPE_CHECKING:
@@ -132,31 +130,19 @@ def _face(programme: Programme, quality: FloatArray, perceived: FloatArray) -> F
 
     item = pick(programme.item, programme.n_items)
     noise = perceived - quality[programme.item]
-    free = free_ties(programme)
-    levels = free[0].on_level.shape[1] if free else 0
-    empty = sp.csr_array((0, programme.n_items + levels))
-
-    def over_all(matrix: sp.csr_array, on_level: sp.csr_array | None = None) -> sp.csr_array:
-        level_part = sp.csr_array((matrix.shape[0], levels)) if on_level is None else on_level
-        return sp.hstack([matrix @ item, level_part], format="csr")
-
+    empty = sp.csr_array((0, programme.n_items))
     equal = [empty]
     right = [np.empty(0)]
     inequality = [empty]
     least = [np.empty(0)]
     for rows in equalities(programme):
-        equal.append(over_all(rows.matrix))
+        equal.append(rows.matrix @ item)
         right.append(rows.matrix @ quality[programme.item])
     for rows in inequalities(programme):
-        inequality.append(over_all(rows.matrix))
+        inequality.append(rows.matrix @ item)
         least.append(np.minimum(rows.low, rows.matrix @ perceived) - rows.matrix @ noise)
-    middle = middle_levels(free, perceived)
-    for above in free:
-        inequality.append(over_all(above.matrix, above.on_level))
-        reached = above.matrix @ perceived + above.on_level @ middle
-        least.append(np.minimum(above.low, reached) - above.matrix @ noise)
     references = np.flatnonzero(programme.is_reference)
-    equal.append(pick(references, programme.n_items + levels))
+    equal.append(pick(references, programme.n_items))
     right.append(programme.reference[references])
     return Face(
         sp.vstack(equal, format="csr"),

@@ -27,7 +27,7 @@ class Table(NamedTuple):
     """The reviews in the solver's units: scores centred per reviewer, ascending.
 
     ``unit``: centred scores divided by ``norm``, their length per reviewer (0 if constant); ``kind``: shape of a
-    reviewer, :data:`IDLE` if unconstrained; ``tied``: whether a reviewer's tied scores share one perceived quality.
+    reviewer, :data:`IDLE` if unconstrained.
     """
 
     start: IntArray
@@ -38,22 +38,19 @@ class Table(NamedTuple):
     kind: IntArray
     lower: FloatArray
     upper: FloatArray
-    tied: BoolArray
 
 
 class Face(NamedTuple):
     """Face of each reviewer's set that holds the projection, on which it is affine.
 
     Linear: whether the slope is free, ``slope_free``. Monotone: reviews ``r`` to ``end[r] - 1`` are a block if ``r``
-    begins one, in the order ``place``, with the items ``item``. Convex and concave: a broken line with bends at the
-    levels ``bent``, each review between the nodes ``node`` and ``node + 1`` of its reviewer with weight ``share`` on
-    the second (``node`` -1: free), ``nodes`` per reviewer, normal equations factored into ``pivot`` and ``link``; with
-    few reviews, ``block`` is identity minus the projector, the entry of reviews a and b at ``begin[j] + a * size + b``,
-    valid if ``known``; ``unchanged``: whose face is the previous one. ``changed`` is set whenever a face changes.
+    begins one. Convex and concave: a broken line with bends at the levels ``bent``, each review between the nodes
+    ``node`` and ``node + 1`` of its reviewer with weight ``share`` on the second, ``nodes`` per reviewer, normal
+    equations factored into ``pivot`` and ``link``; with few reviews, ``block`` is identity minus the projector, the
+    entry of reviews a and b at ``begin[j] + a * size + b``, valid if ``known``; ``unchanged``: whose face is the
+    previous one. ``changed`` is set whenever a face changes.
     """
 
-    item: ItemArray
-    place: IntArray
     slope_free: BoolArray
     end: IntArray
     bent: IntArray
@@ -129,12 +126,12 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     score /= units.unit / slope
     norm /= units.unit / slope
     unit = score / np.where(norm > 0.0, norm, 1.0)[reviewer]
-    # Constant scores make a line, or no constraint if ties are free.
-    kind = np.where(norm == 0.0, LINEAR if programme.ties_equal else IDLE, programme.shape).astype(np.int64)
+    # Constant scores make a line.
+    kind = np.where(norm == 0.0, LINEAR, programme.shape).astype(np.int64)
     kind[size < 2] = IDLE
     lower = programme.lower / slope
     upper = programme.upper / slope
-    table = Table(start, item, score, unit, norm, kind, lower, upper, (kind == LINEAR) | programme.ties_equal)
+    table = Table(start, item, score, unit, norm, kind, lower, upper)
     # The common line uses raw scores, which retain differences between reviewers.
     raw = (programme.score - programme.score.mean()) / (units.unit / slope)
     degree = np.bincount(item, minlength=programme.n_items).astype(np.float64)
@@ -168,12 +165,9 @@ def first_face(table: Table) -> Face:
     reviews = 0 if straight else len(table.item)
     reviewers = len(table.kind)
     begin = pairs_of(table, (table.kind == CONVEX) | (table.kind == CONCAVE))
-    positions = np.arange(reviews, dtype=np.int64)
     return Face(
-        item=table.item[:reviews].copy(),
-        place=positions,
         slope_free=np.zeros(reviewers, dtype=np.bool_),
-        end=positions + 1,
+        end=np.arange(1, reviews + 1, dtype=np.int64),
         bent=np.zeros(reviews, dtype=np.int64),
         node=np.zeros(reviews, dtype=np.int64),
         share=np.zeros(reviews),
@@ -212,7 +206,7 @@ def distances(
     The other reviewers have been projected to ``perceived`` (E,). Adds half the gradients of F and, ``with_lines``, of
     G (over reviewers who need not be linear) to ``fit_gradient`` and ``line_gradient`` (N,); returns F and G.
     """
-    starts, item, _, unit, norms, kinds, lowers, uppers, _ = table
+    starts, item, _, unit, norms, kinds, lowers, uppers = table
     slope_free = face.slope_free
     changed = face.changed
     fit = 0.0
@@ -335,7 +329,7 @@ def multiply_lines(table: Table, slope_free: BoolArray, pair: FloatArray) -> flo
 
     Returns the inner product of both. The vectors are interleaved: the two numbers of an item share a cache line.
     """
-    starts, item, _, unit, _, kinds, _, _, _ = table
+    starts, item, _, unit, _, kinds, _, _ = table
     total = 0.0
     for j in range(len(kinds)):
         if kinds[j] != LINEAR:
@@ -442,7 +436,7 @@ def lines_direction(
 
     Returns the number of steps and the norm reached. A step costs O(E). ``work`` has the shape (4N,).
     """
-    starts, item, _, unit, _, kinds, _, _, _ = table
+    starts, item, _, unit, _, kinds, _, _ = table
     n = len(gradient)
     pair = work[: 2 * n].reshape((n, 2))
     inverse = work[2 * n : 3 * n]

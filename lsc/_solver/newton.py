@@ -35,7 +35,7 @@ from lsc._solver.passes import (
     with_singles,
     without_singles,
 )
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Progress
+from reviewgraph._base import BoolArray, FloatArray, IntArray, Progress
 from reviewgraph.streams import Spill, ranges
 
 if TYPE_CHECKING:
@@ -255,11 +255,6 @@ def minimise(
         Perceived qualities satisfy the constraints to rounding. If qualities are not unique: close to the ones nearest
         to linear scoring functions, then to one common line of the raw scores.
 
-    Raises
-    ------
-    InputError
-        If tied scores are free while a monotone, convex or concave reviewer has a finite upper bound on slopes.
-
     Notes
     -----
     A Newton step costs O(E) per product. Qi and Sun (1993), "A nonsmooth version of Newton's method", Mathematical
@@ -274,20 +269,16 @@ def minimise(
     >>> found = minimise(Programme(
     ...     n_items=3, start=np.array([0, 3, 6]), item=np.array([0, 1, 2, 0, 1, 2]),
     ...     score=np.array([1.0, 2.0, 4.0, 2.0, 4.0, 8.0]), kind=np.zeros(2, dtype=np.int64),
-    ...     lower=np.full(2, 0.1), upper=np.full(2, np.inf), ties_equal=True,
+    ...     lower=np.full(2, 0.1), upper=np.full(2, np.inf),
     ...     is_reference=np.array([True, False, True]), reference=np.array([0.0, 0.0, 3.0])))
     >>> found.quality.round(6).tolist(), found.converged
     ([0.0, 1.0, 3.0], True)
     """
-    bounded = np.isfinite(programme.upper) & (programme.shape != LINEAR)
-    if not programme.ties_equal and np.any(bounded):
-        problem = "free ties are defined without an upper bound on the slopes of the inverse: use ties='equal'"
-        raise InputError(problem)
     if len(programme.item) == 0:
         quality = np.where(programme.is_reference, programme.reference, 0.0)
         return Minimiser(quality, np.zeros(0), 0.0, 0, True, "no reviews: nothing to solve")
     # Passes in memory order pay off where all reviewers are linear and their items exceed the cache.
-    by_passes = programme.n_items >= MANY_ITEMS and programme.ties_equal and bool(np.all(programme.shape == LINEAR))
+    by_passes = programme.n_items >= MANY_ITEMS and bool(np.all(programme.shape == LINEAR))
     lean, keep = without_singles(programme) if by_passes else (programme, None)
     # In the solver's units, from the average of centred scores or from the given start.
     table, common, units = tabulate(lean)
@@ -436,7 +427,7 @@ def minimise_streamed(
     max_iterations: int = MAX_ITERATIONS,
     progress: Listener | None = None,
 ) -> Minimiser:
-    """Solve the programme of linear reviewers without references, with equal ties, by passes over the reviews.
+    """Solve the programme of linear reviewers without references, by passes over the reviews.
 
     ``stream`` is open and has scores; ``hypothesis`` is a class of lines. ``exact`` decides from the mean square noise
     and the qualities whether the noise may be zero; then the gradient tolerance is ``sharp``. Other arguments as in

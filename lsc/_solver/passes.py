@@ -42,7 +42,7 @@ from lsc._solver.faces import (
     take_step,
     update_search,
 )
-from lsc._solver.projections import project_bent, project_bounded_chains, project_chains
+from lsc._solver.projections import project_bent, project_chains
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 from reviewgraph.graph import kernel
 
@@ -162,11 +162,9 @@ class Merit(Objective):
         self.face = first_face(table)
         self.table = table
         self.perceived = np.zeros(len(table.item))
-        bounded = np.isfinite(table.upper)
-        self._chains = bool(np.any((table.kind == MONOTONE) & ~bounded))
-        self._bounded_chains = bool(np.any((table.kind == MONOTONE) & bounded))
+        self._chains = bool(np.any(table.kind == MONOTONE))
         self._bent = bool(np.any((table.kind == CONVEX) | (table.kind == CONCAVE)))
-        self.bends = self._chains or self._bounded_chains or self._bent
+        self.bends = self._chains or self._bent
         if self.bends:
             self._pattern = pattern_of(table, n)
             self._system = system_of(self._pattern)
@@ -177,8 +175,6 @@ class Merit(Objective):
         """Value and gradient (zero at references); face and perceived qualities are those of ``x``."""
         if self._chains:
             project_chains(self.table, self.face, x, self.perceived)
-        if self._bounded_chains:
-            project_bounded_chains(self.table, self.face, x, self.perceived)
         if self._bent:
             project_bent(self.table, self.face, x, self.perceived)
         weights = self.weights if self.bends else Weights(0.0, self.weights.common)
@@ -371,7 +367,7 @@ def line_diagonal(
 
 
 def in_memory(table: Table, n_items: int) -> list[tuple[slice, Part]]:
-    """Lay out a table of linear reviewers with equal ties, in one part."""
+    """Lay out a table of linear reviewers, in one part."""
     layout, block, place = lay_out(table.start, table.item, n_items)
     floor, ceiling = unit_slopes(table.norm, table.lower, table.upper)
     part = Part(table.start, block, table.unit, place, floor, ceiling, *layout)
@@ -387,7 +383,7 @@ def perceived_of_lines(table: Table, x: FloatArray) -> FloatArray:
     def half(first: int, last: int) -> None:
         theirs = table._replace(start=start[first : last + 1])
         own = slice(first, last)
-        theirs = theirs._replace(norm=table.norm[own], kind=table.kind[own], tied=table.tied[own])
+        theirs = theirs._replace(norm=table.norm[own], kind=table.kind[own])
         theirs = theirs._replace(lower=table.lower[own], upper=table.upper[own])
         form(theirs, first_face(theirs), False, x, perceived, np.zeros(x.size), np.zeros(0))
 

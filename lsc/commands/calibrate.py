@@ -227,7 +227,7 @@ NOT_AGAIN = {
 #: The reviews of reviewers with a hypothesis class, for messages.
 SCORED = "the reviews with a score"
 #: Options that select the method without --method, the first that has them, by parameter.
-CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_slope": "--max-slope", "ties": "--ties"}
+CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_slope": "--max-slope"}
 #: Options of the posterior.
 FOR_POSTERIOR = {
     "weights": "--weights",
@@ -284,7 +284,7 @@ def options_of(session: Session, method: Method, reviews: Reviews, progress: Cal
     if "hypothesis" in method.options:
         default = params["hypothesis"] or next(iter(HYPOTHESES))
         options["hypothesis"] = _hypotheses(reviews, default, session.read("by_reviewer"))
-    options |= {key: params[key] for key in ("max_slope", "ties", "confidence") if params[key] is not None}
+    options |= {key: params[key] for key in ("max_slope", "confidence") if params[key] is not None}
     options |= {"only_target": True} if params["only_target"] else {}
     if "progress" in method.options:
         options["progress"] = progress
@@ -393,6 +393,7 @@ def calibrate_by_passes(
     gone={
         "--likelihood": "scores are modelled as numbers, and predictions have the probabilities of their levels; "
         "leave it out",
+        "--ties": "equal scores of a reviewer mean equal perceived qualities; leave it out",
         "--on-scale-of": "--references of the posterior leads to the scale of known papers; leave it out",
     },
     # ``verify`` asks methods and hypothesis classes how their results are checked.
@@ -424,12 +425,6 @@ def calibrate_by_passes(
 )
 @option("Method", "--hypotheses FILE", "by_reviewer", help="lsc: classes by reviewer (reviewer,hypothesis).")
 @option("Method", "--max-slope C", type=Number(), help="lsc: maximum slope of scoring functions.  [default: 10]")
-@option(
-    "Method",
-    "--ties",
-    type=click.Choice(["equal", "free"]),
-    help="lsc: equal scores of a reviewer mean equal perceived qualities, or leave their order free.  [default: equal]",
-)
 @option(
     "Input",
     "--references FILE",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._model.formulation import Programme
-from lsc._model.hypotheses import CONCAVE, CONVEX, LINEAR, MONOTONE
+from lsc._model.hypotheses import CONVEX, LINEAR, MONOTONE
 from reviewgraph._base import FloatArray, IntArray
 from reviewgraph.graph import kernel
 
@@ -72,7 +72,6 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
         programme.shape,
         programme.lower,
         programme.upper,
-        programme.ties_equal,
         quality,
         perceived,
     )
@@ -123,7 +122,6 @@ def _reviewer_residuals(
     shape: IntArray,
     lower: FloatArray,
     upper: FloatArray,
-    ties_equal: bool,
     quality: FloatArray,
     perceived: FloatArray,
 ) -> tuple[float, float, float]:
@@ -138,10 +136,7 @@ def _reviewer_residuals(
             continue
         eps = perceived[first:last] - quality[item[first:last]]
         rise = score[first:last] - score[first]
-        if not ties_equal and (rise[-1] == 0.0 or shape[j] == MONOTONE):
-            violations = _loose(rise, perceived[first:last], eps, lower[j])
-        else:
-            violations = _strict(shape[j], rise, perceived[first:last], eps, lower[j], upper[j], ties_equal)
+        violations = _violations(shape[j], rise, perceived[first:last], eps, lower[j], upper[j])
         primal = max(primal, violations[0])
         dual = max(dual, violations[1])
         gap = gap + violations[2]
@@ -149,14 +144,10 @@ def _reviewer_residuals(
 
 
 @kernel
-def _strict(
-    shape: int, rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float, upper: float, ties_equal: bool
+def _violations(
+    shape: int, rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float, upper: float
 ) -> tuple[float, float, float]:
-    """Return the violations of one reviewer whose tied reviews have equal perceived qualities.
-
-    With free ties a convex function may be flat up to its lowest level: reviews there are at the level's point or
-    below. A concave one may be flat from its highest level on.
-    """
+    """Return the violations of one reviewer."""
     # Levels: the point, the sum of the noise, and the height above the lowest score of each.
     count = rise.size
     point = np.zeros(count)
@@ -164,25 +155,13 @@ def _strict(
     height = np.zeros(count)
     primal = 0.0
     dual = float(abs(np.sum(eps)))
-    gap = 0.0
     level = -1
     for r in range(count):
-        side = 0.0
-        if not ties_equal and shape == CONVEX and rise[r] == 0.0:
-            side = 1.0
-        if not ties_equal and shape == CONCAVE and rise[r] == rise[count - 1]:
-            side = -1.0
         if r == 0 or rise[r] > rise[r - 1]:
             level += 1
             height[level] = rise[r]
             point[level] = perceived[r]
-            if side != 0.0:
-                point[level] = side * np.max(side * perceived[rise == rise[r]])
-        if side == 0.0:
-            primal = max(primal, abs(perceived[r] - point[level]))
-        else:
-            dual = max(dual, side * eps[r])
-            gap += max(0.0, -side * eps[r]) * abs(point[level] - perceived[r])
+        primal = max(primal, abs(perceived[r] - point[level]))
         push[level] += eps[r]
     # Multipliers: the derivative of the objective if all points from a step on are shifted.
     levels = level + 1
@@ -213,8 +192,7 @@ def _strict(
         dy = dy[::-1].copy()
         step = step[::-1].copy()
         total = total[::-1].copy()
-    primal, dual, more = _ramps(primal, dual, dy, step, total, lower, upper)
-    return primal, dual, gap + more
+    return _ramps(primal, dual, dy, step, total, lower)
 
 
 @kernel
@@ -235,9 +213,9 @@ def _bounded(
 
 @kernel
 def _ramps(
-    primal: float, dual: float, dy: FloatArray, step: FloatArray, total: FloatArray, lower: float, upper: float
+    primal: float, dual: float, dy: FloatArray, step: FloatArray, total: FloatArray, lower: float
 ) -> tuple[float, float, float]:
-    """Increasing slopes between bounds: slope_l = lower + the sum of w_m over m <= l, w >= 0."""
+    """Increasing slopes: slope_l = lower + the sum of w_m over m <= l, w >= 0."""
     count = dy.size
     force = np.zeros(count)
     reach = np.zeros(count)
@@ -250,11 +228,6 @@ def _ramps(
         force[m] = running
         reach[m] = length
     gap = 0.0
-    ceiling = 0.0
-    # The upper bound has the multiplier that makes the least force zero; its slack is that of the last slope.
-    if np.isfinite(upper):
-        ceiling = max(0.0, -np.min(force))
-        gap += ceiling * abs(upper - step[count - 1] / dy[count - 1])
     before = lower
     before_dy = 0.0
     for m in range(count):
@@ -265,53 +238,10 @@ def _ramps(
             primal = max(primal, -bend * dy[m] * before_dy / (dy[m] + before_dy))
         before = slope
         before_dy = dy[m]
-        multiplier = force[m] + ceiling
-        if multiplier < 0:
-            dual = max(dual, -multiplier / reach[m])
+        if force[m] < 0:
+            dual = max(dual, -force[m] / reach[m])
         else:
-            gap += multiplier * abs(bend)
-    return primal, dual, gap
-
-
-@kernel
-def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float) -> tuple[float, float, float]:
-    """Return the violations of one reviewer with free ties.
-
-    The multipliers between levels are a ``flow`` from each level to the next: a force down on the highest points of the
-    lower level, and up on the lowest points of the upper one.
-    """
-    primal = 0.0
-    dual = float(abs(np.sum(eps)))
-    gap = 0.0
-    flow = 0.0  # there is no level below the lowest
-    r = 0
-    count = rise.size
-    before_top = 0.0
-    before_rise = 0.0
-    while r < count:
-        end = r
-        while end < count and rise[end] == rise[r]:
-            end += 1
-        low = np.min(perceived[r:end])
-        top = np.max(perceived[r:end])
-        if r > 0:
-            slack = low - before_top - lower * (rise[r] - before_rise)
-            primal = max(primal, -slack)
-            dual = max(dual, -flow)
-            gap += abs(flow * slack)
-        lifted = 0.0
-        for s in range(r, end):
-            if eps[s] > 0:
-                lifted += eps[s]
-                gap += eps[s] * (perceived[s] - low)
-            else:
-                gap += -eps[s] * (top - perceived[s])
-        dual = max(dual, lifted - flow)
-        gap += max(0.0, flow - lifted) * (top - low)
-        flow -= float(np.sum(eps[r:end]))
-        before_top = float(top)
-        before_rise = float(rise[r])
-        r = end
+            gap += force[m] * abs(bend)
     return primal, dual, gap
 
 

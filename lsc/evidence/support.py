@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsc._model.formulation import LevelRows, Programme, equalities, free_ties, inequalities, pick
+from lsc._model.formulation import Programme, equalities, inequalities, pick
 from lsc._model.hypotheses import Shape
 from lsc.evidence.optimality import scale
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
@@ -278,15 +278,11 @@ STEPS = 1000
 
 
 class Directions(NamedTuple):
-    """The directions that keep the objective: ``equal @ d = 0``, ``rising @ d >= 0``, ``d[fixed] = 0``.
-
-    Entries of d beyond the N qualities are thresholds between levels of tied scores.
-    """
+    """The directions d (N,) that keep the objective: ``equal @ d = 0``, ``rising @ d >= 0``, ``d[fixed] = 0``."""
 
     equal: sp.csr_array
     rising: sp.csr_array
     fixed: BoolArray
-    size: int
 
 
 def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) -> bool:
@@ -327,8 +323,7 @@ def _lines_fix_all(programme: Programme, trivial: list[FloatArray]) -> bool:
 
     loads = np.diff(programme.start)
     owner = np.repeat(np.arange(loads.size), loads)
-    constant = programme.score[programme.start[owner]] == programme.score[programme.start[owner + 1] - 1]
-    counts = (programme.shape[owner] == Shape.LINEAR) & (programme.ties_equal | ~constant)
+    counts = programme.shape[owner] == Shape.LINEAR
     if programme.is_reference.any() or not counts.any():
         return False
     matrix, count = projections(owner[counts], programme.item[counts], programme.score[counts], programme.n_items)
@@ -361,40 +356,14 @@ def _directions(programme: Programme, quality: FloatArray, perceived: FloatArray
     import scipy.sparse as sp
 
     item = pick(programme.item, programme.n_items)
-    loose = free_ties(programme)
-    levels = loose[0].on_level.shape[1] if loose else 0
-    none = sp.csr_array((0, programme.n_items + levels))
-
-    def widen(matrix: sp.csr_array) -> sp.csr_array:
-        return sp.hstack([matrix @ item, sp.csr_array((matrix.shape[0], levels))], format="csr")
-
+    none = sp.csr_array((0, programme.n_items))
     # Rows on perceived qualities become rows on qualities, since all minimisers have the same noise.
-    equal = [widen(rows.matrix) for rows in equalities(programme)]
+    equal = [rows.matrix @ item for rows in equalities(programme)]
     # Only binding constraints restrict a small step.
-    rising = [widen(rows.matrix[rows.matrix @ perceived - rows.low <= tolerance]) for rows in inequalities(programme)]
-    # Free ties have thresholds, which are part of the direction.
-    middle = middle_levels(loose, perceived)
-    for level_rows in loose:
-        slack = level_rows.matrix @ perceived + level_rows.on_level @ middle - level_rows.low
-        chosen = slack <= tolerance
-        rising.append(sp.hstack([level_rows.matrix[chosen] @ item, level_rows.on_level[chosen]], format="csr"))
-    fixed = np.concatenate([programme.is_reference, np.zeros(levels, np.bool_)])
+    rising = [rows.matrix[rows.matrix @ perceived - rows.low <= tolerance] @ item for rows in inequalities(programme)]
     return Directions(
-        sp.vstack([*equal, none], format="csr"), sp.vstack([*rising, none], format="csr"), fixed, programme.n_items
+        sp.vstack([*equal, none], format="csr"), sp.vstack([*rising, none], format="csr"), programme.is_reference
     )
-
-
-def middle_levels(loose: list[LevelRows], perceived: FloatArray) -> FloatArray:
-    """Return thresholds halfway between their bounds."""
-    if not loose:
-        return np.empty(0)
-    below, above = loose
-    levels = below.on_level.shape[1]
-    top = np.full(levels, -np.inf)
-    bottom = np.full(levels, np.inf)
-    np.maximum.at(top, below.on_level.indices, -(below.matrix @ perceived))
-    np.minimum.at(bottom, above.on_level.indices, above.matrix @ perceived - above.low)
-    return (top + bottom) / 2
 
 
 def _pieces(directions: Directions) -> int:
@@ -406,17 +375,17 @@ def _pieces(directions: Directions) -> int:
     together = sp.csr_array(
         (np.ones(references.size), (np.zeros(references.size, np.int64), references)), shape=(1, rows.shape[1])
     )
-    return _parts(sp.vstack([rows, together], format="csr"), directions.size)
+    return _parts(sp.vstack([rows, together], format="csr"))
 
 
-def _parts(touched: sp.csr_array, size: int | None = None) -> int:
-    """Count the connected sets of columns, among the first ``size`` columns or all."""
+def _parts(touched: sp.csr_array) -> int:
+    """Count the connected sets of columns."""
     import scipy.sparse as sp
     from scipy.sparse import csgraph
 
     graph = sp.block_array([[None, touched], [touched.T, None]], format="csr")
     _, part = csgraph.connected_components(graph, directed=False)
-    return int(np.unique(part[touched.shape[0] :][:size]).size)
+    return int(np.unique(part[touched.shape[0] :]).size)
 
 
 def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
@@ -439,8 +408,6 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
     heads = np.concatenate([high, ring])
     graph = sp.csr_array((np.ones(tails.size), (tails, heads)), shape=(rows.shape[1],) * 2)
     count, part = csgraph.connected_components(graph, connection="strong")
-    part = part[: directions.size]
-    count = np.unique(part).size
     if count == 1:
         return True
     if count > 2 or len(trivial) == 1:
@@ -459,14 +426,13 @@ def _moves(directions: Directions, trivial: list[FloatArray]) -> bool:
 
     # A random vector, orthogonal to the trivial directions, is orthogonal to any other with probability 0.
     basis, _ = np.linalg.qr(np.column_stack(trivial))
-    probe = np.random.default_rng(0).standard_normal(directions.size)
+    probe = np.random.default_rng(0).standard_normal(directions.fixed.size)
     probe -= basis @ (basis.T @ probe)
-    width = directions.fixed.size
     bound = np.where(directions.fixed, 0.0, 1.0)
     # The cone may contain a direction and not its opposite.
     for sign in (1.0, -1.0):
         solution = linprog(
-            np.concatenate([-sign * probe, np.zeros(width - directions.size)]),
+            -sign * probe,
             A_ub=-directions.rising if directions.rising.shape[0] else None,
             b_ub=np.zeros(directions.rising.shape[0]) if directions.rising.shape[0] else None,
             A_eq=sp.csr_array(directions.equal) if directions.equal.shape[0] else None,
@@ -476,7 +442,7 @@ def _moves(directions: Directions, trivial: list[FloatArray]) -> bool:
         )
         if solution.status != 0:
             return True
-        step = solution.x[: directions.size]
+        step = solution.x
         if float(np.abs(step - basis @ (basis.T @ step)).max()) > MOVES:
             return True
     return False

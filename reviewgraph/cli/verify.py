@@ -380,7 +380,7 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     params = session.params
     command = click.get_current_context().command
     table = table_of(session.read_reviews(*params["paths"], items=params["items"]))
-    of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
+    of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope"))
 
     # Weights and covariates are read, so that the list of files is compared; a second run has their effects.
     session.read_given("weights", "rankings")
@@ -402,7 +402,6 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
         across_groups=params["by_group_average"],
         hypotheses=dict.fromkeys(table.reviewers, usual) | {str(who): kind for who, kind in by_reviewer.items()},
         max_slope=10.0 if params["max_slope"] is None else params["max_slope"],
-        ties_equal=params["ties"] != "free",
         references={str(item): value for item, value in (session.read("references") or {}).items()},
         lottery=(params["seed"] or 0) if params["lottery"] else None,
         methods={name: method.verifier for name, method in methods.items()},

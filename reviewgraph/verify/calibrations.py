@@ -41,10 +41,9 @@ class Wanted:
 
     ``named`` tells whether the method was passed. ``select`` maps the number of scored papers to the number selected,
     None without a selection, for which ``error_rate`` and ``across_groups`` are. ``hypotheses`` are class names by
-    reviewer, ``max_slope`` and ``ties_equal`` the steepest slope and whether tied scores are perceived alike, all three
-    for ``lsc``. ``references`` have known qualities. ``lottery`` is the seed, None without one. ``methods`` and
-    ``classes`` are the verifiers that methods and hypothesis classes name as ``"module:name"``, None where they name
-    none.
+    reviewer, ``max_slope`` the steepest slope, both for ``lsc``. ``references`` have known qualities. ``lottery`` is
+    the seed, None without one. ``methods`` and ``classes`` are the verifiers that methods and hypothesis classes name
+    as ``"module:name"``, None where they name none.
     """
 
     method: str
@@ -54,7 +53,6 @@ class Wanted:
     across_groups: bool = False
     hypotheses: Mapping[str, str] = field(default_factory=dict)
     max_slope: float = 10.0
-    ties_equal: bool = True
     references: Mapping[str, float] = field(default_factory=dict)
     lottery: int | None = None
     methods: Mapping[str, Any] = field(default_factory=dict)

@@ -4,7 +4,7 @@ The objective is the sum over reviewers of the squared distance between the qual
 perceived qualities that their class allows. It is convex, and its gradient at paper i is twice the sum of quality less
 perceived quality over the reviews of i: qualities are optimal if and only if it vanishes, references aside.
 
-Recomputed: objective, gradient, mean and spread of each group. Not checked: inaccurate answers, ``--ties free``, and
+Recomputed: objective, gradient, mean and spread of each group. Not checked: inaccurate answers, and
 reviewers of very many different scores. Whether other qualities fit as well, and standard errors, are left to a second
 run of the command.
 """
@@ -125,8 +125,6 @@ def check_least_squares(calibration: Calibration) -> None:
     # Optimality is checked of exact answers alone.
     if status != "optimal":
         findings.not_checked("qualities: status inaccurate, so optimality is not checked", decisive=True)
-    elif not wanted.ties_equal:
-        findings.not_checked("qualities: with --ties free optimality is not checked", decisive=True)
     else:
         _check_optimality(calibration, forms, units)
 

@@ -13,11 +13,10 @@ from scipy.optimize import nnls
 
 
 class Rule(NamedTuple):
-    """The class of a reviewer: name, C, and c (0 for none)."""
+    """The class of a reviewer: name and C."""
 
     name: str
     max_slope: float
-    min_slope: float
 
 
 class Violations(NamedTuple):
@@ -29,7 +28,6 @@ def violations(
     scores: Sequence[tuple[int, int, float]],
     rules: Mapping[int, Rule],
     references: Mapping[int, float],
-    ties: str,
     quality: np.ndarray,
     noise: np.ndarray,
 ) -> Violations:
@@ -44,7 +42,7 @@ def violations(
         items, given = [scores[r][1] for r in mine], [scores[r][2] for r in mine]
         eps = noise[mine]
         np.add.at(pull, items, eps)
-        equal, rising = rows(given, rule, ties)
+        equal, rising = rows(given, rule)
         perceived = quality[items] + eps
         primal = max([primal, *(abs(a @ perceived - b) for a, b in equal), *(b - a @ perceived for a, b in rising)])
         dual = max(dual, unexplained(eps, equal, rising, perceived))
@@ -71,23 +69,16 @@ def unexplained(eps: np.ndarray, equal: list[Any], rising: list[Any], perceived:
     return float(nnls(matrix[:, binding], eps)[1])
 
 
-def rows(given: list[float], rule: Rule, ties: str) -> tuple[list[Any], list[Any]]:
+def rows(given: list[float], rule: Rule) -> tuple[list[Any], list[Any]]:
     """Constraints ``a @ perceived == b`` and ``a @ perceived >= b`` of one reviewer."""
     levels = [[r for r, y in enumerate(given) if y == level] for level in sorted(set(given))]
     heights = sorted(set(given))
     last = len(levels) - 1
-    if ties == "free" and last == 0:
-        return [], []
-    loose = set()
-    if ties == "free":
-        loose = {"monotone": set(range(last + 1)), "convex": {0}, "concave": {last}}.get(rule.name, set())
 
     def unit(r: int) -> np.ndarray:
         return np.eye(len(given))[r]
 
-    equal = [
-        (unit(level[0]) - unit(r), 0.0) for number, level in enumerate(levels) if number not in loose for r in level[1:]
-    ]
+    equal = [(unit(level[0]) - unit(r), 0.0) for level in levels for r in level[1:]]
     rising = []
     steps = []
     for below in range(last):
@@ -99,8 +90,6 @@ def rows(given: list[float], rule: Rule, ties: str) -> tuple[list[Any], list[Any
                 equal.append((step, dy))
                 continue
             rising.append((step, dy / rule.max_slope))
-            if rule.min_slope:
-                rising.append((-step, -dy / rule.min_slope))
     for (dy, first), (dz, second) in pairwise(steps):
         for a in first:
             for b in second:

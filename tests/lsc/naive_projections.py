@@ -27,15 +27,9 @@ def constraints(programme, j):
             made[r] += value
         return made
 
-    free = None
-    if not programme.ties_equal:
-        if len(levels) == 1:
-            return _stack(at_least, len(y)), _stack(equal, len(y))
-        free = {Shape.LINEAR: None, Shape.CONVEX: 0, Shape.CONCAVE: len(levels) - 1, Shape.MONOTONE: "all"}[shape]
-    for number, level in enumerate(levels):
-        if free != "all" and number != free:
-            equal += [(difference([(r, 1.0), (level[0], -1.0)]), 0.0) for r in level[1:]]
-    names = [level if free in ("all", number) else level[:1] for number, level in enumerate(levels)]
+    for level in levels:
+        equal += [(difference([(r, 1.0), (level[0], -1.0)]), 0.0) for r in level[1:]]
+    names = [level[:1] for level in levels]
     for number in range(1, len(levels)):
         d = height[number] - height[number - 1]
         for a in names[number - 1]:

@@ -23,7 +23,7 @@ def assignment(n_items, n_reviewers, size, rng):
     return rows
 
 
-def from_rows(item, score, n_items, shape, max_slope=10.0, upper=np.inf, ties_equal=True):
+def from_rows(item, score, n_items, shape, max_slope=10.0, upper=np.inf):
     """A programme from items and scores of reviewers, both (M, k)."""
     m, k = item.shape
     order = np.lexsort((item, score), axis=1)
@@ -35,7 +35,6 @@ def from_rows(item, score, n_items, shape, max_slope=10.0, upper=np.inf, ties_eq
         kind=np.broadcast_to(np.asarray(shape, dtype=np.int64), (m,)).copy(),
         lower=np.full(m, 1.0 / max_slope),
         upper=np.full(m, upper),
-        ties_equal=ties_equal,
         is_reference=np.zeros(n_items, dtype=bool),
         reference=np.zeros(n_items),
     )
@@ -88,7 +87,7 @@ def small(seed):
     """A programme with few of everything and much that is special: ties, constants, bounds, references, no reviews."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 14)), int(rng.integers(1, 12))
-    most, grid, ties_equal = min(n, int(rng.integers(1, 9))), rng.random() < 0.5, bool(rng.random() < 0.6)
+    most, grid = min(n, int(rng.integers(1, 9))), rng.random() < 0.5
     item, score, start = [], [], [0]
     for _ in range(m):
         size = int(rng.integers(0, most + 1))
@@ -101,8 +100,9 @@ def small(seed):
         score.append(y[order])
         start.append(start[-1] + size)
     lower = np.full(m, 1 / rng.choice([1.0, 10.0, 100.0])) * (1.0 if rng.random() < 0.7 else rng.uniform(0.2, 3, m))
-    bounded = (rng.random(m) < 0.7) & ties_equal & (rng.random() < 0.4)
     kind = rng.choice(len(classes()), m).astype(np.int64)
+    linear = np.array([each.shape == Shape.LINEAR for each in classes()])[kind]
+    bounded = (rng.random(m) < 0.7) & linear & (rng.random() < 0.4)
     given = np.array([each.fixes_unit for each in classes()])[kind]
     is_reference = (rng.random(n) < 0.3) & (rng.random() < 0.35)
     return Programme(
@@ -113,7 +113,6 @@ def small(seed):
         kind=kind,
         lower=lower,
         upper=np.where(given, lower, np.where(bounded, lower * rng.choice([1, 1.5, 4, 20], m), np.inf)),
-        ties_equal=ties_equal,
         is_reference=is_reference,
         reference=np.where(is_reference, rng.normal(size=n) * rng.choice([0.1, 1, 10]), 0.0),
     )

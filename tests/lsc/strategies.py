@@ -23,7 +23,6 @@ class Problem(NamedTuple):
     n_items: int
     rules: dict[int, Rule]
     references: dict[int, float]
-    ties: str
 
     @property
     def reviews(self) -> Reviews:
@@ -33,10 +32,10 @@ class Problem(NamedTuple):
     @property
     def arguments(self) -> dict[str, Any]:
         kinds = {
-            j: lsc.Offset() if rule.name == "offset" else CLASSES[rule.name](rule.max_slope, rule.min_slope)
+            j: lsc.Offset() if rule.name == "offset" else CLASSES[rule.name](rule.max_slope)
             for j, rule in self.rules.items()
         }
-        return {"hypothesis": kinds, "references": self.references, "ties": self.ties}
+        return {"hypothesis": kinds, "references": self.references}
 
 
 @st.composite
@@ -46,8 +45,6 @@ def problems(
     n_items = draw(st.integers(1, max_items))
     shape = draw(st.sampled_from(["random", "chain", "hub", "pieces"]))
     values = draw(st.sampled_from([st.integers(0, 3), st.integers(1, 10), st.floats(-5, 5).map(lambda y: round(y, 2))]))
-    ties = draw(st.sampled_from(["equal", "free"])) if names != ("offset",) else "equal"
-    names = tuple(name for name in names if name != "offset" or ties == "equal")
     one_class = draw(st.sampled_from([None, *names]))
     scores, rules = [], {}
     for j in range(draw(st.integers(1, max_reviewers))):
@@ -56,10 +53,10 @@ def problems(
         if draw(st.integers(0, 7)) == 0:
             given = [given[0]] * len(items)
         scores += [(j, i, float(y)) for i, y in zip(items, given, strict=True)]
-        rules[j] = draw(_rules(one_class or draw(st.sampled_from(names)), ties))
+        rules[j] = draw(_rules(one_class or draw(st.sampled_from(names))))
     known = draw(st.dictionaries(st.integers(0, n_items - 1), st.integers(-20, 20).map(lambda q: q / 10), max_size=3))
     references = known if draw(st.booleans()) else {}
-    return Problem(sorted(scores), n_items, rules, references, ties)
+    return Problem(sorted(scores), n_items, rules, references)
 
 
 @st.composite
@@ -77,12 +74,8 @@ def _items(draw: st.DrawFn, shape: str, reviewer: int, n_items: int) -> list[int
 
 
 @st.composite
-def _rules(draw: st.DrawFn, name: str, ties: str) -> Rule:
-    if name == "offset":
-        return Rule(name, 1.0, 1.0)
-    max_slope = draw(st.sampled_from([10.0, 2.0]))
-    min_slope = draw(st.sampled_from([0.0, 0.0, 0.5])) if ties == "equal" else 0.0
-    return Rule(name, max_slope, min_slope)
+def _rules(draw: st.DrawFn, name: str) -> Rule:
+    return Rule(name, 1.0 if name == "offset" else draw(st.sampled_from([10.0, 2.0])))
 
 
 def noisy_linear(rng: np.random.Generator, n_items: int, n_reviewers: int, load: int, noise: float) -> Reviews:

@@ -166,7 +166,6 @@ def test_side_files(tmp_path: Path) -> None:
             "negative.csv: expected positive finite numbers, found -1 for 'ann' and 'p0'",
         ),
         (["--method", "average", "--hypothesis", "linear"], "--hypothesis belongs to --method lsc, found 'average'"),
-        (["--method", "posterior", "--ties", "free"], "--ties belongs to --method lsc, found 'posterior'"),
         (["--method", "lsc", "--lottery", "--select", "2"], "--lottery belongs to --method posterior, found 'lsc'"),
         (["--hypothesis", "linear", "--explain", "p1"], "--explain belongs to --method posterior, found 'lsc'"),
         (["--max-slope", "3", "--weights", "{folder}/negative.csv"], "--weights belongs to --method posterior"),

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import lsc
 from lsc.evidence import support
-from reviewgraph import InputError, Reviews
+from reviewgraph import Reviews
 from reviewgraph.graph import covariance
 from tests.lsc import by_cvxpy
 from tests.lsc.strategies import Problem, problems
@@ -115,8 +115,3 @@ def test_one_among_others_sets_their_unit_and_asks_for_no_less_of_the_graph() ->
     assert result.support.level.name == "recoverable"
     assert_allclose(np.diff(result.solution.quality), [1.0, 3.0, 2.0])
     assert result.scoring_function("bob").slope == pytest.approx(3 * result.scoring_function("ann").slope)
-
-
-def test_free_ties_are_refused() -> None:
-    with pytest.raises(InputError, match="a function that rises everywhere gives no tied scores"):
-        lsc.calibrate(Reviews.from_pairs(CHAIN), "offset", ties="free")

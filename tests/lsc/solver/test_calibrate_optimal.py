@@ -24,7 +24,7 @@ def assert_certified(problem: Problem, result: lsc.Calibration, tolerance: float
     programme, row, quality, perceived, *_ = result.solution
     noise = np.empty(row.size)
     noise[row] = perceived - quality[programme.item]
-    found = violations(problem.scores, problem.rules, problem.references, problem.ties, quality, noise)
+    found = violations(problem.scores, problem.rules, problem.references, quality, noise)
     assert max(found) <= tolerance * units(problem)
     assert result.objective == pytest.approx(noise @ noise, rel=1e-9, abs=1e-18)
 
