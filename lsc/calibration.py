@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from lsc.errors import UndeterminedWarning
 from lsc.estimate import Estimate, best_first, comparable, plain_averages
 from lsc.evidence.optimality import Residuals, ScoringFunction, fit_through, residuals, scale
 from lsc.evidence.support import (
-    LEAST_DIVISOR,
     ReportingScale,
     Support,
     groups_of,
@@ -45,75 +44,6 @@ NEARLY = 1e-5
 SHARP = 1e-14
 #: Number of scores up to which the choice among several best fits is exact, in a fifth of a second: it factorises.
 CHOSEN = 1000
-#: Significance level of the test whether references contradict the scores.
-SIGNIFICANT = 1e-3
-#: Parameters per reviewer in classes that do not state their number.
-PARAMETERS = 2
-
-# Whether references, as equalities, contradict the scores.
-
-
-class Misfit(NamedTuple):
-    """The test whether references contradict the scores.
-
-    ``ratio`` is the added squared noise per reference beyond those that set the scale, over the squared noise per
-    degree of freedom; ``chance`` its p-value by Fisher's distribution, for normal noise.
-    """
-
-    ratio: float
-    chance: float
-
-    @property
-    def fights(self) -> bool:
-        """Whether references contradict the scores significantly."""
-        return self.chance < SIGNIFICANT
-
-
-def misfit_of(
-    programme: Programme, quality: FloatArray, perceived: FloatArray, group: IntArray, fixed: BoolArray
-) -> Misfit | None:
-    """Compare the fit with one in which references are on a line through their estimates from the scores alone.
-
-    The line has the mean and the standard deviation of the given values, so that both fits have one scale; without
-    references the noise depends on the scale, which is free up to C. There is one line per group, of slope 1 if the
-    group's unit is ``fixed``, shape (G,). Solves the programme twice more. None with too few references or scores: a
-    scale takes two references (one in a fixed unit), and the scores must leave ten degrees of freedom.
-    """
-    from scipy.special import fdtrc
-
-    free = newton.minimise(replace(programme, is_reference=np.zeros(programme.n_items, np.bool_)))
-    # References on lines through their estimates, and their number beyond those of a scale.
-    value = programme.reference.copy()
-    tested = 0
-    for number in np.unique(group[programme.is_reference]).tolist():
-        here = np.flatnonzero(programme.is_reference & (group == number))
-        spent = 1 if fixed[number - 1] else 2
-        reference = programme.reference[here]
-        estimate = free.quality[here]
-        if here.size > spent and estimate.std():
-            slope = 1.0 if fixed[number - 1] else reference.std() / estimate.std()
-            value[here] = reference.mean() + slope * (estimate - estimate.mean())
-            tested += here.size - spent
-    if not tested:
-        return None
-    lined = newton.minimise(replace(programme, reference=value))
-    if is_noiseless(programme, quality, perceived):
-        return Misfit(0.0, 1.0)
-    # Without noise on the lines, all noise is due to the given values.
-    if is_noiseless(programme, lined.quality, lined.perceived):
-        return Misfit(float("inf"), 0.0)
-    added = float(((perceived - quality[programme.item]) ** 2).sum()) - lined.objective
-    # Degrees of freedom: scores less items that are no references, less parameters of reviewers.
-    per_reviewer = np.array([kind.parameters or PARAMETERS for kind in classes()])
-    parameters = int(per_reviewer[programme.kind[np.diff(programme.start) > 0]].sum())
-    items = np.setdiff1d(programme.item, np.flatnonzero(programme.is_reference)).size
-    freedom = programme.item.size - items - parameters
-    if freedom < LEAST_DIVISOR:
-        return None
-    ratio = added / tested / (lined.objective / freedom)
-    return Misfit(ratio, float(fdtrc(tested, freedom, max(ratio, 0.0))))
-
-
 # The result.
 
 
@@ -369,17 +299,6 @@ class Calibration(Estimate):
         errors = standard_errors(programme, quality, perceived, self.support, parameters)
         estimated = ~(scale.flat[group - 1] | programme.is_reference)
         return np.where(estimated, scale.slope[group - 1] * errors, np.nan)
-
-    @cached_property
-    def misfit(self) -> Misfit | None:
-        """The test whether references contradict the scores; None without references, or with too few.
-
-        The first access solves the programme twice more.
-        """
-        programme, _, quality, perceived, group, *_ = self.solution
-        if not programme.is_reference.any():
-            return None
-        return misfit_of(programme, quality, perceived, group, _fixed_units(programme, group))
 
     # Selections
 

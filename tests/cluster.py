@@ -21,8 +21,7 @@ from typing import Any
 
 from joblib import parallel_config
 
-from lsc.experiments.registry import EXPERIMENTS
-from lsc.experiments.running import Results, run
+from lsc.experiments import EXPERIMENTS, Results, run
 
 EXPERIMENT, ITEMS, WORKERS, PATIENCE = "doubly-connected", 40, 2, 300.0
 

@@ -14,7 +14,7 @@ from unittest import mock
 import click
 import pytest
 
-from lsc.experiments.registry import EXPERIMENTS
+from lsc.experiments import EXPERIMENTS
 from reviewgraph.cli import main
 from tests.trials import sampled
 

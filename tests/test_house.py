@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {"reviewgraph": {"reviewgraph"}, "planner": {"planner", "reviewgraph"}, "lsc": {"lsc", "reviewgraph"}}
 MODULES = sorted(path.relative_to(ROOT) for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 HEAVY = {
-    *("cvxpy", "defusedxml", "igraph", "jinja2", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
+    *("cvxpy", "defusedxml", "igraph", "jinja2", "narwhals", "networkx", "numba", "numpy"),
     *("openpyxl", "ortools", "pandas", "polars", "pyarrow", "scipy"),
 }
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph;

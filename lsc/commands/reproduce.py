@@ -23,8 +23,6 @@ from reviewgraph.cli import (
 )
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
-#: Libraries for processes and plots, installed by the extra ``reproduce``.
-NEEDED = ("joblib", "matplotlib")
 #: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -37,14 +35,14 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     ),
     epilog=examples(
         ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
-        ("With tables and plots written to a folder:", "reproduce rank --papers 30 --trials 1 -o results"),
+        ("With tables written to a folder:", "reproduce rank --papers 30 --trials 1 -o results"),
     ),
 )
 @click.argument("name", type=click.Choice([*SIMULATED, "all"]))
 @option("Input", "--trials N", minimum=1, default=20, help="Simulations per setting.")
 @option("Input", "--jobs N", minimum=1, default=1, help="Number of processes.")
 @option("Input", "--papers N", minimum=30, help="Number of papers; fewer for a quick look.  [default: 1000]")
-@option("Input", "-o DIR", "output", help="Write tables and plots to this folder, where trials are kept and resumed.")
+@option("Input", "-o DIR", "output", help="Write tables to this folder, where trials are kept and resumed.")
 @json_option("Input")
 @pass_session
 def reproduce(
@@ -70,16 +68,15 @@ def reproduce(
         return
     session.show_files()
     if output:
-        show(f"Tables and plots are in {output}.")
+        show(f"Tables are in {output}.")
     else:
-        Next.of("reproduce", name, session.again(), "-o results", why="to write tables and plots").show()
+        Next.of("reproduce", name, session.again(), "-o results", why="to write tables").show()
 
 
 def _expect_installed() -> None:
-    """Refuse if a library is missing that only this command needs."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        message = f"reproduce needs {' and '.join(missing)}; to install: python -m pip install 'reviewgraph[reproduce]'"
+    """Refuse without joblib, which only this command needs."""
+    if importlib.util.find_spec("joblib") is None:
+        message = "reproduce needs joblib; to install: python -m pip install 'reviewgraph[reproduce]'"
         raise Refusal(message)
 
 
@@ -88,8 +85,7 @@ def _simulated(
 ) -> list[dict[str, Any]]:
     from joblib import parallel_config
 
-    from lsc.experiments.registry import EXPERIMENTS
-    from lsc.experiments.running import cells_of, folder_of, run, save, table
+    from lsc.experiments import EXPERIMENTS, cells_of, folder_of, run, save, table
 
     chosen = [EXPERIMENTS[name] for name in names]
     if papers is not None:

@@ -115,13 +115,6 @@ def warnings_of(calibration: Calibration) -> list[str]:
         )
     if calibration.status is not CalibrationStatus.OPTIMAL:
         warnings.append(f"{calibration.status.text} ({calibration.message}).")
-    if calibration.misfit is not None and calibration.misfit.fights:
-        ratio = calibration.misfit.ratio
-        noise = f"{ratio:.0f} times the noise of a score" if ratio < float("inf") else "noise to exact scores"
-        warnings.append(
-            f"the references contradict the scores: each, as an equality, adds {noise}. Check the file; --method "
-            "posterior treats them as measurements."
-        )
     if missing := int((~scored).sum()):
         warnings.append(f"{counted(missing, 'paper has no score and gets', 'papers have no score and get')} none here.")
     return warnings

@@ -381,15 +381,11 @@ def test_two_references_are_refused(tmp_path: Path) -> None:
     assert f"--references {known}: expected 3 or more of different values" in done.stderr
 
 
-def test_lsc_says_that_it_is_on_the_scale_of_references_and_that_they_fight(tmp_path: Path) -> None:
+def test_lsc_says_that_it_is_on_the_scale_of_references(tmp_path: Path) -> None:
     path, known = table(tmp_path, PANEL), tmp_path / "known.csv"
     known.write_text("item,quality\np0,10\np2,40\np4,70\n", encoding="utf-8")
     page = " ".join(run(path, "--method", "lsc", "--references", str(known)).stdout.split())
     assert "on the scale of the references:" in page
-    assert "fight" not in page
-    known.write_text("item,quality\np0,70\np2,10\np4,40\n", encoding="utf-8")
-    page = " ".join(run(path, "--method", "lsc", "--references", str(known)).stdout.split())
-    assert "the references contradict the scores" in page
 
 
 def test_groups_that_planned_reviews_connect_wait_for_them(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lsc.estimate import Estimate
-from lsc.experiments.registry import TITLES, VARIANTS
+from lsc.experiments import TITLES, VARIANTS
 from lsc.methods import METHODS, method_named
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import Result

@@ -1,0 +1,605 @@
+"""The experiments of the paper: settings, methods and published figures of each cell, trials, and tables.
+
+Trials run with joblib and are stored. The seed of a trial depends on its setting and number only, so results are
+independent of the other trials, the number of processes, and stored results. Experiments that share a setting share its
+trials.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lsc import metrics
+from lsc.estimate import Estimate
+from lsc.methods import METHODS
+from lsc.simulation import MIXED, Setting
+from reviewgraph._base import FloatArray, InputError, Progress, csv_text, plain, text_table, write_together
+from reviewgraph.table import Reviews
+
+# The methods of the paper's tables, with their options, in their order.
+
+#: Names of methods and their options, by the names under which results are reported.
+VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "average": ("average", {}),
+    "qp": ("qp", {"bounded": True}),
+    "bayesian": ("bayesian", {}),
+    "lsc-monotone": ("lsc", {"hypothesis": "monotone"}),
+    "lsc-linear": ("lsc", {"hypothesis": "linear"}),
+    "lsc-mixed": ("lsc", {}),
+}
+
+#: Titles of methods in tables.
+TITLES: Mapping[str, str] = {
+    "average": "Average",
+    "qp": "QP",
+    "bayesian": "Bayesian",
+    "lsc-monotone": "LSC (mono)",
+    "lsc-linear": "LSC (linear)",
+    "lsc-mixed": "LSC (mixed)",
+}
+
+#: The methods of all tables; that of mixed scoring functions has LSC with the true class of each reviewer, too.
+PAPER_METHODS = ("average", "qp", "bayesian", "lsc-monotone", "lsc-linear")
+
+
+def estimate_by(
+    name: str, reviews: Reviews, n: int, kinds: Sequence[str] | None, seed: int | np.random.Generator
+) -> Estimate:
+    """Return the estimate of a variant, for ``n`` items to select and these hypothesis classes of reviewers.
+
+    >>> estimate_by("average", Reviews.from_pairs([("ann", "p1", 1.0)]), 1, None, 0).quality.tolist()
+    [1.0]
+    """
+    method_name, fixed = VARIANTS[name]
+    method = METHODS[method_name]
+    offered: dict[str, Any] = {"n_selected": n, "seed": seed}
+    if kinds is not None:
+        # Unless the variant has a class of its own, it gets the true class of each reviewer.
+        offered["hypothesis"] = dict(zip(reviews.reviewers, kinds, strict=True))
+    options = {option: value for option, value in offered.items() if option in method.options}
+    return method(reviews, **{**options, **fixed})
+
+
+# Published figures: all of the tables, and the few of the text. The plots are not available as numbers; for points with
+# the setting of Table 1 we use Table 1.
+
+#: Trials of each published figure.
+TRIALS = 20
+
+
+class Published(NamedTuple):
+    """Mean and standard deviation over 20 trials as printed (None if not published).
+
+    ``rounding`` is half a unit of the last digit printed.
+    """
+
+    mean: float
+    std: float | None
+    rounding: float
+
+
+Row = Mapping[str, Published]
+
+
+def _percent(mean: float, std: float | None = None) -> Published:
+    return Published(mean, std, 0.05)
+
+
+def _gap(mean: float, std: float | None = None) -> Published:
+    return Published(mean, std, 0.005)
+
+
+def _row(precision: float, precision_std: float, gap: float, gap_std: float) -> Row:
+    return {"precision": _percent(precision, precision_std), "gap": _gap(gap, gap_std)}
+
+
+#: Table 1, by noise and method: linear scoring functions, N = M = 1000, k = 5.
+TABLE_1: Mapping[float, Mapping[str, Row]] = {
+    0.0: {
+        "average": _row(40.0, 4.0, 0.78, 0.08),
+        "qp": _row(97.1, 1.7, 0.01, 0.01),
+        "bayesian": _row(76.2, 4.0, 0.12, 0.02),
+        "lsc-monotone": _row(91.7, 1.8, 0.02, 0.01),
+        "lsc-linear": _row(100.0, 0.0, 0.0, 0.0),
+    },
+    0.5: {
+        "average": _row(39.2, 4.5, 0.80, 0.08),
+        "qp": _row(69.2, 4.6, 0.24, 0.09),
+        "bayesian": _row(71.5, 3.1, 0.17, 0.03),
+        "lsc-monotone": _row(75.9, 2.6, 0.12, 0.02),
+        "lsc-linear": _row(80.1, 2.9, 0.08, 0.01),
+    },
+}
+
+#: The table of mixed scoring functions (Appendix B), by noise and method.
+PUBLISHED_MIXED: Mapping[float, Mapping[str, Row]] = {
+    0.0: {
+        "average": _row(39.9, 2.5, 0.70, 0.06),
+        "qp": _row(76.4, 3.0, 0.13, 0.02),
+        "bayesian": _row(54.4, 3.1, 0.40, 0.03),
+        "lsc-monotone": _row(76.4, 3.9, 0.13, 0.03),
+        "lsc-linear": _row(76.4, 3.8, 0.14, 0.02),
+        "lsc-mixed": _row(93.2, 2.5, 0.02, 0.01),
+    },
+    0.5: {
+        "average": _row(38.6, 3.5, 0.76, 0.07),
+        "qp": _row(69.8, 4.5, 0.21, 0.05),
+        "bayesian": _row(51.1, 3.6, 0.48, 0.04),
+        "lsc-monotone": _row(68.8, 3.2, 0.22, 0.02),
+        "lsc-linear": _row(67.7, 3.1, 0.22, 0.03),
+        "lsc-mixed": _row(71.1, 3.4, 0.18, 0.03),
+    },
+}
+
+
+def _ranks(l1: tuple[float, float] | None, precision: tuple[float, float], ndcg: tuple[float, float]) -> Row:
+    row = {"average_precision": _percent(*precision), "ndcg": _percent(*ndcg)}
+    return {"average_l1": Published(*l1, 0.05), **row} if l1 else row
+
+
+#: The table of rank-aware measures (Appendix B), by noise and method.
+RANK: Mapping[float, Mapping[str, Row]] = {
+    0.0: {
+        "average": _ranks((209.7, 6.2), (60.8, 7.9), (45.6, 4.4)),
+        "qp": _ranks((5.5, 2.2), (99.8, 0.4), (97.9, 1.2)),
+        "bayesian": _ranks(None, (87.1, 5.7), (75.9, 4.3)),
+        "lsc-monotone": _ranks((34.4, 3.0), (99.4, 0.3), (93.9, 1.4)),
+        "lsc-linear": _ranks((0.0, 0.0), (100.0, 0.0), (100.0, 0.0)),
+    },
+    0.5: {
+        "average": _ranks((206.6, 6.6), (61.1, 6.6), (45.8, 4.4)),
+        "qp": _ranks((79.7, 14.2), (74.2, 9.0), (68.9, 6.9)),
+        "bayesian": _ranks(None, (83.2, 5.6), (71.4, 4.0)),
+        "lsc-monotone": _ranks((69.0, 2.8), (89.1, 3.7), (79.2, 2.4)),
+        "lsc-linear": _ranks((54.5, 2.0), (95.4, 1.6), (84.7, 2.3)),
+    },
+}
+
+#: Known reasons for figures that are not reproduced, by noise, method and measure.
+REASONS: Mapping[tuple[float, str, str], str] = {
+    (0.5, "average", "average_l1"): "probably chance: 200 trials give 209.4 +- 0.4, for any reading of the setting"
+}
+UNKNOWN = "differs by more than two standard errors, for an unknown reason"
+
+#: "LSC (linear) can always perfectly recover": without noise for k >= 3, for N : M up to 2 : 1, and for doubly
+#: connected graphs with M = 350.
+PERFECT: Row = {"precision": Published(100.0, 0.0, 0.05), "gap": Published(0.0, 0.0, 0.005)}
+
+
+#: Share of the papers that are accepted.
+ACCEPTED = 0.1
+SIGMAS = (0.0, 0.5)
+LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LOADS = (3, 4, 5, 6, 7)
+REVIEWERS = (1000, 667, 500)
+RATIOS = ("1:1", "3:2", "2:1")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of an experiment, with its methods and published figures.
+
+    ``at`` has the values of what the paper varies, by name.
+    """
+
+    at: Mapping[str, float | str]
+    setting: Setting
+    methods: tuple[str, ...] = PAPER_METHODS
+    published: Mapping[str, Row] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of the paper.
+
+    Each setting is a cell with all ``measures``.
+    """
+
+    name: str
+    title: str
+    cells: tuple[Cell, ...]
+    measures: tuple[str, ...] = ("precision", "gap")
+
+    def scaled(self, n_items: int) -> Experiment:
+        """Return the experiment with ``n_items`` items, without the paper's figures, which are for 1,000."""
+        cells = (replace(cell, setting=cell.setting.scaled(n_items), published={}) for cell in self.cells)
+        return replace(self, cells=tuple(cells))
+
+
+def _table_1() -> Experiment:
+    cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=TABLE_1[sigma]) for sigma in SIGMAS)
+    return Experiment("table1", "Linear scoring functions (Table 1)", cells)
+
+
+def _mixture() -> Experiment:
+    methods = (*PAPER_METHODS, "lsc-mixed")
+    cells = tuple(_mixture_cell(sigma, percent, methods) for sigma in SIGMAS for percent in (0, 25, 50, 75, 100))
+    return Experiment("mixture", "Linear and arbitrary monotone reviewers", cells)
+
+
+def _mixture_cell(sigma: float, percent: int, methods: tuple[str, ...]) -> Cell:
+    at = {"noise": sigma, "monotone": percent}
+    if percent == 0:
+        return Cell(at, Setting(noise=sigma), PAPER_METHODS, TABLE_1[sigma])
+    if percent == 100:
+        return Cell(at, Setting(noise=sigma, shares=(("monotone", 1.0),)), PAPER_METHODS)
+    shares = (("linear", 1.0 - percent / 100), ("monotone", percent / 100))
+    return Cell(at, Setting(noise=sigma, shares=shares), methods)
+
+
+def _mixed() -> Experiment:
+    methods = (*PAPER_METHODS, "lsc-mixed")
+    cells = (
+        Cell({"noise": sigma}, Setting(noise=sigma, shares=MIXED), methods, PUBLISHED_MIXED[sigma]) for sigma in SIGMAS
+    )
+    return Experiment("mixed", "A third each monotone, convex and concave", tuple(cells))
+
+
+def _doubly_connected() -> Experiment:
+    title = "Random against doubly connected graphs, M = 350"
+    cells = tuple(
+        Cell(
+            {"noise": sigma, "graph": graph},
+            Setting(n_reviewers=350, noise=sigma, design="double" if graph == "doubly connected" else "random"),
+            ("lsc-linear",),
+            {"lsc-linear": PERFECT} if graph == "doubly connected" and sigma == 0 else {},
+        )
+        for sigma in LEVELS
+        for graph in ("random", "doubly connected")
+    )
+    return Experiment("doubly-connected", title, cells)
+
+
+def _k() -> Experiment:
+    cells = tuple(
+        Cell({"noise": sigma, "k": k}, Setting(load=k, noise=sigma), published=_stated(sigma, usual=k == 5))
+        for sigma in SIGMAS
+        for k in LOADS
+    )
+    return Experiment("k", "Papers per reviewer", cells)
+
+
+def _ratio() -> Experiment:
+    cells = tuple(
+        Cell(
+            {"noise": sigma, "ratio": ratio},
+            Setting(n_reviewers=size, noise=sigma),
+            published=_stated(sigma, usual=size == 1000),
+        )
+        for sigma in SIGMAS
+        for size, ratio in zip(REVIEWERS, RATIOS, strict=True)
+    )
+    return Experiment("ratio", "Papers for each reviewer", cells)
+
+
+def _stated(sigma: float, *, usual: bool) -> Mapping[str, Row]:
+    """Return the published figures of a setting that differs from Table 1 in at most one parameter."""
+    if usual:
+        return TABLE_1[sigma]
+    return {"lsc-linear": PERFECT} if sigma == 0 else {}
+
+
+def _sigma() -> Experiment:
+    cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=TABLE_1.get(sigma, {})) for sigma in LEVELS)
+    return Experiment("sigma", "Size of the noise", cells)
+
+
+def _rank() -> Experiment:
+    cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=RANK[sigma]) for sigma in SIGMAS)
+    measures = ("ndcg", "average_precision", "average_l1", "kendall", "spearman")
+    return Experiment("rank", "Rank-aware measures", cells, measures)
+
+
+#: All experiments on simulated reviews, by name.
+EXPERIMENTS: Mapping[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        _table_1(),
+        _mixture(),
+        _mixed(),
+        _doubly_connected(),
+        _k(),
+        _ratio(),
+        _sigma(),
+        _rank(),
+    )
+}
+
+
+# Trials.
+
+#: Measures of one method in one trial, by name; percent where the paper says percent.
+Measures: TypeAlias = dict[str, float]
+#: Measures by method.
+Trial: TypeAlias = dict[str, Measures]
+#: A setting, the number of a trial, and the methods to run.
+Task: TypeAlias = tuple[Setting, int, Sequence[str]]
+#: Trials by setting, in the order of their numbers.
+Results: TypeAlias = Mapping[Setting, Sequence[Trial]]
+
+
+def run_trial(setting: Setting, trial: int, methods: Iterable[str]) -> Trial:
+    """Draw one simulation and measure methods on it.
+
+    >>> trial = run_trial(Setting(40, 40, 5), 0, ["average", "lsc-linear"])
+    >>> trial["lsc-linear"]["precision"]
+    100.0
+    """
+    seed = zlib.crc32(setting.key.encode())
+    simulation = setting.draw(np.random.default_rng([seed, trial]))
+    accepted = max(int(ACCEPTED * setting.n_items), 1)
+    measures = {}
+    for method in methods:
+        rng = np.random.default_rng([seed, trial, zlib.crc32(method.encode())])
+        estimate = estimate_by(method, simulation.reviews, accepted, simulation.kinds, rng)
+        measures[method] = measure(estimate.quality, simulation.truth, accepted)
+    return measures
+
+
+def measure(quality: FloatArray, truth: FloatArray, n: int) -> Measures:
+    """Return all measures of one estimate."""
+    return {
+        "precision": 100.0 * metrics.precision(quality, truth, n),
+        "gap": metrics.average_gap(quality, truth, n),
+        "average_l1": metrics.average_l1(quality, truth),
+        "average_precision": 100.0 * metrics.average_precision(quality, truth, n),
+        "ndcg": 100.0 * metrics.ndcg(quality, truth, n),
+        "kendall": metrics.kendall(quality, truth),
+        "spearman": metrics.spearman(quality, truth),
+    }
+
+
+def run(
+    experiments: Sequence[Experiment],
+    trials: int = 20,
+    *,
+    jobs: int | None = None,
+    folder: Path | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Results:
+    """Run all trials of some experiments, each setting once.
+
+    Parameters
+    ----------
+    trials
+        Trials per setting (20, as in the paper).
+    jobs
+        Number of processes; by default that of ``joblib.parallel_config``, which also sets the backend: local
+        processes, or a Dask cluster.
+    folder
+        Folder where each trial is stored when it ends; stored trials are not run again.
+    progress
+        Called with the number of finished trials, at the start and after each.
+
+    Raises
+    ------
+    InputError
+        If a trial cannot be written to the folder.
+
+    Examples
+    --------
+    >>> small = EXPERIMENTS["doubly-connected"].scaled(40)
+    >>> results = run([small], trials=2, jobs=1)
+    >>> len(results), [trial["lsc-linear"]["precision"] for trial in results[small.cells[1].setting]]
+    (10, [100.0, 100.0])
+    """
+    methods: dict[Setting, dict[str, None]] = {}
+    for experiment in experiments:
+        for cell in experiment.cells:
+            methods.setdefault(cell.setting, {}).update(dict.fromkeys(cell.methods))
+    # A stored trial runs only for the methods that it lacks.
+    results = {(setting, n): _load(folder, setting, n) for setting in methods for n in range(trials)}
+    missing = [
+        (setting, n, [method for method in methods[setting] if method not in stored])
+        for (setting, n), stored in results.items()
+    ]
+    todo = [task for task in missing if task[2]]
+    done = len(results) - len(todo)
+    began = time.monotonic()
+
+    def tell() -> None:
+        if progress:
+            share = done / len(results) if results else 1.0
+            progress(Progress(time.monotonic() - began, f"{done} of {len(results)} trials", share))
+
+    tell()
+    if todo:
+        from joblib import Parallel, delayed
+
+        # Each trial is stored when it ends, so that an interruption loses only the running ones.
+        parallel = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        for setting, n, trial in parallel(delayed(_task)(*task) for task in todo):
+            results[setting, n] = {**results[setting, n], **trial}
+            _store(folder, setting, n, results[setting, n])
+            done += 1
+            tell()
+    return {setting: [results[setting, n] for n in range(trials)] for setting in methods}
+
+
+def _task(setting: Setting, trial: int, methods: Sequence[str]) -> tuple[Setting, int, Trial]:
+    return setting, trial, run_trial(setting, trial, methods)
+
+
+def _path(folder: Path, setting: Setting, trial: int) -> Path:
+    return folder / "trials" / setting.key / f"{trial:03}.json"
+
+
+def _load(folder: Path | None, setting: Setting, trial: int) -> Trial:
+    """Return a stored trial; empty if there is none, or it cannot be read."""
+    if folder is None:
+        return {}
+    try:
+        stored: Any = json.loads(_path(folder, setting, trial).read_text("utf-8"))
+        return {
+            str(name): {str(k): math.nan if v is None else float(v) for k, v in row.items()}
+            for name, row in stored["methods"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _store(folder: Path | None, setting: Setting, trial: int, measures: Trial) -> None:
+    if folder is None:
+        return
+    path = _path(folder, setting, trial)
+    record = {"setting": setting.to_dict(), "trial": trial, "methods": measures}
+    write_together(path.parent, {path.name: json.dumps(plain(record), indent=1) + "\n"})
+
+
+# From trials to cells: means, standard deviations, the paper's figures, and verdicts.
+
+#: Measures where lower is better.
+LOWER_IS_BETTER = frozenset({"gap", "average_l1"})
+
+
+class Verdict(StrEnum):
+    """The comparison with a figure of the paper."""
+
+    REPRODUCED = "reproduced"
+    BETTER = "better"
+    NOT_REPRODUCED = "not reproduced"
+
+
+def cells_of(experiment: Experiment, results: Results) -> list[dict[str, Any]]:
+    """Return one record per setting and method.
+
+    It has the position of the cell, and per measure our mean, standard deviation over trials (divisor trials - 1) and
+    standard error, the paper's mean and deviation, a verdict (None without a figure of the paper), and the reason if a
+    figure is not reproduced.
+    """
+    return [_record(experiment, cell, method, results) for cell in experiment.cells for method in cell.methods]
+
+
+def _record(experiment: Experiment, cell: Cell, method: str, results: Results) -> dict[str, Any]:
+    trials = results[cell.setting]
+    record: dict[str, Any] = {"experiment": experiment.name, **cell.at, "method": method, "trials": len(trials)}
+    for name in experiment.measures:
+        values = np.array([trial[method][name] for trial in trials])
+        mean = float(values.mean())
+        std = float(values.std(ddof=1)) if values.size > 1 else math.nan
+        # Ours, then the paper's with the verdict.
+        record |= {name: mean, f"{name}_std": std, f"{name}_se": std / math.sqrt(values.size)}
+        paper = cell.published.get(method, {}).get(name)
+        verdict = _verdict(name, mean, std, values.size, paper) if paper else None
+        missed = verdict is Verdict.NOT_REPRODUCED
+        record |= {
+            f"{name}_paper": paper.mean if paper else None,
+            f"{name}_paper_std": paper.std if paper else None,
+            f"{name}_verdict": verdict,
+            f"{name}_why": REASONS.get((cell.setting.noise, method, name), UNKNOWN) if missed else None,
+        }
+    return record
+
+
+def _verdict(name: str, mean: float, std: float, trials: int, paper: Published) -> Verdict | None:
+    """Compare two means, with a tolerance of two standard errors of their difference plus the paper's rounding."""
+    if paper.std is None or not math.isfinite(std):
+        return None
+    error = math.hypot(std / math.sqrt(trials), paper.std / math.sqrt(TRIALS))
+    if abs(mean - paper.mean) <= 2.0 * error + paper.rounding:
+        return Verdict.REPRODUCED
+    return Verdict.BETTER if (mean > paper.mean) != (name in LOWER_IS_BETTER) else Verdict.NOT_REPRODUCED
+
+
+def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Count the verdicts.
+
+    >>> counts([{"precision_verdict": Verdict.BETTER, "gap_verdict": None}])
+    {'reproduced': 0, 'better': 1, 'not reproduced': 0}
+    """
+    verdicts = [value for cell in cells for key, value in cell.items() if key.endswith("_verdict")]
+    return {verdict.value: sum(value == verdict for value in verdicts) for verdict in Verdict}
+
+
+# The output of an experiment: a table, and a CSV file.
+
+
+class Measured(NamedTuple):
+    """How a table shows a measure."""
+
+    heading: str
+    digits: int
+
+
+MEASURES = {
+    "precision": Measured("precision %", 1),
+    "gap": Measured("gap", 2),
+    "average_l1": Measured("avg. L1", 1),
+    "average_precision": Measured("AP %", 1),
+    "ndcg": Measured("NDCG %", 1),
+    "kendall": Measured("Kendall", 3),
+    "spearman": Measured("Spearman", 3),
+}
+#: Tables are written whole, however wide the terminal is.
+UNCUT = 1000
+MARKS = {"reproduced": "=", "better": "+", "not reproduced": "!"}
+
+Record = Mapping[str, Any]
+
+
+def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
+    """Return the lines of a table: our figures, the paper's in brackets, and ``=``, ``+`` or ``!`` for the verdict."""
+    places = list(experiment.cells[0].at)
+    header = [*places, "method", *(MEASURES[name].heading for name in experiment.measures)]
+    rows = [
+        [*(str(cell[key]) for key in places), TITLES[cell["method"]], *(_figure(cell, n) for n in experiment.measures)]
+        for cell in cells
+    ]
+    # Below the rows: the number of each verdict, and the reasons for what is not reproduced.
+    verdicts = counts(cells)
+    summary = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+    missed = [
+        f"! {' '.join([*(f'{key} {cell[key]}' for key in places), TITLES[cell['method']]])}, "
+        f"{MEASURES[name].heading}: {why}"
+        for cell in cells
+        for name in experiment.measures
+        if (why := cell[f"{name}_why"])
+    ]
+    title = f"{experiment.name}: {experiment.title}"
+    against = [f"Figures of the paper: {summary}."] if any(verdicts.values()) else []
+    return [title, *text_table(header, rows, range(len(header)), UNCUT), *against, *missed]
+
+
+def _figure(cell: Record, name: str) -> str:
+    digits = MEASURES[name].digits
+    spread = cell[f"{name}_std"]
+    ours = f"{cell[name]:.{digits}f}" + (f" +- {spread:.{digits}f}" if spread == spread else "")
+    if cell[f"{name}_paper"] is None:
+        return ours
+    spread = cell[f"{name}_paper_std"]
+    paper = f"{cell[f'{name}_paper']:.{digits}f}" + (f" +- {spread:.{digits}f}" if spread is not None else "")
+    return f"{ours} ({paper}) {MARKS.get(cell[f'{name}_verdict'] or '', '')}".rstrip()
+
+
+def columns_of(cells: Sequence[Record]) -> dict[str, list[Any]]:
+    """Return records as columns, None for missing values."""
+    names = dict.fromkeys(name for cell in cells for name in cell)
+    return {name: [cell.get(name) for cell in cells] for name in names}
+
+
+def folder_of(output: str | None) -> Path | None:
+    """Create the folder for results, if there is one."""
+    if output is None:
+        return None
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{output}: the folder cannot be created ({error.strerror or error})"
+        raise InputError(message) from error
+    return folder
+
+
+def save(folder: Path, experiment: Experiment, cells: Sequence[Record]) -> None:
+    """Write NAME.csv."""
+    write_together(folder, {f"{experiment.name}.csv": csv_text(columns_of(cells))})
