@@ -12,7 +12,6 @@ __all__ = [
     "centring",
     "mixed_model",
     "quadratic_programme",
-    "ridge_offsets",
     "z_score",
 ]
 
@@ -29,10 +28,6 @@ from lsc.evidence.support import groups_of
 from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, checked, warn
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
-#: Weight of a squared offset relative to a squared residual: as if each reviewer had one more review, with offset 0.
-RIDGE = 1.0
-#: Accuracy of the linear system for ridge offsets, relative to its right-hand side.
-RIDGE_ACCURACY = 1e-12
 #: Maximum number of conjugate gradient steps; well-conditioned systems need about 20.
 MAX_STEPS = 2_000
 #: Number of random probes of a trace; with at most this number of reviewers the trace is exact.
@@ -135,47 +130,6 @@ def z_score(reviews: ReviewsLike) -> Estimate:
     z = np.divide(off, spread, out=np.zeros_like(off), where=spread > 0)
     scale = float(scored.score.std()) if scored.n_reviews else 0.0
     return Estimate(reviews, average_by_item(scored.item, z * scale + _grand_mean(scored), reviews.n_items), "z-score")
-
-
-def ridge_offsets(reviews: ReviewsLike, ridge: float = RIDGE) -> Estimate:
-    """Estimate one shrunken offset per reviewer [PlattBurges12]_.
-
-    ::
-
-        minimise  sum_ij (y_ij - x_i - b_j)^2 + ridge * sum_j b_j^2
-
-    ``ridge`` is at least 0 (default 1). At 0 offsets are free, and the smallest of the best-fitting offsets are
-    returned. Eliminating x leaves a positive semidefinite system of M equations, solved by conjugate gradients: each
-    step is one pass over the reviews.
-
-    Parameters
-    ----------
-    reviews
-        With scores, or a data frame of them.
-    ridge
-        The weight of the penalty, 0 or more: the larger, the closer to 0 are the offsets.
-
-    Returns
-    -------
-    Estimate
-        In points of the scores.
-
-    Examples
-    --------
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
-    >>> ridge_offsets(reviews, ridge=0.0).quality.round(6).tolist()
-    [3.5, 5.5, 5.5]
-    """
-    reviews = as_reviews(reviews)
-    if not 0 <= ridge < np.inf:
-        message = f"ridge: expected a finite weight of at least 0, found {ridge}"
-        raise InputError(message)
-    scored = reviews.only_scored()
-    model = _AdditiveModel(scored, item_ratio=0.0, reviewer_ratio=ridge)
-    centred = scored.score - _grand_mean(scored)
-    offset = model.reviewer_effects(centred[:, None], RIDGE_ACCURACY)[:, 0]
-    corrected = scored.score - offset[scored.reviewer]
-    return Estimate(reviews, average_by_item(scored.item, corrected, reviews.n_items), "ridge")
 
 
 def _mean_and_deviation(scored: Reviews, score: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -286,7 +240,8 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
 
         quality_i = mu + E[f_i | scores],  mu the mean of all scores
 
-    ``seed`` (default 0) is used with more than 64 reviewers, for random probes.
+    ``seed`` (default 0) is used with more than 64 reviewers, for random probes. With a fixed weight of the offsets this
+    is the regression of [PlattBurges12]_.
 
     Parameters
     ----------

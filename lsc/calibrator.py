@@ -10,7 +10,7 @@ import inspect
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -29,9 +29,6 @@ from reviewgraph._base import (
     whole_seed,
 )
 from reviewgraph.table import Reviews, pairs_in
-
-if TYPE_CHECKING:
-    from lsc.predictions import Prediction
 
 #: Least probability of an observed score: a model that excludes a score is not infinitely bad.
 LEAST_PROBABILITY = 1e-9
@@ -53,18 +50,11 @@ class HeldOut(NamedTuple):
     seconds: FloatArray
 
 
-#: What is held out: reviewers as a whole, items as a whole, or single scores.
-Unit: TypeAlias = Literal["reviewer", "item", "score"]
+def hold_out(reviews: Reviews, calibrator: Calibrator, *, folds: int = FOLDS, seed: int = 0) -> HeldOut:
+    """Hold out reviewers in turn, and predict the qualities of their items from all others.
 
-
-def hold_out(
-    reviews: Reviews, calibrator: Calibrator, by: Unit = "reviewer", *, folds: int = FOLDS, seed: int = 0
-) -> HeldOut:
-    """Hold out reviewers, items or single scores in turn, and predict their scores from all others.
-
-    By reviewer, ``quality`` is that of the items, in the direction in which higher is better; reviewers have two scores
-    or more, and items another score. Otherwise it is the predicted score in points; reviewers have another score, and
-    by score items, too. ``average`` is the item's plain average, for an item without a score that of all scores.
+    Reviewers have two scores or more, and items another score. Qualities are in the direction in which higher is
+    better.
 
     >>> rows = [(r, p, float(p)) for r in range(6) for p in range(4)]
     >>> held = hold_out(Reviews.from_pairs(rows), Calibrator("average"))
@@ -72,13 +62,7 @@ def hold_out(
     (24, True)
     """
     scored = reviews.only_scored()
-    rng = np.random.default_rng(seed)
-    if by == "reviewer":
-        fold = folds_of(scored.loads, rng, folds)[scored.reviewer]
-    elif by == "item":
-        fold = (rng.permutation(scored.n_items) % folds)[scored.item]
-    else:
-        fold = rng.permutation(scored.n_reviews) % folds
+    fold = folds_of(scored.loads, np.random.default_rng(seed), folds)[scored.reviewer]
     parts = []
     seconds = []
     for number in range(folds):
@@ -87,53 +71,29 @@ def hold_out(
             continue
         training = scored.subset(~test)
         started = time.process_time()
-        fitted = Calibrator(**calibrator.get_params()).fit(training)
+        estimate = Calibrator(**calibrator.get_params()).fit(training).estimate_
         seconds.append(time.process_time() - started)
-        estimate = fitted.estimate_
-        # Held-out scores of which there is something to be known.
-        if by != "item":
-            test &= np.isfinite(estimate.quality)[scored.item]
-        if by != "reviewer":
-            test &= (training.loads > 0)[scored.reviewer]
-        rows = np.flatnonzero(test)
-        reviewer = scored.reviewer[rows]
+        rows = np.flatnonzero(test & np.isfinite(estimate.quality)[scored.item])
         item = scored.item[rows]
-        people = [scored.reviewers[j] for j in reviewer.tolist()]
-        papers = [scored.items[i] for i in item.tolist()]
-        if by == "reviewer":
-            quality = estimate.quality[item]
-        elif rows.size:
-            quality = scored.printed(np.asarray(fitted.predict(list(zip(people, papers, strict=True)))))
-        else:
-            quality = np.empty(0)
         average = plain_averages(training)[item]
-        average = np.where(np.isfinite(average), average, training.score.mean())
-        log_probability = log_probabilities(
-            estimate, scored, rows, None if by == "reviewer" else people, None if by == "item" else papers
-        )
-        parts.append((reviewer, item, scored.score[rows], quality, average, log_probability))
+        log_probability = log_probabilities(estimate, scored, rows)
+        quality = estimate.quality[item]
+        parts.append((scored.reviewer[rows], item, scored.score[rows], quality, average, log_probability))
     none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
     columns = map(np.concatenate, zip(none, *parts, strict=True))
     return HeldOut._make([*columns, np.array(seconds)])
 
 
-def log_probabilities(
-    estimate: Estimate,
-    scored: Reviews,
-    rows: IntArray,
-    people: list[Label] | None = None,
-    papers: list[Label] | None = None,
-) -> FloatArray:
-    """Return the log probability of held-out scores, NaN where a method has no distribution.
+def log_probabilities(estimate: Estimate, scored: Reviews, rows: IntArray) -> FloatArray:
+    """Return the log probability of scores of new reviewers, NaN where a method has no distribution.
 
-    Reviewers or items that are not named are new. The probability of a score is that of its cell: what lies closer to
-    it than to any other score of the table. Distributions of numbers and of levels compare by it.
+    The probability of a score is that of its cell: what lies closer to it than to any other score of the table.
     """
     if not isinstance(estimate, PosteriorEstimate) or not rows.size:
         return np.full(rows.size, np.nan)
     values, cell = np.unique(scored.printed(scored.score), return_inverse=True)
     ends = np.concatenate([[-np.inf], 0.5 * (values[1:] + values[:-1]), [np.inf]])
-    prediction = estimate.predict(people, papers)
+    prediction = estimate.predict(None, [scored.items[i] for i in scored.item[rows].tolist()])
     below, upto = (prediction.cdf(ends[cell[rows] + side].tolist()) for side in (0, 1))
     return np.log(np.maximum(upto - below, LEAST_PROBABILITY))
 
@@ -410,39 +370,6 @@ class Calibrator:
         new = np.where(j == reviews.n_reviewers, line.severity, 0.0)
         of_item = np.where(i == reviews.n_items, line.slope**2 * float(np.var(estimate.quality[has_quality])), 0.0)
         return mean, np.asarray(np.sqrt(line.noise + new + of_item))
-
-    @checked
-    def predict_distribution(self, X: Any) -> Prediction:
-        """Return the distribution of the score of each pair: intervals, cumulative probabilities, draws.
-
-        Parameters
-        ----------
-        X
-            Pairs of reviewer and item, one per row.
-
-        Returns
-        -------
-        Prediction
-            With ``mean``, ``sd``, ``interval(level)`` and ``cdf(score)``, for all rows.
-
-        Raises
-        ------
-        InputError
-            If the method has no distribution of scores, the calibrator is not fitted, or X is as :meth:`predict`
-            refuses it.
-
-        Examples
-        --------
-        >>> pairs = [(r, p) for r in range(6) for p in range(4)]
-        >>> calibrator = Calibrator().fit(pairs, [float(p + r) for r, p in pairs])
-        >>> calibrator.predict_distribution([(0, 3), ("new", 1)]).interval(0.9).shape
-        (2, 2)
-        """
-        people, papers = self._known(X)
-        if not isinstance(self.estimate_, PosteriorEstimate):
-            message = f"method: expected {DEFAULT!r}, which has distributions of scores, found {self.method!r}"
-            raise InputError(message)
-        return self.estimate_.predict(people, papers)
 
     @checked
     def score(self, X: Any, y: Any = None) -> float:

@@ -1,8 +1,7 @@
-"""Methods compared by cross-validation: reviewers, items or scores are held out, and predicted from the others.
+"""Methods compared by cross-validation: reviewers are held out, and predicted from the others.
 
-Where reviewers are held out, qualities of all methods are put to one use, so that their scales do not matter: within
-each held-out reviewer, the scores less their mean are regressed on the qualities less theirs, with one slope for all
-reviewers. Where items or scores are, :class:`lsc.Calibrator` predicts the scores themselves.
+The scale of a method does not matter: within each held-out reviewer, the scores less their mean are regressed on the
+qualities less theirs, with one slope for all reviewers.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from lsc._inference.validation import FOLDS, centred, centred_ranks, squared_errors
-from lsc.calibrator import Calibrator, HeldOut, Unit, hold_out
+from lsc.calibrator import Calibrator, HeldOut, hold_out
 from lsc.errors import UndeterminedWarning
 from lsc.methods import DEFAULT, MethodName, method_named
 from reviewgraph._base import (
@@ -32,7 +31,7 @@ from reviewgraph._base import (
 from reviewgraph.table import ReviewsLike, as_reviews
 
 #: What is compared by default: the methods that take less than a second per thousand reviews.
-COMPARED: tuple[MethodName, ...] = ("average", "centring", "z-score", "ridge", "additive", DEFAULT)
+COMPARED: tuple[MethodName, ...] = ("average", "centring", "z-score", "additive", DEFAULT)
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,11 @@ class Compared:
     method
         Name of the method, with its options.
     error, error_se
-        Root mean squared error in points of the scores, of held-out reviewers within each, and its standard error.
+        Root mean squared error within held-out reviewers, in points of the scores, and its standard error.
     gain, gain_se
         Share of the squared error of plain averages that the method saves, and its standard error.
     rank_correlation, rank_correlation_se
-        Correlation of ranks of scores and predictions, within held-out reviewers or items, and its standard error.
+        Correlation of ranks of scores and predictions, within held-out reviewers, and its standard error.
     log_score, log_score_se
         Mean log probability of a held-out score, and its standard error; None if the method has no distribution.
     seconds
@@ -79,8 +78,6 @@ class Comparison(Result):
         Number of predicted reviews, and of the reviewers who gave them.
     folds
         Number of folds.
-    by
-        What was held out: ``"reviewer"``, ``"item"`` or ``"score"``.
 
     Examples
     --------
@@ -94,18 +91,17 @@ class Comparison(Result):
     n_reviews: int
     n_reviewers: int
     folds: int
-    by: Unit = "reviewer"
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row per method, as :class:`Compared` has them."""
         return {name: [getattr(row, name) for row in self.rows] for name in Compared.__dataclass_fields__}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was held out, the numbers of reviews, reviewers and folds, and ``methods``, one object each."""
+        """Return the numbers of reviews, reviewers and folds, and ``methods``, one object each."""
         columns = self.to_columns()
         methods = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         sizes = {"reviews": self.n_reviews, "reviewers": self.n_reviewers, "folds": self.folds}
-        return {"by": self.by, **sizes, "methods": methods}
+        return {**sizes, "methods": methods}
 
     def headline(self) -> str:
         """Return the method of the smallest error, and the number of held-out reviews."""
@@ -119,14 +115,13 @@ def compare(
     reviews: ReviewsLike,
     methods: Sequence[MethodName | Calibrator] = COMPARED,
     *,
-    by: Unit = "reviewer",
     folds: int = FOLDS,
     seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> Comparison:
     """Compare methods by how well they predict held-out scores.
 
-    By default reviewers are held out as a whole, in folds, the same for all methods: a score also depends on the
+    Reviewers are held out as a whole, in folds, the same for all methods: a score also depends on the
     severity of its reviewer, which one or two other scores barely determine. Of each held-out reviewer the scores less
     their mean are compared with the qualities that the other reviewers give to the same items, less theirs, times one
     slope per method. So methods with different scales of quality compare, and a correction that only shifts all scores
@@ -138,11 +133,6 @@ def compare(
         With scores, or a data frame of them.
     methods
         Names of methods as in :data:`lsc.methods.METHODS`, or :class:`lsc.Calibrator` objects, which hold options.
-    by
-        What is held out: ``"reviewer"``, the default, all scores of a reviewer, which tests the qualities; ``"item"``,
-        all scores of an item, which tests the severities: an item without a score has the mean quality of all, and all
-        scores of a reviewer are predicted alike; ``"score"``, single scores, which test both at once. Each fold has
-        another part of the reviewers, items or scores.
     folds
         Number of folds, 2 or more.
     seed
@@ -159,21 +149,18 @@ def compare(
     Raises
     ------
     InputError
-        If a method or ``by`` is unknown, there are no methods, fewer than two folds, or fewer than two reviewers with
-        two scores of items that others scored, too (two items, or reviewers, with predicted scores).
+        If a method is unknown, there are no methods, fewer than two folds, or fewer than two reviewers with two scores
+        of items that others scored, too.
 
     Notes
     -----
     Standard errors are from the variance between reviewers, doubled, since two held-out reviewers of one item who agree
-    by chance are both predicted too well; of held-out items, from that between items. Differences between methods are
-    better known than each error: ``gain_se`` is that of the difference to averages.
+    by chance are both predicted too well. Differences between methods are better known than each error: ``gain_se`` is
+    that of the difference to averages.
 
     A reviewer who is held out has the severity of the population under every method: ``error`` allows each a level of
-    their own, and ``log_score`` treats each review as the first of a new reviewer. Where items or scores are held out,
-    predictions are those of :meth:`lsc.Calibrator.predict`, in points: the posterior's own, and for other methods a
-    line in the quality, learned by calibrating five times more, plus a shrunken offset per reviewer. That is so for
-    ``"average"``, too: methods differ by their qualities alone. ``gain`` is then over the item's plain average, or that
-    of all scores where the item has none.
+    their own, and ``log_score`` treats each review as the first of a new reviewer. To hold out items or single scores,
+    use the tools of scikit-learn on :class:`lsc.Calibrator`.
 
     The probability of a score is that of its cell, so that levels and numbers compare. ``estimate.gain`` keeps
     hyperparameters fixed and compares ranks with shrunk averages: its figure is similar, not equal.
@@ -195,9 +182,6 @@ def compare(
     if folds < 2:
         message = f"folds: expected 2 or more, found {folds}"
         raise InputError(message)
-    if not isinstance(by, str) or by not in get_args(Unit):
-        message = f"by: expected one of {', '.join(get_args(Unit))}, found {by!r}"
-        raise InputError(message)
     clock = Clock(None)
     rows = []
     sizes = (0, 0)
@@ -206,13 +190,13 @@ def compare(
         # A warning about one fold does not concern the table.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndeterminedWarning)
-            held = hold_out(reviews, calibrator, by, folds=folds, seed=start)
-        row, sizes = _measured(str(calibrator), held, by)
+            held = hold_out(reviews, calibrator, folds=folds, seed=start)
+        row, sizes = _measured(str(calibrator), held)
         rows.append(row)
         if progress is not None:
             done = (place + 1) / len(calibrators)
             progress(Progress(clock.elapsed(), str(calibrator), done))
-    return Comparison(tuple(rows), *sizes, folds, by)
+    return Comparison(tuple(rows), *sizes, folds)
 
 
 def _calibrator(method: MethodName | Calibrator) -> Calibrator:
@@ -225,42 +209,35 @@ def _calibrator(method: MethodName | Calibrator) -> Calibrator:
     return Calibrator(method)
 
 
-def _measured(name: str, held: HeldOut, by: Unit) -> tuple[Compared, tuple[int, int]]:
+def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
     """Return the row of a method, and the numbers of predicted reviews and of their reviewers."""
     load = np.bincount(held.reviewer, minlength=1)
     # Within held-out reviewers, one score says nothing.
-    several = load[held.reviewer] > 1 if by == "reviewer" else np.ones(held.score.size, np.bool_)
-    clusters, cluster = np.unique((held.item if by == "item" else held.reviewer)[several], return_inverse=True)
+    several = load[held.reviewer] > 1
+    clusters, cluster = np.unique(held.reviewer[several], return_inverse=True)
     if clusters.size < 2:
-        needed = {
-            "reviewer": "two reviewers or more with two scores of items that others scored, too",
-            "item": "two items or more with scores of reviewers who scored others, too",
-            "score": "two reviewers or more with two scores, of items that others scored, too",
-        }[by]
-        message = f"reviews: expected {needed}, found {clusters.size}; there is nothing to predict"
+        message = (
+            "reviews: expected two reviewers or more with two scores of items that others scored, too, found "
+            f"{clusters.size}; there is nothing to predict"
+        )
         raise InputError(message)
 
     n = int(several.sum())
     score = held.score[several]
     quality = held.quality[several]
     average = held.average[several]
-    # Squared errors; within reviewers those of the best multiple.
-    if by == "reviewer":
-        ours = squared_errors(centred(score, cluster), centred(quality, cluster))
-        theirs = squared_errors(centred(score, cluster), centred(average, cluster))
-    else:
-        ours = (score - quality) ** 2
-        theirs = (score - average) ** 2
+    # Squared errors of the best multiple within reviewers.
+    ours = squared_errors(centred(score, cluster), centred(quality, cluster))
+    theirs = squared_errors(centred(score, cluster), centred(average, cluster))
     error = float(np.sqrt(ours.mean()))
     error_se = _clustered(ours - ours.mean(), cluster) / n / (2 * error) if error > 0 else 0.0
     # The gain 1 - sum(ours) / sum(theirs), a ratio, linearised in its two sums.
     total = float(theirs.sum())
     gain = 1.0 - float(ours.sum()) / total if total > 0 else np.nan
     gain_se = _clustered(theirs - ours - gain * theirs, cluster) / total if total > 0 else np.nan
-    # The correlation a'b / sqrt(a'a b'b) of ranks within reviewers or items, linearised in its three sums.
-    unit = np.zeros_like(cluster) if by == "score" else cluster
-    a = centred_ranks(score, unit)
-    b = centred_ranks(quality, unit)
+    # The correlation a'b / sqrt(a'a b'b) of ranks within reviewers, linearised in its three sums.
+    a = centred_ranks(score, cluster)
+    b = centred_ranks(quality, cluster)
     aa = float(a @ a)
     bb = float(b @ b)
     root = float(np.sqrt(aa * bb))
@@ -283,10 +260,10 @@ def _measured(name: str, held: HeldOut, by: Unit) -> tuple[Compared, tuple[int, 
         "seconds": float(np.median(held.seconds)),
     }
     row = Compared(name, **{key: None if np.isnan(value) else value for key, value in numbers.items()})
-    return row, (n, int(np.unique(held.reviewer[several]).size))
+    return row, (n, clusters.size)
 
 
 def _clustered(terms: FloatArray, code: IntArray) -> float:
-    """Return the standard error of a sum of terms that depend on each other within reviewers or items."""
+    """Return the standard error of a sum of terms that depend on each other within reviewers."""
     sums = np.bincount(code, terms)
     return float(np.sqrt(2.0 * (sums**2).sum() * sums.size / (sums.size - 1)))

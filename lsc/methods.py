@@ -50,8 +50,8 @@ class Method:
     >>> from reviewgraph import Reviews
     >>> METHODS["average"](Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0)])).quality.tolist()
     [2.0]
-    >>> METHODS["ridge"].options
-    ('ridge',)
+    >>> METHODS["additive"].options
+    ('seed',)
     """
 
     name: str
@@ -91,9 +91,7 @@ def _from(name: str) -> Callable[..., Any]:
 
 
 #: The names of the methods, for type hints; registered ones are accepted, too.
-MethodName: TypeAlias = Literal[
-    "posterior", "average", "centring", "z-score", "ridge", "additive", "qp", "bayesian", "lsc"
-]
+MethodName: TypeAlias = Literal["posterior", "average", "centring", "z-score", "additive", "qp", "bayesian", "lsc"]
 
 #: The default method of ``calibrate``.
 DEFAULT: Literal["posterior"] = "posterior"
@@ -141,14 +139,6 @@ METHODS: dict[str, Method] = {
             _from("lsc.baselines:z_score"),
             takes=(),
             verifier=EQUATIONS + "Z_SCORE",
-        ),
-        Method(
-            "ridge",
-            "Ridge offsets",
-            "scores less an offset per reviewer, shrunk towards 0",
-            _from("lsc.baselines:ridge_offsets"),
-            takes=("ridge",),
-            verifier=EQUATIONS + "RIDGE",
         ),
         Method(
             "additive",

@@ -1,15 +1,12 @@
-"""The programmes of Least Square Calibration as the paper writes them, in CVXPY.
+"""The programme of Least Square Calibration as the paper writes it, in CVXPY.
 
-They are the reference for the fast solver, and allow users to add constraints or to choose a solver: every function
-returns an object with its ``problem`` (a :class:`cvxpy.Problem`) and its named variables.
+It is the reference for the fast solver, and allows users to add constraints or to choose a solver.
 """
 
 from __future__ import annotations
 
 __all__ = [
-    "FeasibilityProgram",
     "LeastSquaresProgram",
-    "feasibility_program",
     "least_squares_program",
 ]
 
@@ -19,10 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc._model.formulation import (
-    Links,
     Programme,
     References,
-    differences,
     equalities,
     formulate,
     inequalities,
@@ -168,68 +163,6 @@ def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProg
         constraints["references"] = quality[references] == programme.reference[references]
     problem = cp.Problem(cp.Minimize(cp.sum_squares(noise)), list(constraints.values()))
     return LeastSquaresProgram(problem, quality, noise, perceived, constraints, np.arange(size) if row is None else row)
-
-
-@dataclass(frozen=True, eq=False)
-class FeasibilityProgram:
-    """Programme (3) of [Tan21]_, feasible if and only if linear scoring functions explain all scores without noise.
-
-    ``merged`` is the variable ``quality``, one entry for each set of tied items; ``quality`` (N,) that of every item.
-    """
-
-    problem: cp.Problem
-    merged: cp.Variable
-    quality: cp.Expression
-
-
-def feasibility_program(reviews: ReviewsLike) -> FeasibilityProgram:
-    """State programme (3) of [Tan21]_, linear scoring functions without noise.
-
-    ::
-
-        find        x
-        subject to  x[item_r] - x[item_(r-1)] >= 1
-                    (x[item_r] - x[item_(r-1)]) / dy_r = (x[item_(r+1)] - x[item_r]) / dy_(r+1)
-
-    over the reviews r = 1, 2, ... of every reviewer in ascending order of score. Items with equal scores from a
-    reviewer are merged first, transitively over the whole table.
-
-    Parameters
-    ----------
-    reviews
-        With scores, or a data frame of them.
-
-    Returns
-    -------
-    FeasibilityProgram
-        The CVXPY problem and its variable.
-
-    Examples
-    --------
-    >>> from reviewgraph import Reviews
-    >>> program = feasibility_program(Reviews.from_pairs([(0, "a", 1.0), (0, "b", 2.0), (0, "c", 4.0)]))
-    >>> _ = program.problem.solve(solver="CLARABEL")
-    >>> a, b, c = program.quality.value
-    >>> round(float((c - b) / (b - a)), 6)
-    2.0
-    """
-    reviews = as_reviews(reviews)
-    import cvxpy as cp
-    import scipy.sparse as sp
-
-    programme, _ = formulate(reviews)
-    links = Links.of(programme)
-    tied = links.tied
-    ends = (programme.item[links.later[tied]], programme.item[links.earlier[tied]])
-    alike = sp.coo_array((np.ones(ends[0].size), ends), shape=(programme.n_items,) * 2)
-    size, class_of = sp.csgraph.connected_components(alike, directed=False)
-    merged = cp.Variable(size, name="quality")
-    to_merged = pick(class_of[programme.item], size)
-    rises = differences(links, ~tied, programme.item.size) @ to_merged
-    bends = links.bends(programme, np.ones(programme.kind.size, np.bool_)) @ to_merged
-    constraints = [rises @ merged >= 1] if rises.shape[0] else []
-    constraints += [bends @ merged == 0] if bends.shape[0] else []
-    return FeasibilityProgram(cp.Problem(cp.Minimize(0), constraints), merged, merged[class_of])
 
 
 def __dir__() -> list[str]:

@@ -171,7 +171,6 @@ def calls(folder: Path) -> dict[str, Call]:
         "Calibrator.fit": (lsc.Calibrator("average"), {"X": PAIRS, "y": [row[2] for row in ROWS]}),
         "Calibrator.predict": (lsc.Calibrator("average").fit(table), {"X": PAIRS}),
         "Calibrator.score": (lsc.Calibrator("average").fit(table), {"X": PAIRS, "y": [row[2] for row in ROWS]}),
-        "Calibrator.predict_distribution": (lsc.Calibrator().fit(table), {"X": PAIRS}),
         "PosteriorEstimate.interval": (beliefs, {}),
         "PosteriorEstimate.probability_in_top": (beliefs, {"n_selected": 2}),
         "PosteriorEstimate.probability_better": (beliefs, {"first": "p1", "second": "p2"}),

@@ -475,15 +475,6 @@ def _standardised(calibration: Calibration) -> dict[Pair, float]:
     return {pair: overall + line[pair[0]][1] * (value - line[pair[0]][0]) for pair, value in scores.items()}
 
 
-def _without_offsets(calibration: Calibration) -> dict[Pair, float]:
-    """Subtract the offsets that the qualities imply, shrunk as by one more review."""
-    scores = calibration.scores
-    residuals = _by(0, {pair: value - calibration.quality[pair[1]] for pair, value in scores.items()})
-    offset = {reviewer: math.fsum(values) / (len(values) + 1) for reviewer, values in residuals.items()}
-    return {pair: value - offset[pair[0]] for pair, value in scores.items()}
-
-
 AVERAGE = _corrected(lambda calibration: calibration.scores)
 CENTRING = _corrected(_centred)
 Z_SCORE = _corrected(_standardised)
-RIDGE = _corrected(_without_offsets)

@@ -6,22 +6,14 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given
-from numpy.testing import assert_allclose
 
 import lsc
-from lsc.programs import feasibility_program, least_squares_program
+from lsc.programs import least_squares_program
 from lsc.simulation import simulate
-from reviewgraph import InputError, Reviews, doubly_connected_assignment
+from reviewgraph import InputError, Reviews
 from tests.lsc import by_cvxpy
 from tests.lsc.strategies import Problem, problems
 from tests.trials import examples
-
-
-def aligned(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """What is found, shifted and scaled to fit the truth best."""
-    slope, offset = np.polyfit(found, truth, 1)
-    assert slope > 0
-    return slope * found + offset
 
 
 def half_linear_half_convex(rng: np.random.Generator) -> tuple[Reviews, dict[int, str]]:
@@ -42,26 +34,6 @@ def test_convex_scoring_functions_make_the_slopes_of_the_inverse_decrease(calibr
     wrong = calibrate(reviews, {j: kind.replace("convex", "concave") for j, kind in kinds.items()})
     assert right.objective <= 1e-9 * squares
     assert wrong.objective > 1e-5 * squares
-
-
-def test_the_feasibility_programme_recovers_noiseless_linear_qualities() -> None:
-    rng = np.random.default_rng(1)
-    simulation = simulate(30, 15, 5, seed=rng, assignment=doubly_connected_assignment(30, 15, 5, rng))
-    program = feasibility_program(simulation.reviews)
-    program.problem.solve(solver="CLARABEL")
-    assert program.problem.status == "optimal"
-    assert_allclose(aligned(program.quality.value, simulation.truth), simulation.truth, atol=1e-5)
-
-
-def test_the_feasibility_programme_merges_ties_and_refuses_noise() -> None:
-    tied = feasibility_program(Reviews.from_pairs([(0, "a", 1), (0, "b", 1), (0, "c", 2), (1, "b", 5), (1, "c", 9)]))
-    tied.problem.solve(solver="CLARABEL")
-    a, b, c = tied.quality.value
-    assert a == b
-    assert c - b >= 1 - 1e-6
-    against = feasibility_program(Reviews.from_pairs([(0, "a", 1), (0, "b", 2), (1, "a", 2), (1, "b", 1)]))
-    against.problem.solve(solver="CLARABEL")
-    assert against.problem.status == "infeasible"
 
 
 def test_users_add_constraints_and_choose_solvers() -> None:
@@ -89,7 +61,7 @@ def test_the_programme_as_written_has_the_objective_that_calibrate_reports(probl
 
 def test_no_scores_no_programme() -> None:
     with pytest.raises(InputError, match="found none"):
-        feasibility_program(Reviews.from_pairs([(0, 0)]))
+        least_squares_program(Reviews.from_pairs([(0, 0)]))
 
 
 def test_building_a_large_programme_is_fast() -> None:

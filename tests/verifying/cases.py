@@ -190,7 +190,7 @@ def calibrate_case(rng: np.random.Generator) -> Case | None:
             known = [(f"p{i}", round(float(quality[i]), 2)) for i in range(int(rng.integers(1, 4)))]
             words += ["--references", write("known.csv", "item,quality", known)]
     elif kind < 0.7:
-        words += ["--method", str(rng.choice(["average", "centring", "z-score", "ridge", "additive"]))]
+        words += ["--method", str(rng.choice(["average", "centring", "z-score", "additive"]))]
     else:
         words += _of_the_posterior(rng, rows, quality, selects="--select" in words)
     return answered("calibrate", words)

@@ -26,7 +26,6 @@ def _named(name: str, **options: Any) -> Method:
 
 METHODS: dict[str, Method] = {
     "average": _named("average"),
-    "ridge": _named("ridge"),
     "additive": _named("additive"),
     "z-score": _named("z-score"),
     "QP": _named("qp", bounded=True),

@@ -121,10 +121,9 @@ def test_few_papers_outside_the_largest_group_are_set_aside(method: str, tmp_pat
     lists = {row["item"]: row["list"] for row in csv.DictReader(target.read_text("utf-8").splitlines())}
     assert [item for item, where in lists.items() if where == "aside"] == ["q1", "q2"]
     answered = tmp_path / "answer.json"
-    for file, text in ((answered, done.stdout), (target, target.read_text("utf-8"))):
-        file.write_text(text, "utf-8")
-        told = CliRunner().invoke(verify, [str(file), path, "--method", method, "--select", "10%"])
-        assert told.exit_code in (0, 4), told.output
+    answered.write_text(done.stdout, "utf-8")
+    told = CliRunner().invoke(verify, [str(answered), path, "--method", method, "--select", "10%"])
+    assert told.exit_code in (0, 4), told.output
     answered.write_text(json.dumps({**found, "set_aside": ["q1"]}), "utf-8")
     assert CliRunner().invoke(verify, [str(answered), path, "--method", method, "--select", "10%"]).exit_code == 1
     page = run(path, "--method", method, "--select", "10%").stdout
@@ -359,7 +358,7 @@ def test_scores_that_say_little_are_averages(rows: list[tuple[str, str, object]]
     assert done.stdout.startswith("These scores show no differences between reviewers: there is nothing to correct.")
 
 
-@pytest.mark.parametrize("method", ["average", "bayesian", "ridge"])
+@pytest.mark.parametrize("method", ["average", "bayesian"])
 def test_other_methods_select_without_chances(method: str, tmp_path: Path) -> None:
     path = table(tmp_path, NOISY)
     found = answer(path, "--method", method, "--select", "2")

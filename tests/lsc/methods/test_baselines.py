@@ -14,7 +14,6 @@ from lsc.baselines import (
     bayesian,
     centring,
     mixed_model,
-    ridge_offsets,
     z_score,
 )
 from lsc.errors import UndeterminedWarning
@@ -42,28 +41,11 @@ def indicators(reviews: Reviews) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [average, centring, z_score, ridge_offsets])
+@pytest.mark.parametrize("method", [average, centring, z_score])
 @given(reviews=tables())
 def test_an_item_has_a_quality_if_and_only_if_it_has_a_score(method: object, reviews: Reviews) -> None:
     quality = method(reviews).quality  # type: ignore[operator]
     assert np.array_equal(np.isfinite(quality), reviews.reviews_per_item > 0)
-
-
-@given(reviews=tables())
-def test_ridge_offsets_solve_the_dense_least_squares_problem(reviews: Reviews) -> None:
-    papers, reviewers = indicators(reviews)
-    top = np.hstack([papers, reviewers])
-    bottom = np.hstack([np.zeros((reviews.n_reviewers, reviews.n_items)), np.sqrt(2.0) * np.eye(reviews.n_reviewers)])
-    score = reviews.score - reviews.score.mean()
-    found = np.linalg.lstsq(np.vstack([top, bottom]), np.append(score, np.zeros(reviews.n_reviewers)), rcond=None)[0]
-    expected = found[: reviews.n_items] + reviews.score.mean()
-    seen = reviews.reviews_per_item > 0
-    assert ridge_offsets(reviews, 2.0).quality[seen] == pytest.approx(expected[seen], abs=1e-8)
-
-
-def test_ridge_offsets_refuse_a_negative_weight() -> None:
-    with pytest.raises(InputError, match="ridge: expected a finite weight of at least 0, found -1"):
-        ridge_offsets(small(), -1)
 
 
 def test_z_scores_ignore_the_scale_of_a_reviewer_and_centring_her_offset() -> None:
