@@ -6,7 +6,7 @@ Pages call items papers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -275,16 +275,24 @@ def _outside(result: PosteriorEstimate) -> list[str]:
 
 def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Return the expected number of wrong selections, the three lists, and the changes compared with averages."""
+    lines = list_lines(selection, result.group, lambda i: paper_name(result, i), advice(result, selection))
+    return [*lines, "", *changes(result, selection)]
+
+
+def list_lines(
+    selection: Selection, group: IntArray, name: Callable[[int], str], hints: Sequence[str] = ()
+) -> list[str]:
+    """Return the expected number of wrong selections and the three lists; ``hints`` follow the papers to discuss."""
     n = selection.n
     stated = percent(1.0 - selection.error_rate)
     certain = selection.certain
-    number = f" ({certain.size})" if certain.size else ""
+    number = f" ({certain.size:,})" if certain.size else ""
+    named = listed([str(label) for label in selection.named(certain[: DISCUSSED + 1])], DISCUSSED)
     lines = [
         expectation(selection),
-        *aside_lines(selection.named(selection.aside), result.group[selection.aside], selection.ranked.size),
+        *aside_lines(selection.named(selection.aside), group[selection.aside], selection.ranked.size),
         "",
-        f"In, with probability at least {stated}{number}: "
-        f"{listed([str(label) for label in selection.named(certain)], DISCUSSED) if certain.size else 'none'}",
+        f"In, with probability at least {stated}{number}: {named if certain.size else 'none'}",
     ]
     if selection.discuss.size:
         places = counted(n - certain.size, "place")
@@ -295,14 +303,13 @@ def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
         shown = selection.nearest[:DISCUSSED]
         for i in shown.tolist():
             mark = "" if selection.comparable[i] else " *"
-            lines.append(f"  {percent(float(selection.chance[i])):>6}  {paper_name(result, i)}{mark}")
+            lines.append(f"  {percent(float(selection.chance[i])):>6}  {name(i)}{mark}")
         if more := selection.discuss.size - shown.size:
             lines.append(f"  and {more:,} farther from the line; -o FILE writes all (list: in, discuss, out)")
         if not selection.comparable[shown].all():
             lines.append("No review connects papers marked * to most others.")
-        lines += advice(result, selection)
-    lines.append(f"Out, with probability at least {stated}: {counted(selection.out.size, 'paper')}.")
-    return [*lines, "", *changes(result, selection)]
+        lines += hints
+    return [*lines, f"Out, with probability at least {stated}: {counted(selection.out.size, 'paper')}."]
 
 
 def expectation(selection: Selection) -> str:
@@ -496,7 +503,7 @@ def posterior_lines(result: StreamedPosterior, selection: Selection | None = Non
         range_ = f"{low:.2f} to {high:.2f}" if np.isfinite(low) else "unknown"
         lines.append(f"  {rank:>3}  {label}  {quality:.2f}  ({range_}; average {average:.2f})")
     if selection is not None:
-        lines += ["", *_decisions(result, selection)]
+        lines += ["", *list_lines(selection, result.group, lambda i: str(selection.named(np.array([i]))[0]))]
     reviewers = standing_out(result.beliefs, result.stream.reviewers, scores_given(result.stream))
     return [*lines, "", *reviewers] if reviewers else lines
 
@@ -514,21 +521,6 @@ def _opening(result: StreamedEstimate, what: str) -> list[str]:
     if missing := stream.n_items - total:
         lines.append(f"{counted(missing, 'paper has', 'papers have')} no score and so no place.")
     return lines + _prior_lines(result.by_prior if isinstance(result, StreamedPosterior) else [])
-
-
-def _decisions(result: StreamedPosterior, selection: Selection) -> list[str]:
-    stated = percent(1.0 - selection.error_rate)
-
-    def names(papers: IntArray) -> str:
-        return listed(selection.named(papers[: DISCUSSED + 1]), DISCUSSED) if papers.size else "none"
-
-    return [
-        expectation(selection),
-        *aside_lines(selection.named(selection.aside), result.group[selection.aside], selection.ranked.size),
-        f"In, with probability at least {stated} ({selection.certain.size:,}): {names(selection.certain)}",
-        f"To discuss ({selection.discuss.size:,}), nearest to the line first: {names(selection.nearest)}",
-        f"Out, with probability at least {stated}: {counted(selection.out.size, 'paper')}.",
-    ]
 
 
 class Page(NamedTuple):
