@@ -97,6 +97,17 @@ def test_ranks_of_draws_agree_with_probabilities_of_pairs_and_of_the_best() -> N
     assert chance == pytest.approx((drawn[:, 0] > drawn[:, 10]).mean(), abs=0.02)
 
 
+def test_the_error_of_a_difference_knows_what_papers_share() -> None:
+    """Two papers of one severe or lenient reviewer alone: their errors are those of the severity, which cancels."""
+    who, what, score, _ = table(2, n_items=40, n_reviewers=30, load=5, offset=2.0)
+    rows = [*zip(who.tolist(), what.tolist(), score.tolist(), strict=True), *((99, 100 + k, k) for k in range(3))]
+    found = posterior(Reviews.from_pairs(rows))
+    drawn = found.draws(8000, seed=1)[:, [found.items.index(101), found.items.index(102)]]
+    assert np.corrcoef(drawn.T)[0, 1] > 0.3
+    error = found.difference(101, 102).standard_error
+    assert (drawn[:, 0] - drawn[:, 1]).std() == pytest.approx(error, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

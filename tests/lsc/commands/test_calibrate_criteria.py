@@ -46,6 +46,10 @@ def test_an_explained_paper_names_what_its_criteria_add(path: str) -> None:
     [account] = found["accounts"]
     assert account["middle"] + sum(part["moves"] for part in account["parts"]) == pytest.approx(account["quality"])
     assert {name for part in account["parts"] for name in part.get("criteria", {})} == {"overall", "novelty"}
+    for part in account["parts"]:
+        if part["source"] == "review":
+            corrected = part["score"] + sum(part["criteria"].values()) + part["severity"] + part["stretch"]
+            assert corrected == pytest.approx(part["says"])
     assert "by novelty" in " ".join(run(path, "--explain", "p3").stdout.split())
 
 

@@ -149,6 +149,8 @@ def test_rankings_are_expected_normal_order_statistics() -> None:
     assert shorter.ravel() == pytest.approx(np.array([two[0], two[1], 0, 0, 0, 0, 0]), abs=0.03)
     assert not ranking_of([[(0, 1), (1, 1)]], scored).design.any()
     assert ranking_of([[(0, 1)], []], scored).known == 0
+    # An author moves none of their papers as a whole, whatever their ties.
+    assert ranking_of([[(0, 1), (1, 1), (2, 2)]], scored).design.sum() == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_column_is_a_number_or_a_category() -> None:

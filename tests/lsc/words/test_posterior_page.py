@@ -231,6 +231,11 @@ def test_decisions_count_every_paper_once(found: PosteriorEstimate) -> None:
     inside = [int(match[1]) for match in sizes if match]
     out = next(int(match[1]) for line in lines if (match := re.match(r"Out, .*: (\d+) papers?\.", line)))
     assert sum(inside) + out == 12
+    first = lines[next(place for place, line in enumerate(lines) if line.startswith("To discuss")) + 1]
+    assert first.split() == [
+        *f"{100 * selection.chance[selection.nearest[0]]:.0f} %".split(),
+        *selection.named(selection.nearest[:1]),
+    ]
     assert lines[0].startswith(f"Selecting 4 papers. Of the 4 of highest quality, {selection.expected_wrong:.1f} are")
 
 
