@@ -1,11 +1,10 @@
 """Faults at random moments of every command: ``python -m tests.faults --faults 1000 --minutes 30``.
 
-A fault is a kill, Ctrl-C, SIGTERM, an error of the disk, a full disk, a closed pipe, a second run on the same files, a
-read-only folder, a damaged cache of compiled code or another locale. After each, every file holds what it held or what
-a whole run writes, files that belong together are of one run, the exit status is one of the documented ones, and
-standard error has no traceback. Faults are numbered, and the same number is the same fault: ``--seed`` and ``--first``
-run one again. Most run in children of a process that has loaded the packages, which saves them the second of loading;
-those of the first seconds, caches and locales start afresh.
+A fault is a kill, Ctrl-C, SIGTERM, an error of the disk, a full disk or a closed pipe. After each, every file holds
+what it held or what a whole run writes, files that belong together are of one run, the exit status is one of the
+documented ones, and standard error has no traceback. Faults are numbered, and the same number is the same fault:
+``--seed`` and ``--first`` run one again. They run in children of a process that has loaded the packages, which saves
+them the second of loading.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import collections
 import contextlib
 import errno
 import importlib
-import io
 import json
 import os
 import random
@@ -32,9 +30,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet
-
 ROOT = Path(__file__).parents[1]
 #: Exit statuses that docs/reference/command.md names, and the ends by signals; but 70, which no
 #: fault may cause, and 1, which only a search that is ended early may have.
@@ -44,16 +39,6 @@ SEARCHES = ("plan", "assign")
 PATIENCE = 300
 
 
-def _parquet(text: str) -> bytes:
-    """Return a table of text as Parquet, the last column as numbers."""
-    header, *rows = [line.split(",") for line in text.splitlines()]
-    columns: dict[str, list[Any]] = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
-    columns[header[-1]] = [float(cell) for cell in columns[header[-1]]]
-    data = io.BytesIO()
-    pyarrow.parquet.write_table(pa.table(columns), data)
-    return data.getvalue()
-
-
 TABLE = "reviewer,paper,score\n" + "".join(
     f"r\u00e9viewer {who},p{(who * 3 + step * step) % 9},{(who * 7 + step) % 5}\n"
     for who in range(8)
@@ -61,7 +46,6 @@ TABLE = "reviewer,paper,score\n" + "".join(
 )
 INPUTS: dict[str, str | bytes] = {
     "d.csv": TABLE,
-    "d.parquet": _parquet(TABLE),
     "items.csv": "item\n" + "".join(f"p{number}\n" for number in range(9)),
     "people.csv": "reviewer,load\n" + "".join(f"r\u00e9viewer {number},6\n" for number in range(8)),
 }
@@ -79,17 +63,12 @@ class Command:
     together: bool = False
     #: Files that may stand there before; a run may refuse to touch others.
     before: tuple[str, ...] = field(default=())
-    #: The command whose answer it reads, from ``answer.json``.
-    answer: str = ""
 
 
 COMMANDS = {
     "demo": Command("demo", ("reviewgraph-demo.csv",)),
     "check": Command(
         "check d.csv --html page.html -o groups.csv", ("page.html", "groups.csv"), before=("page.html", "groups.csv")
-    ),
-    "check, codes": Command(
-        "check d.csv --html page.html --anonymous", ("page.html", "page.html.key.csv"), before=("page.html",)
     ),
     "plan": Command(
         "plan d.csv -o plan.csv --html page.html", ("plan.csv", "page.html"), before=("plan.csv", "page.html")
@@ -99,25 +78,11 @@ COMMANDS = {
     ),
     "calibrate": Command("calibrate d.csv -o c.csv", ("c.csv",), before=("c.csv",)),
     "calibrate, sheets": Command("calibrate d.csv --sheet sheets", ("sheets",), together=True),
-    "check, stream": Command(
-        "check d.parquet --stream --require connected -o groups.csv", ("groups.csv",), before=("groups.csv",)
-    ),
-    "calibrate, stream": Command("calibrate d.parquet --stream -o c.csv", ("c.csv",), before=("c.csv",)),
-    "calibrate, linear stream": Command(
-        "calibrate d.parquet --stream --method lsc -o c.csv", ("c.csv",), before=("c.csv",)
-    ),
-    "verify": Command("verify answer.json d.csv", answer="plan d.csv --json"),
     "simulate": Command(
         "simulate linear --papers 30 --reviewers 30 -o . --overwrite",
         ("reviews.csv", "truth.csv"),
         together=True,
         before=("reviews.csv", "truth.csv"),
-    ),
-    "reproduce": Command(
-        "reproduce doubly-connected --papers 30 --trials 1 -o .",
-        ("doubly-connected.csv", "doubly-connected.png", "doubly-connected.svg"),
-        together=True,
-        before=("doubly-connected.csv", "doubly-connected.png", "doubly-connected.svg"),
     ),
 }
 
@@ -127,10 +92,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def prepared(folder: Path, command: Command, old: bool, answer: bytes = b"") -> dict[str, bytes]:
+def prepared(folder: Path, command: Command, old: bool) -> dict[str, bytes]:
     """Fill a folder with what a command reads, and with what may stand in its place before; returns all of it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, data in {**INPUTS, **({"answer.json": answer} if answer else {})}.items():
+    for name, data in INPUTS.items():
         (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
     for name in command.before if old else ():
         (folder / name).write_text(OLD)
@@ -251,7 +216,6 @@ class Faults:
         self.place = place
         self.whole: dict[str, dict[str, bytes]] = {}
         self.seconds: dict[str, float] = {}
-        self.answers: dict[str, bytes] = {}
         self.counts: collections.Counter[str] = collections.Counter()
         self.ends: collections.Counter[str] = collections.Counter()
         self.failed: list[Fault] = []
@@ -261,8 +225,7 @@ class Faults:
         """Run each command whole once in a process of its own, and load here what it loads; returns what fails."""
         for name in names:
             folder = self.place / f"whole-{len(self.whole)}"
-            self.answers[name] = self.answer(COMMANDS[name].answer)
-            before = prepared(folder, COMMANDS[name], old=False, answer=self.answers[name])
+            before = prepared(folder, COMMANDS[name], old=False)
             modules = self.place / "modules.json"
             code = (
                 "import json, runpy, sys\n"
@@ -283,15 +246,6 @@ class Faults:
                 with contextlib.suppress(Exception):
                     importlib.import_module(module)
         return []
-
-    def answer(self, words: str) -> bytes:
-        """Return what a command prints, nothing where there is none."""
-        if not words:
-            return b""
-        folder = self.place / "answer"
-        prepared(folder, Command(words), old=False)
-        told = [sys.executable, "-m", "reviewgraph", *words.split()]
-        return subprocess.run(told, cwd=folder, capture_output=True, env=environment(), check=True).stdout
 
     def judge(
         self, name: str, folder: Path, before: Mapping[str, bytes], status: int | None, said: str, told: str
@@ -337,7 +291,7 @@ class Faults:
         draw, self.number = random.Random(f"{seed} {number}"), number
         name, kind = names[number % len(names)], draw.choice(KINDS)
         folder = self.place / f"{number}"
-        before = prepared(folder, COMMANDS[name], old=draw.random() < 0.6, answer=self.answers[name])
+        before = prepared(folder, COMMANDS[name], old=draw.random() < 0.6)
         try:
             told, status, said = kind(self, name, folder, draw)
             self.judge(name, folder, before, status, said, told)
@@ -349,8 +303,6 @@ def _is_whole(key: str, data: bytes, whole: Mapping[str, bytes]) -> bool:
     """Whether a file is as a whole run writes it; pages and pictures may tell the time, and are whole at their end."""
     if key not in whole:
         return False
-    if key.endswith(".key.csv"):  # its codes are drawn anew
-        return data.endswith(b"\n") and data.count(b"\n") == whole[key].count(b"\n")
     return whole[key] == data or (key.endswith((".html", ".svg")) and data.rstrip().endswith((b"</html>", b"</svg>")))
 
 
@@ -367,8 +319,8 @@ def _before_us(said: str) -> bool:
     return "KeyboardInterrupt" in said and "in run\n" not in said
 
 
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def _said(folder: Path) -> str:
@@ -441,119 +393,6 @@ def closed(faults: Faults, name: str, folder: Path, draw: random.Random) -> tupl
     return "closed pipe", waited(number), _said(folder)
 
 
-def two_at_once(faults: Faults, name: str, folder: Path, draw: random.Random) -> tuple[str, int | None, str]:
-    """Two runs write the same files."""
-    first = child(COMMANDS[name].words, folder)
-    time.sleep(draw.random() * 0.05)
-    second = child(COMMANDS[name].words, folder)
-    ends = [waited(first), waited(second)]
-    bad = [end for end in ends if end not in (0, 1, 2)]
-    return "two runs at once", bad[0] if bad else ends[0], _said(folder)
-
-
-def fresh(
-    words: str, folder: Path, env: Mapping[str, str], sent: int | None = None, after: float = 0
-) -> tuple[int | None, str]:
-    """Run a command in a new interpreter, and send it a signal; returns how it ended and what it said."""
-    run = subprocess.Popen(
-        [sys.executable, "-m", "reviewgraph", *words.split()],
-        cwd=folder,
-        env={**env, "TMPDIR": str(folder)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        if sent is not None:
-            time.sleep(after)
-            run.send_signal(sent)
-        said = run.communicate(timeout=PATIENCE)[1]
-    except subprocess.TimeoutExpired:
-        run.kill()
-        return None, run.communicate()[1].decode("utf-8", "replace")
-    return run.returncode, said.decode("utf-8", "replace")
-
-
-def early(faults: Faults, name: str, folder: Path, draw: random.Random) -> tuple[str, int | None, str]:
-    """A signal while the command loads."""
-    told, sent = draw.choice([("Ctrl-C", signal.SIGINT), ("Ctrl-C", signal.SIGINT), ("SIGTERM", signal.SIGTERM)])
-    status, said = fresh(COMMANDS[name].words, folder, environment(), sent, 0.03 + draw.random() * 0.6)
-    if _before_us(said) or status == -signal.SIGINT:
-        status = 130  # the interpreter's own
-    return f"{told} in the first moments", status, said
-
-
-def odd_locale(faults: Faults, name: str, folder: Path, draw: random.Random) -> tuple[str, int | None, str]:
-    """Another locale, or another encoding of the streams; labels are not in it."""
-    env = draw.choice(
-        [
-            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-            {"LC_ALL": "POSIX", "PYTHONUTF8": "0"},
-            {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
-            *[{"PYTHONIOENCODING": code} for code in ("ascii", "cp1252", "latin-1", "cp437", "utf-16")],
-            {"TZ": "Pacific/Kiritimati", "LC_ALL": "C.utf8"},
-        ]
-    )
-    status, said = fresh(COMMANDS[name].words, folder, environment(**env))
-    return "another locale", status, said
-
-
-def no_home(faults: Faults, name: str, folder: Path, draw: random.Random) -> tuple[str, int | None, str]:
-    """No home, or one that is a file; compiled code has no place or a damaged one."""
-    cache = folder.parent / f"cache-{folder.name}"
-    kind = draw.choice(["no home", "a file for a home", "a cache in a file", "a damaged cache"])
-    env = environment()
-    if kind == "no home":
-        env["HOME"] = "/nonexistent"
-        env.pop("XDG_CACHE_HOME", None)
-    elif kind == "a file for a home":
-        cache.write_text("no folder")
-        env["HOME"] = str(cache)
-    elif kind == "a cache in a file":
-        cache.write_text("no folder")
-        env["NUMBA_CACHE_DIR"] = str(cache)
-    else:
-        env["NUMBA_CACHE_DIR"] = str(faults.place / "cache")
-        entries = sorted((faults.place / "cache").rglob("*.nb?"))
-        for entry in draw.sample(entries, min(len(entries), 5)):
-            data = entry.read_bytes()
-            entry.write_bytes(draw.choice([b"", data[: len(data) // 2], bytes(len(data)), data + b"x"]))
-    status, said = fresh(COMMANDS[name].words, folder, env)
-    if cache.is_file():
-        cache.unlink()
-    return kind, status, said
-
-
-def read_only(faults: Faults, name: str, folder: Path, draw: random.Random) -> tuple[str, int | None, str]:
-    """A folder that cannot be written to: mounted read-only where that is allowed, else by its permissions."""
-    inner = draw.random() < 0.5 and os.geteuid() == 0
-    if os.geteuid() == 0:
-        # A small disk that is full, or may not be written.
-        size, files = draw.choice(["32k", "64k", "128k"]), contents(folder)
-        mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False
-        )
-        if mounted.returncode:
-            return full(faults, name, folder, draw)
-        try:
-            for key, data in files.items():
-                (folder / key).write_bytes(data)
-            if not inner:
-                subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
-            status = waited(child(COMMANDS[name].words, folder))
-            left = contents(folder)
-        finally:
-            subprocess.run(["umount", "-l", folder], check=False)
-        shutil.rmtree(folder)
-        for key, data in left.items():
-            (folder / key).parent.mkdir(parents=True, exist_ok=True)
-            (folder / key).write_bytes(data)
-        return ("small disk" if inner else "read-only folder"), status, _said(folder)
-    folder.chmod(0o555)
-    status = waited(child(COMMANDS[name].words, folder))
-    folder.chmod(0o755)
-    return "read-only folder", status, _said(folder)
-
-
 Kind = Callable[[Faults, str, Path, random.Random], tuple[str, "int | None", str]]
 KINDS: list[Kind] = [
     *([in_the_window] * 6),
@@ -562,11 +401,6 @@ KINDS: list[Kind] = [
     full,
     closed,
     closed,
-    two_at_once,
-    early,
-    odd_locale,
-    no_home,
-    read_only,
 ]
 
 

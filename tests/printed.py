@@ -31,7 +31,6 @@ ELSEWHERE = (
     "-m pip install",
     "-m pytest",
     "tests.benchmarks",
-    "tests.respellings",
     "tests.fuzz_readers",
     "tests.faults",
     "tests.outputs",

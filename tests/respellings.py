@@ -1,4 +1,4 @@
-"""Tables whose rows are spelled in eight ways, and what becomes of them: ``python -m tests.respellings --tables 1000``.
+"""Tables whose rows are spelled in eight ways, and what becomes of them.
 
 In each table 15 % of the rows name their reviewer, and in every second one their paper, otherwise than the rest; so do
 its conflicts. Every fifth is a workbook with sheets beside it, hidden ones among them, that are not to be read. The
@@ -10,14 +10,10 @@ give no such note.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import io
 import json
 import re
-import sys
-import tempfile
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -188,32 +184,3 @@ def notes_on_real_tables() -> list[str]:
     for path in sorted(REAL.rglob("scores.csv")):
         read_reviews(path, note=notes.append)
     return [note for note in notes if JOINED.search(note)]
-
-
-def main() -> int:
-    """Judge as many tables as asked for; 1 if one was answered wrongly."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", type=int, default=1_000)
-    parser.add_argument("--first", type=int, default=0)
-    asked = parser.parse_args()
-    start, wrong, joins = time.process_time(), 0, 0
-    numbers = range(asked.first, asked.first + asked.tables)
-    with tempfile.TemporaryDirectory() as folder:
-        for number in numbers:
-            found, joins = judged(number, Path(folder)), joins + drawn(number).joins
-            wrong += bool(found)
-            print(*(f"table {number}: {each}" for each in found), sep="\n", end="\n" if found else "")
-            for path in Path(folder).iterdir():
-                path.unlink()
-    books = sum(number % 5 == 0 for number in numbers)
-    real = notes_on_real_tables()
-    print(
-        f"{len(numbers):,} tables ({books:,} workbooks), {joins:,} spelled otherwise: {wrong:,} answered wrongly; "
-        f"{len(real):,} notes on {len(list(REAL.rglob('scores.csv'))):,} real tables; "
-        f"{time.process_time() - start:.0f} s of the processor"
-    )
-    return bool(wrong)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -92,11 +92,6 @@ def test_labels_that_begin_with_a_mark_are_read_alike(write, monkeypatch):
     assert small.reviewers == ("ann", "\ufeffann")
 
 
-def test_parquet_with_no_rows(tmp_path):
-    pyarrow.parquet.write_table(pa.table({"email": pa.array([], pa.string()), "paper": []}), tmp_path / "r.parquet")
-    assert "a header but no reviews" in refused(tmp_path / "r.parquet")
-
-
 CELLS = st.text(st.sampled_from("\ufeffaB7,;\t\"'\r\n é0\N{EN DASH}|"), max_size=3)
 
 
@@ -139,30 +134,12 @@ def test_large_files_give_lines_and_encodings(write, monkeypatch, encoding):
     assert refused(name).startswith("reviews.csv:5: the score 'x'")
 
 
-@pytest.mark.slow
-def test_a_large_file_of_one_reviewer(write, monkeypatch):
-    size = 20_000
-    monkeypatch.setattr(delimited, "LARGE", 100_000)
-    body = "".join(f"solo,item{place},{place % 10}\n" for place in range(size))
-    name = write("reviewer,item,score\n" + body)
-    assert len(body) > delimited.LARGE
-    reviews = read_reviews(name)
-    assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == (1, size, size)
-    assert reviews.items[12_345] == "item12345"
-    assert reviews.score[12_345] == 5.0
-
-
 @pytest.mark.parametrize("ends", ["\r\n\r\n", "\n\r\n\r", "\r\r\n\n", "\n\n\n\n", "\r\r\r\r"])
 def test_lines_are_counted_alike_under_mixed_line_ends(write, monkeypatch, ends):
     name = write("".join(map("".join, zip(["reviewer,item,score", "r,i,1", "r,j,2", "r,k,x"], ends, strict=True))))
     small = refused(name)
     monkeypatch.setattr(delimited, "LARGE", 0)
     assert refused(name) == small
-
-
-def test_a_large_header_without_a_line_end_is_a_table_without_rows(write, monkeypatch):
-    monkeypatch.setattr(delimited, "LARGE", 0)
-    assert "a header but no reviews below it" in refused(write("reviewer,paper"))
 
 
 @pytest.mark.parametrize("column", [pa.array(["x" * 10_000] * 30), pa.array(np.zeros(100_000))], ids=["long", "many"])
@@ -176,14 +153,6 @@ def test_parquet_that_would_fill_memory_is_refused_undecoded(tmp_path, monkeypat
     # What its own size explains is read.
     monkeypatch.setattr(delimited, "TIMES", 10_000)
     assert read_reviews("bomb.parquet").n_reviews == 1
-
-
-def test_a_long_text_that_stands_in_many_rows_is_held_once(tmp_path):
-    text = "x" * 10_000
-    pyarrow.parquet.write_table(pa.table({"reviewer": [text] * 300, "paper": np.arange(300)}), tmp_path / "a.parquet")
-    table = delimited.Parquet("a.parquet", (tmp_path / "a.parquet").read_bytes())
-    assert table.file.read().nbytes < 100_000
-    assert read_reviews(tmp_path / "a.parquet").reviewers == (text,)
 
 
 def test_dictionaries_of_parquet_hold_what_rows_have(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import re
@@ -15,9 +14,8 @@ import pandas
 import pytest
 
 from planner import plan_extra_reviews
-from reviewgraph import ColumnWarning, InputError, Reviews, connected_components, read_reviews
+from reviewgraph import ColumnWarning, InputError, Reviews, read_reviews
 from reviewgraph.formats.audit.audit import FINDINGS
-from tests.naive import repeat_union
 
 PEOPLE = ("Ann", "Bob", "Cyd", "Dan", "Eva", "Fay")
 PAPERS = tuple(f"P{number}" for number in range(100, 112))
@@ -216,14 +214,6 @@ def test_a_finding_is_the_same_in_every_way_in(name: str, way: str, tmp_path: Pa
     assert reviews.n_reviews == left
 
 
-def test_what_the_question_on_traits_proposes_reads_them(tmp_path: Path) -> None:
-    case = CASES["repeated-pairs"]
-    path = written(tmp_path / "t.csv", case.header, case.rows)
-    reviews = read_reviews(path, columns={"criterion": "Trait"}, score="rigour")
-    assert list(reviews.criteria) == ["clarity"]
-    assert reviews.n_reviews == len(CLEAN)
-
-
 @pytest.mark.parametrize("newest_first", [False, True])
 @pytest.mark.parametrize(
     ("column", "then", "now"),
@@ -257,12 +247,6 @@ def test_conflicts_in_the_cells_of_scores_are_not_asked_for(tmp_path: Path) -> N
     plan = plan_extra_reviews(reviews)
     columns = plan.to_columns()
     assert not barred & set(zip(columns["reviewer"], columns["item"], strict=True))
-
-
-def test_signed_zeros_are_four_grades_on_the_scale_that_is_proposed(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", HEADER, CASES["signed-zeros"].rows)
-    reviews = read_reviews(path, scale="+1>+0>-0>-1")
-    assert sorted(set(reviews.score.tolist())) == [1.0, 2.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize(
@@ -359,14 +343,6 @@ def test_codes_just_beyond_a_scale_are_noted(code: int, noted: bool, recwarn: py
     assert any(f"{code} in 6 of 30" in str(one.message) for one in recwarn) == noted
 
 
-@pytest.mark.parametrize(("cell", "grade"), [("ABS", True), ("~", False)])
-def test_words_beside_numbers_may_be_emptied(tmp_path: Path, cell: str, grade: bool) -> None:
-    path = written(tmp_path / "t.csv", HEADER, [*CLEAN, ("Ann", "P101", cell)])
-    with pytest.raises(InputError, match=r"empty (these cells|where there is no score)") as refused:
-        read_reviews(path)
-    assert ("is a grade" in str(refused.value)) == grade
-
-
 def test_a_decision_on_papers_is_no_state_of_reviews(tmp_path: Path) -> None:
     table = [(*row, "accepted" if row[1] < "P106" else "rejected") for row in CLEAN]
     assert read_reviews(written(tmp_path / "t.csv", [*HEADER, "status"], table)).n_reviews == len(CLEAN)
@@ -397,33 +373,6 @@ def test_labels_that_may_be_one_are_asked_about_and_joined(tmp_path: Path, spell
     assert read_reviews(first, second, merge="none").n_items == 2 * len(PAPERS)
 
 
-def test_names_of_people_are_asked_about(tmp_path: Path) -> None:
-    names = ["Ann Lee", "Zo\xeb Roy", "Eva Poe"]
-    path = written(tmp_path / "t.csv", HEADER[:2], [(name, paper) for name in names for paper in PAPERS[:3]])
-    other = written(tmp_path / "u.csv", HEADER[:2], [(name, "P110") for name in ("Lee, Ann", "Zoe Roy", "Dr. Eva Poe")])
-    with pytest.raises(InputError, match="Each one reviewer or two") as refused:
-        read_reviews(path, other)
-    assert len(str(refused.value).splitlines()) == 4
-
-
-def test_addresses_with_and_without_dots_are_asked_about(tmp_path: Path) -> None:
-    reviews = [("a.lee@x.org", "P1"), ("alee@x.org", "P2"), ("a-lee@x.org", "P3"), ("alee@y.org", "P4")]
-    path = written(tmp_path / "t.csv", HEADER[:2], reviews)
-    with pytest.raises(InputError, match="differ in dots or the name around the address"):
-        read_reviews(path)
-    assert read_reviews(path, merge="all").n_reviewers == 3
-
-
-def test_corrected_tables_have_the_pieces_that_people_see() -> None:
-    """Pieces by the slow union of rows, which knows nothing of the audit."""
-    rows = [[PAPERS.index(paper) for who, paper, _ in CLEAN if who == person] for person in PEOPLE]
-    pieces = len(repeat_union(rows, 1))
-    for name in ("placeholders", "summary-rows", "several-people"):
-        with pytest.warns(ColumnWarning, match="left out|split"):
-            table = Reviews.from_pairs([row[:3] for row in CASES[name].rows])
-        assert len(connected_components(table)) == pieces == 2
-
-
 @pytest.mark.parametrize("spelling", ["{1}-R{0}", "Reviewer {0} of {1}", "{1}_Reviewer_{0}"])
 def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> None:
     rows = [(spelling.format(1 + turn, paper), paper) for paper in PAPERS for turn in range(2)]
@@ -432,15 +381,3 @@ def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> No
     assert Reviews.from_pairs(rows, accept="positional-reviewers").n_reviewers == 24
     # Ids of both sides that count together are no such names.
     assert Reviews.from_pairs([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8
-
-
-@pytest.mark.parametrize("sentinel", [-999, 999, 9999999])
-def test_the_python_that_a_note_proposes_takes_the_sentinel_away(sentinel: int) -> None:
-    rows = [(*row[:2], sentinel if place in (4, 9) else row[2]) for place, row in enumerate(CLEAN)]
-    frame = pandas.DataFrame(rows, columns=HEADER)
-    notes: list[str] = []
-    Reviews.from_frame(frame, note=notes.append)
-    (proposed,) = re.findall(r'in Python frame\["score"\]\.replace\((.*?), None\)', " ".join(notes))
-    frame["score"] = frame["score"].replace(ast.literal_eval(proposed), None)
-    reviews = Reviews.from_frame(frame, note=notes.append)
-    assert int(reviews.scored.sum()) == len(CLEAN) - 2

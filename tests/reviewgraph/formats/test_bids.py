@@ -34,11 +34,6 @@ def test_preferences_of_hotcrp_and_numbered_words(cell, value):
     assert parse_bid(cell) == (pytest.approx(value), False)
 
 
-@pytest.mark.parametrize("cell", ["perhaps", "high high", "5 stars", "nan", "", "1e3", "10 q"])
-def test_other_cells_mean_nothing(cell):
-    assert parse_bid(cell) is None
-
-
 def test_a_file_of_bids(tmp_path):
     path = tmp_path / "bids.csv"
     path.write_text("paper,reviewer,bid\np1,ann,yes\np2,ann,\np1,bob,-100\np2,bob,low\n")
@@ -59,12 +54,4 @@ def test_an_unknown_word_is_named_with_its_line_and_the_words_known(tmp_path):
     path = tmp_path / "bids.csv"
     path.write_text("item,reviewer,bid\np1,ann,yes\np2,ann,perhaps\n")
     with pytest.raises(InputError, match=r"bids.csv:3: bid: expected one of very high, .*, eager, .*found 'perhaps'"):
-        read_bids(path)
-
-
-@pytest.mark.parametrize("text", ["item,reviewer\np1,ann\n", "item,reviewer,bid\np1,ann,\n"])
-def test_a_file_without_bids_is_refused(tmp_path, text):
-    path = tmp_path / "bids.csv"
-    path.write_text(text)
-    with pytest.raises(InputError, match="expected a column bid with one of very high"):
         read_bids(path)

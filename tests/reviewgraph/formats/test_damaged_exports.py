@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import io
-import zipfile
 
 import pytest
 
 from reviewgraph import ColumnWarning, read_reviews
-from reviewgraph.formats.opening import open_table
 from tests.reviewgraph.formats.exports import SCORES, as_csv, as_json, as_xlsx, as_zip, easychair_files
 from tests.reviewgraph.formats.test_exports import found
 from tests.reviewgraph.formats.test_limits import HEAD, with_sheet
@@ -54,11 +51,6 @@ def test_what_is_wrong_is_said_of_the_place(write, data, message):
     assert message in refused(write(data), **MEMBER)
 
 
-def test_a_row_longer_than_the_header_is_refused(write):
-    message = refused(write(as_xlsx({"S": [HEAD, [1, "a", 3, "x"]]})))
-    assert "row 2: expected 3 cells as in the header, found a further one" in message
-
-
 def test_an_archive_with_a_damaged_file_is_refused_by_its_name(write):
     packed = bytearray(as_zip({"a.csv": b"paper,email\n1,a\n" * 50}))
     packed[45:50] = b"xxxxx"
@@ -70,14 +62,6 @@ def test_a_file_that_is_not_in_the_archive_is_asked_for(write):
     write(as_zip({"a.csv": b"paper,email\n1,a\n"}), "one.zip")
     assert "one.zip: there is no file 'b.csv' inside; found 'a.csv'" in refused("one.zip#b.csv")
     assert refused("none.zip#b.csv").startswith("none.zip#b.csv: no such file")
-
-
-def test_a_folder_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
-    def iterdir(path):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("reviewgraph.formats.files.Path.iterdir", iterdir)
-    assert refused(tmp_path) == f"{tmp_path}: cannot be read (Permission denied)"
 
 
 def test_formulas_count_with_the_value_they_had(write):
@@ -97,14 +81,3 @@ def test_one_table_of_easychair_knows_members_by_their_numbers(write):
     reviews = read_reviews(write(easychair_files()["review.csv"]), **MEMBER)
     assert found(reviews) == {**{(numbers[who], of): score for (who, of), score in SCORES.items()}, ("11", "20"): 3}
     assert read_reviews("reviews.csv", columns={"reviewer": "member #", "score": "Overall"}).n_reviews == 8
-
-
-def test_archives_of_two_tables_serve_for_what_they_have(write):
-    files = easychair_files()
-    only = as_zip({name: files[name] for name in ("review.csv", "bidding.csv")})
-    assert open_table(write(only), (), {}, lambda note: None, kind="bids").header[-1] == "PC member"
-    assert found(read_reviews(write(as_zip({"review.csv": files["review.csv"]})), **MEMBER))[("11", "3")] == 4
-    with zipfile.ZipFile(io.BytesIO(only)) as archive:
-        assert len(archive.namelist()) == 2
-    message = refused(write(as_zip({"bidding.csv": files["bidding.csv"], "x.csv": b""})))
-    assert "this is EasyChair's bids, which holds bids; expected a file of reviews" in message

@@ -14,8 +14,6 @@ from tests.reviewgraph.reading_cases import refused
 
 ONE = ("bob@x.org", "7")
 TEXTS = [export for export in EVERY if not export.name.endswith((".zip", ".xlsx"))]
-#: Files with a row a review, in which no earlier one counts for less.
-ROWS = ["scores.csv", "wide.csv", "form.csv", "workshop.csv", "student.csv"]
 
 
 @pytest.fixture
@@ -62,25 +60,6 @@ def test_ties_and_titles_of_several_lines_are_read(write, every):
         assert outcome(write, export) == export.reviews, export.name
 
 
-def test_exports_without_a_review_are_refused_in_one_message(write, every):
-    for export in every({}):
-        told = outcome(write, export)
-        if export.reviews or told == {}:  # a draft is left, which is planned; or papers that nobody reviews
-            assert told == export.reviews, export.name
-        else:
-            assert told.startswith(f"{export.name}"), export.name
-            assert "\n" not in told
-
-
-@pytest.mark.parametrize("cell", ["", "N/A", "none", "-"])
-def test_reviews_without_a_score_are_planned(write, every, cell):
-    for export in every({**SCORES, ONE: cell}):
-        wanted = {pair: None if score == cell else score for pair, score in export.reviews.items()}
-        if export.name == "matrix.csv":  # where everybody has a cell in every row
-            del wanted[ONE]
-        assert outcome(write, export) == wanted, export.name
-
-
 @pytest.mark.parametrize("cell", ["NaN", "!", "inf", "7 or 8"])
 def test_cells_that_are_no_scores_are_refused_in_one_line_of_their_place(write, every, cell):
     for export in every({**SCORES, ONE: cell}):
@@ -105,16 +84,6 @@ def test_cells_that_are_no_scores_are_refused_in_one_line_of_their_place(write, 
 def test_marks_and_line_ends_change_nothing(write, change):
     for export in TEXTS:
         assert outcome(write, export, change(export.data)) == export.reviews, export.name
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_a_row_that_stands_twice_is_named_in_one_message(write, name):
-    export = next(export for export in EVERY if export.name == name)
-    first = export.data.splitlines(keepends=True)[1]
-    told = outcome(write, export, export.data.rstrip(b"\n") + b"\n" + first)
-    assert name in told
-    assert "two scores" in told or "twice" in told or "already" in told
-    assert read_reviews(name, **export.options, duplicates="last").n_reviews == len(export.reviews)
 
 
 def test_papers_of_an_assignment_that_nobody_reviews_are_papers(write):

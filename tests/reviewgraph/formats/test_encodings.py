@@ -8,7 +8,7 @@ import pytest
 
 from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import files
-from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
+from tests.reviewgraph.reading_cases import refused, rows
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,6 @@ def test_missing_files_and_folders(tmp_path):
             files.read_bytes(name)
     assert "found a folder" in refused(tmp_path)
     assert "one or more files" in refused()
-
-
-def test_files_that_the_system_refuses(write, monkeypatch):
-    name = write(HOTCRP)
-
-    def read_bytes(*_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(files, "open", read_bytes, raising=False)
-    assert refused(name) == "reviews.csv: cannot be read (Permission denied)"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])

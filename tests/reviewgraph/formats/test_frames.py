@@ -3,7 +3,7 @@ import polars
 import pyarrow as pa
 import pytest
 
-from reviewgraph import DuplicateReview, InputError, Reviews
+from reviewgraph import InputError, Reviews
 
 BUILD = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pa.table}
 
@@ -16,13 +16,6 @@ def build(request):
 def triples(reviews):
     columns = reviews.to_dict()
     return list(zip(columns["reviewer"], columns["item"], columns["score"], strict=True))
-
-
-def test_columns_by_name_and_null_as_planned(build):
-    frame = build({"rating": [3.0, None], "Paper ID": [9, 10], "email": ["a", "a"], "title": ["T", None]})
-    reviews = Reviews.from_frame(frame)
-    assert triples(reviews) == [("a", 9, 3.0), ("a", 10, None)]
-    assert reviews.titles == {9: "T"}
 
 
 def test_objects_keep_their_types():
@@ -52,28 +45,6 @@ def test_score_text_is_read_as_in_a_file(build):
         Reviews.from_frame(frame)
     assert "with --scale (in Python scale=), best first" in str(caught.value)
     assert [score for *_, score in triples(Reviews.from_frame(frame, scale="A>B"))] == [2.0, 1.0]
-
-
-def test_what_is_refused(build):
-    frame = build({"who": ["r", None], "item": ["i", "i"], "score": [1, 2]})
-    with pytest.raises(InputError, match="no reviewer column"):
-        Reviews.from_frame(frame)
-    with pytest.raises(InputError, match="row 1: the reviewer is null"):
-        Reviews.from_frame(frame, columns={"reviewer": "who"})
-    with pytest.raises(InputError, match="no column 'name'"):
-        Reviews.from_frame(frame, columns={"reviewer": "name"})
-    with pytest.raises(InputError, match="expected a data frame"):
-        Reviews.from_frame([("r", "i")])
-    with pytest.raises(DuplicateReview, match="row 0 and row 1"):
-        Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["i", "i"], "score": [1, 2]}))
-    with pytest.raises(DuplicateReview, match=r"item 'p{40}\.\.\.' \(300 characters\) twice"):
-        Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["p" * 300] * 2, "score": [1, 2]}))
-
-
-def test_options_reach_the_table(build):
-    frame = build({"reviewer": ["r", "r"], "item": ["i", "i"], "score": [1, 3]})
-    reviews = Reviews.from_frame(frame, duplicates="mean", lower_is_better=True, items=["j"], reviewers=["s"])
-    assert (reviews.items, reviews.reviewers, reviews.score.tolist()) == (("i", "j"), ("r", "s"), [-2.0])
 
 
 @pytest.mark.parametrize("role", ["item", "reviewer"])

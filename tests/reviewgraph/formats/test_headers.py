@@ -10,7 +10,7 @@ import pytest
 from reviewgraph import InputError, Reviews, read_reviews
 from reviewgraph.formats import side
 from tests.reviewgraph.formats.exports import as_xlsx
-from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
+from tests.reviewgraph.reading_cases import refused, rows
 
 
 def test_scores_of_an_unknown_name_need_it_and_say_so(write):
@@ -46,29 +46,12 @@ def test_columns_are_found_by_name_and_never_by_position(write, header, cells):
     assert rows(read_reviews(write(f"{header}\n{cells}\n"))) == [("r", "i", 1.0)]
 
 
-def test_columns_of_our_own_are_not_taken_for_scores(write):
-    notes = []
-    read_reviews(write("item,reviewer,affinity\np1,ann,0.5\n"), note=notes.append)
-    read_reviews(write("item,reviewer,cost,joins\np1,ann,1,x\n"), note=notes.append)
-    assert notes == []
-
-
 def test_two_score_columns_ask_which(write):
     name = write("reviewer,item,rating,recommendation\nr,i,1,2\n")
     assert "'rating', 'recommendation'" in refused(name)
     assert "--score rating" in refused(name)
     assert rows(read_reviews(name, columns={"score": "recommendation"})) == [("r", "i", 2.0)]
     assert rows(read_reviews(name, columns={"score": ""})) == [("r", "i", None)]
-
-
-def test_two_reviewer_columns_take_the_better_and_say_so(write):
-    notes = []
-    reviews = read_reviews(write("member #,reviewer email,paper\n7,r,i\n"), note=notes.append)
-    assert reviews.reviewers == ("r",)
-    assert "not from 'member #'" in notes[0]
-    empty = write("member #,reviewer email,paper\n7,,i\n")
-    assert refused(empty).endswith("--columns reviewer=NAME")
-    assert read_reviews(empty, columns={"reviewer": "member #"}).reviewers == ("7",)
 
 
 def test_twice_the_same_header_is_refused(write):
@@ -136,20 +119,6 @@ def test_row_numbers_of_reviewers_are_not_their_names(write):
     assert list(side.read_reviewers(write("#,name,email,load\n1,Ann,a@x,3\n2,Bob,b@x,2\n"))) == ["a@x", "b@x"]
     with pytest.raises(InputError, match=r"no reviewer column .* found the columns '#', 'name', 'load'"):
         side.read_reviewers(write("#,name,load\n1,Ann,3\n2,Bob,2\n"))
-
-
-def test_row_numbers_of_frames_are_asked_for_in_terms_of_python():
-    frame = polars.DataFrame({"id": [1, 2], "title": ["A", "A"], "email": ["a", "b"]})
-    with pytest.raises(InputError, match=r'columns=\{"item": "title"\}; if it is \'id\', say columns=\{"item": "id"\}'):
-        Reviews.from_frame(frame)
-    assert Reviews.from_frame(frame, columns={"item": "title"}).n_items == 1
-
-
-def test_columns_that_do_not_exist_list_those_that_do(write):
-    message = refused(write(HOTCRP), columns={"score": "Overall"})
-    assert "no column 'Overall'" in message
-    assert "'OveMer'" in message
-    assert "expected one of reviewer, item, score, title" in refused("reviews.csv", columns={"paper": "paper"})
 
 
 @pytest.mark.parametrize("head", [["Student", "Grader", "Grade"], ["Name of it", "Panel member", "Points given"]])

@@ -61,23 +61,6 @@ def test_text_as_spreadsheets_save_it(write, text):
     assert read(write(text.encode())) == (WANTED, [])
 
 
-def test_rows_of_qualtrics_below_the_header_are_no_reviews(write):
-    ids = ",".join(['"{""ImportId"":""Q1""}"'] * 3)
-    text = f"judge,entry,score\nWho are you?,Which one?,How good?\n{ids}\n" + "\n".join(LINES)
-    told = "reviews.csv: the rows below the header that describe the columns are not read"
-    assert read(write(text)) == (WANTED, [told])
-
-
-def test_rows_of_several_cells_above_the_header_are_noted(write):
-    text = "Prize,2026,draft\njudge,entry,score\n" + "\n".join(LINES)
-    assert read(write(text)) == (WANTED, ["reviews.csv: the header is in line 2; the rows above it are not read"])
-
-
-def test_words_of_the_header_among_the_labels_are_no_header(write):
-    name = write("p1,~Ann_Lee1,0.5\npaper,~Bob_Ray1,0.25\n", "scores.csv")
-    assert len(read_affinity(name).reviewer) == 2
-
-
 def test_a_row_of_numbers_is_no_header(write):
     book = write(as_xlsx({"S": [["Name", "Ann", "Bob"], ["Points", 10, 10], ["p1", 3, 4]]}), "book.xlsx")
     assert read_reviews(book, format="gradebook", columns={"item": "Name"}).reviewers == ("Ann", "Bob")
@@ -95,14 +78,6 @@ def test_one_column_of_a_large_file_serves_two_purposes(write, rows_below):
     table = pyarrow.table({"title": ["a", "b"], "critic": ["x", "x"], "score": [1.0, 2.0]})
     pyarrow.parquet.write_table(table, "a.parquet")
     assert read_reviews("a.parquet", **options).titles == {"a": "a", "b": "b"}
-
-
-def test_the_line_is_named_at_which_the_right_table_begins(write):
-    text = "Criteria\nName,Weight\nImpact,60\n\nJudges\nJudge,Email\n" + "ann,a@x.org\n" * 10
-    message = refused(write(text + "Scores\nEntry,Judge,Score\np1,ann,3\n"))
-    assert "the one with 'Entry', 'Judge', 'Score' begins at line 18: save" in message
-    sheet = [["Name", "Weight"], *[["Impact", 60]] * 12, ["Entry", "Judge", "Score"], ["p1", "ann", 3]]
-    assert "begins at book.xlsx, sheet Table, row 14: save" in refused(write(as_xlsx({"Table": sheet}), "book.xlsx"))
 
 
 def test_hidden_rows_and_columns_are_read_and_counted(write):
@@ -233,10 +208,6 @@ RECORDS = [{"judge": who, "entry": of, "score": score, "tags": ["a", "b"]} for w
 )
 def test_objects_of_json_are_rows(write, text):
     assert read(write(text, "scores.json")) == (WANTED, [])
-
-
-def test_objects_within_objects_are_no_rows(write):
-    assert "found JSON of another shape" in refused(write(json.dumps([{**RECORDS[0], "more": {}}]), "scores.json"))
 
 
 @pytest.mark.parametrize(

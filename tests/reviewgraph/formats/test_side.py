@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from reviewgraph import InputError, read_reviews
@@ -117,20 +115,6 @@ def test_malformed_side_files(write, reader, content, message):
     assert message in str(caught.value)
 
 
-def test_ten_problems_are_named(write):
-    with pytest.raises(InputError) as caught:
-        side.read_capacity(write("reviewer,spare\n" + "".join(f"r{n},-\n" for n in range(25))))
-    assert len(str(caught.value).splitlines()) == 11
-    assert str(caught.value).endswith("... and 15 more")
-
-
-def test_labels_of_side_files_and_reviews_match_as_text(write):
-    write("reviewer,item\nr,7\nr,007\n", "reviews.csv")
-    capacity = side.read_items(write("item\n7\n"))
-    with pytest.raises(InputError, match=r"reviews\.csv:3: the item '007'"):
-        read_reviews("reviews.csv", items=capacity)
-
-
 def test_institutions_and_chosen_reviewers(write):
     text = "email,affiliation,senior\na,X,yes\nb,,no\nc,Y,\n"
     assert side.read_institutions(write(text)) == {"a": "X", "c": "Y"}
@@ -171,55 +155,6 @@ def test_papers_may_stand_in_many_rows(write):
     text = "paper,email,title\np2,a,Second\np1,a,B\np1,b,A\np2,b,\n"
     assert side.read_items(write(text)) == {"p2": Item(None, "Second"), "p1": Item(None, "A")}
     assert side.read_items(write("paper,demand\np,\np,2\np,2\n")) == {"p": Item(2, "")}
-
-
-HOTCRP = (
-    "paper,action,email,round,title\n3,clearreview,#pc,any,T\n3,primaryreview,a,R1,\n"
-    "4,clearreview,#pc,any,U\n4,pcreview,b,R1,\n4,conflict,c,,\n"
-)
-PREFERENCES = (
-    "paper,title,given_name,family_name,email,conflict,preference,topic_score\n"
-    "3,T,A,A,a,,10,2\n3,T,B,B,b,conflict,,0\n4,T,C,C,c,,-100,1\n"
-)
-
-
-def test_exports_of_assignments_list_papers_reviews_and_conflicts(write):
-    name = write(HOTCRP)
-    assert listed(side.read_assigned(name)) == [("a", "3"), ("b", "4")]
-    assert listed(side.read_conflicts(name)) == [("c", "4")]
-    assert list(side.read_items(name)) == ["3", "4"]
-    said = []
-    side.read_assigned(name, note=said.append)
-    assert any("1 row left out" in line and "('conflict')" in line for line in said)
-
-
-def test_one_file_of_preferences_has_bids_conflicts_and_affinities(write):
-    name = write(PREFERENCES)
-    bids = side.read_bids(name)
-    assert ("b", "3") in listed(bids.conflicts)
-    assert by_pair(bids.table)["a", "3"] == 0.5
-    assert ("b", "3") in listed(side.read_conflicts(name))
-    with pytest.raises(InputError, match=r'the affinity may be any of .*--columns "affinity=preference"'):
-        side.read_affinity(name)
-    assert by_pair(side.read_affinity(name, columns={"affinity": "topic_score"}))["a", "3"] == 2.0
-
-
-def test_edges_of_openreview_are_loads_and_conflicts(write):
-    quotas = [{"invitation": "V/-/Custom_Max_Papers", "head": "V/Reviewers", "tail": "~A1", "weight": 4}]
-    assert side.read_reviewers(write(json.dumps(quotas), "quotas.json"))["~A1"].load == 4
-    barred = [{"invitation": "V/-/Conflict", "head": "note", "tail": "~A1", "weight": -1}]
-    assert listed(side.read_conflicts(write(json.dumps(barred), "conflicts.json"))) == [("~A1", "note")]
-    with pytest.raises(InputError, match="which holds conflicts; expected a file of affinities"):
-        side.read_affinity("conflicts.json")
-
-
-def test_a_spreadsheet_is_a_side_file(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for row in (["Paper ID", "Email", "TPMS Score"], [3, "a", 0.5], [4, "a", 0.25]):
-        book.active.append(row)
-    book.save(tmp_path / "tpms.xlsx")
-    assert by_pair(side.read_affinity(tmp_path / "tpms.xlsx")) == {("a", "3"): 0.5, ("a", "4"): 0.25}
 
 
 def test_columns_are_named_for_all_files_or_for_one(write):

@@ -79,10 +79,6 @@ def test_what_is_neither_yes_nor_no_is_asked_about_and_answered(
     assert len(pairs_in(read(text, columns={"f.csv:conflict": ""})[0])) == 2
 
 
-def test_kinds_of_conflict_in_another_column_are_no_flags(read: Any) -> None:
-    assert len(pairs_in(read("paper,reviewer,reason\n1,Alba,co-author\n2,Alba,\n")[0])) == 2
-
-
 # Several people in a cell, and nobody.
 
 
@@ -194,13 +190,6 @@ def test_matrices_of_any_format_name_the_cell_and_count_their_rows(tmp_path: Pat
     table = side.read_conflicts(path, merge=known, note=notes.append, read=kept.append)
     assert (pairs_in(table), kept[0].rows) == ([("Alba", "1"), ("Bryn", "2")], 2)
     assert notes[0].endswith("not empty; left out: 'Notes'")
-
-
-@pytest.mark.parametrize("header", ["paper,who", "paper,title,area", "track,Alba,Bryn"])
-def test_tables_that_are_no_matrix_are_refused_as_before(read: Any, header: str) -> None:
-    row = ",".join("abc"[: header.count(",") + 1])
-    with pytest.raises(InputError, match=r"no (reviewer|item) column"):
-        read(f"{header}\n{row}\n", known=False)
 
 
 @pytest.mark.parametrize(

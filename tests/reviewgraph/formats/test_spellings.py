@@ -20,26 +20,17 @@ from click.testing import CliRunner, Result
 
 from lsc import calibrate, posterior
 from planner import AtMost, assign, plan_extra_reviews
-from reviewgraph import ColumnWarning, DuplicateReview, LabelWarning, Reviews, check, keeps
+from reviewgraph import DuplicateReview, LabelWarning, Reviews, check, keeps
 from reviewgraph._base import InputError
-from reviewgraph._base.labels import identity
 from reviewgraph.cli import main
 from reviewgraph.formats import Spellings, side
 from reviewgraph.graph.check import violations_of
 from reviewgraph.io import read_reviews
 from reviewgraph.streams.table import stream_reviews
-from tests.respellings import WAYS, judged, notes_on_real_tables
+from tests.respellings import judged, notes_on_real_tables
 from tests.trials import trials
 
 TABLES = trials(20)
-
-
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_each_way_leaves_the_identity(way: Callable[[str], str]) -> None:
-    for label in ("r12", "ann@example.org1", "p7"):
-        assert way(label) != label
-        assert identity(way(label)) == identity(label)
-    assert len({identity(label) for label in ("p1", "p 1", "p11", "p-1", "P2", "é", "e", "1", "01")}) == 9
 
 
 def write(name: str, pairs: list[tuple[str, str]]) -> None:
@@ -234,18 +225,6 @@ def test_an_assignment_joins_labels_as_it_is_told() -> None:
         assign(np.ones((2, 1)), reviewers=["ann", "ann"], demand=1, load=1, target="none")
 
 
-def test_a_matrix_the_wrong_way_round_is_refused_where_anything_tells() -> None:
-    scores = np.arange(15.0).reshape(3, 5)
-    assert "3 reviewers, 5 items" in repr(assign(scores, demand=1, load=5, target="none"))
-    for options in (
-        {"demand": dict.fromkeys(range(5), 1), "load": 5},
-        {"demand": 1, "load": dict.fromkeys(range(3), 5)},
-    ):
-        assert assign(scores, target="none", **options).status.reached
-        with pytest.raises(InputError, match=r"2 of 5|a number for every label"):
-            assign(scores.T, target="none", **options)
-
-
 def test_weights_stand_in_the_order_of_rows_whose_labels_are_joined() -> None:
     frame = pd.DataFrame({"reviewer": ["b@x", "a@x", "A@x"], "paper": [1, 1, 2], "score": [1.0, 2.0, 5.0]})
     with pytest.warns(LabelWarning, match="'a@x' as 'A@x'"):
@@ -276,28 +255,6 @@ def test_null_labels_are_refused_with_their_row(null: Any) -> None:
         if name not in ("with labels", "with pairs"):
             with pytest.raises(InputError, match=r"expected one reviewer in every row, found .* in row 0"):
                 ask(MEANT, null)
-
-
-def test_one_column_of_numbers_or_an_answer_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame(
-        {"reviewer": ["a", "b"], "paper": ["p", "p"], "novelty": [1, 2], "style": ["3 good", "4"], "by": "x"}
-    )
-    frame.to_csv("t.csv", index=False)
-    for function in (check, posterior, calibrate):
-        with pytest.raises(
-            InputError, match=r"frame: .* any of 'novelty', 'style': say which .* score=\"novelty\"; or"
-        ):
-            function(frame)
-    for name in ("check", "calibrate"):
-        asked = run(name, "t.csv")
-        assert (asked.exit_code, "any of 'novelty', 'style': say which one" in asked.stderr) == (2, True)
-    assert Reviews.from_frame(frame, {"score": "style"}).score.tolist() == [3.0, 4.0]
-    assert not Reviews.from_frame(frame, {"score": ""}).scored.any()
-    assert run("check", "t.csv", "--columns", "score=").stderr == ""
-    with pytest.warns(ColumnWarning, match="all reviews count as planned; to read scores say"):
-        check(frame[["reviewer", "paper", "novelty"]])
-    check(frame[["reviewer", "paper", "by"]])
 
 
 def test_tables_read_by_batches_go_through_the_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

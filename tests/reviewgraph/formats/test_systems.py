@@ -15,7 +15,7 @@ from reviewgraph.formats.columns import TITLE, locate
 from reviewgraph.formats.files import Problems
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.side import read_affinity, read_authors, read_items
-from reviewgraph.formats.systems.known import SYSTEMS, sources
+from reviewgraph.formats.systems.known import SYSTEMS
 from reviewgraph.formats.systems.system import is_alias
 from tests.reviewgraph.formats.exports import (
     BIDS,
@@ -85,11 +85,6 @@ def test_preferences_of_hotcrp_are_bids_conflicts_and_affinities(write):
     assert [row[0] for row in table(name, "papers", "item")] == ["7", "12", "3"]
     assert table(write(CHANGED_PREFS), "bids", "item", "bid") == [("7", "conflict"), ("3", "-20")]
     assert table(write(CHANGED_PREFS), "conflicts", "item") == [("7",)]
-
-
-def test_columns_made_of_others_keep_their_place(write):
-    rows = table(write(HOTCRP_PREFS), "bids", "bid", "reviewer", "preference")
-    assert rows[:2] == [("conflict", "ann@x.org", "0"), ("conflict", "bob@x.org", "5")]
 
 
 def test_conflicts_of_each_system(write):
@@ -303,27 +298,6 @@ def test_a_submission_of_openreview_beside_reviews_that_nobody_reviews_is_a_pape
     assert set(again.origin.meta) == {("~C1", "idle")}
 
 
-def test_what_a_file_is_taken_for_is_said_in_one_line(write):
-    def notes(name, data, **options):
-        said = []
-        read_reviews(write(data, name), note=said.append, **options)
-        return said
-
-    assert notes("a.csv", BY_NAME["pcassignments.csv"].data)[-1] == (
-        "a.csv: read as HotCRP's PC assignments; external reviewers are not in it"
-    )
-    assert notes("a.json", BY_NAME["wide.csv"].data)[1] == "a.json: 1 review not submitted, read as planned"
-    form = notes("form.csv", BY_NAME["form.csv"].data)
-    assert "the item is read from 'Which paper do you review?'; the score is read from 'Your overall score'" in form[0]
-    zipped = notes("data.zip", BY_NAME["data.zip"].data, columns={"reviewer": "PC member"})
-    assert [note.split(": ")[1] for note in zipped] == [
-        "read as EasyChair's reviews",
-        "1 row left out, of submissions that are deleted, withdrawn or rejected without review",
-        "1 earlier version of reviews left out",
-        "reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)",
-    ]
-
-
 @pytest.mark.parametrize(
     "system", [system for system in SYSTEMS.values() if system.exports], ids=lambda system: system.name
 )
@@ -336,27 +310,6 @@ def test_the_system_of_a_table_is_known_and_can_be_named(write, system):
     options = {**export.options, "format": system.name}
     assert found(read_reviews(export.name, **options)) == export.reviews
     assert f"expected a file of {system.title}" in refused(write("who,item,x\nann,q,?\n"), format=system.name)
-
-
-def test_formats_that_do_not_exist_are_refused(write):
-    assert refused(write("reviewer,item\na,1\n"), format="conftool").startswith(
-        f"format: expected one of {', '.join(sources())}, found 'conftool'"
-    )
-
-
-def test_a_gradebook_may_have_a_title_above_it_and_a_final_grade(write):
-    rows = [["Course 101, midterm"], [], ["Student ID", "Ana", "Ben", "Final"], [1001, 60, 70, 66], [1002, "", 80, 79]]
-    name, notes = write(as_xlsx({"Midterm": rows}), "midterm.xlsx"), []
-    with pytest.raises(InputError, match="no reviewer column"):
-        read_reviews(name, note=notes.append)
-    assert notes == [
-        "midterm.xlsx, sheet Midterm: if each column holds the scores of one reviewer, say --format gradebook"
-    ]
-    assert found(read_reviews(name, format="gradebook")) == {
-        ("Ana", "1001"): 60,
-        ("Ben", "1001"): 70,
-        ("Ben", "1002"): 80,
-    }
 
 
 def test_a_plan_is_read_beside_an_export_whose_format_is_named(write):
@@ -373,31 +326,6 @@ def test_our_own_upload_is_no_export_that_lacks_external_reviewers(write):
     notes = []
     read_reviews(write("paper,action,email,reviewtype,round\n3,review,a@x,none:primary,\n"), note=notes.append)
     assert notes == ["reviews.csv: read as HotCRP's bulk assignment"]
-
-
-def test_a_gradebook_by_reviewers_is_pointed_out_and_read_by_its_name(write):
-    notes = []
-    name = write(BY_NAME["matrix.csv"].data)
-    with pytest.raises(InputError, match="no reviewer column"):
-        read_reviews(name, note=notes.append)
-    assert notes == ["reviews.csv: if each column holds the scores of one reviewer, say --format gradebook"]
-    assert read_reviews(name, format="gradebook", note=notes.append).n_reviewers == 3
-    assert notes[-1] == "reviews.csv: the reviewers are the columns 'ann@x.org', 'bob@x.org', 'cid@x.org'"
-    odd = write("Student,Total,Section,ann,bob\n1,9,x,4,!\n2,8,y,,5\n")
-    assert "the score '!' is not a number" in refused(odd, format="gradebook")
-    odd = write("Student,Total,Section,ann,bob\n1,9,x,4,\n2,8,y,,5\n")
-    assert found(read_reviews(odd, format="gradebook")) == {("ann", "1"): 4, ("bob", "2"): 5}
-
-
-def test_numbered_columns_that_do_not_pair_are_refused(write):
-    assert "number 2 lacks one of the two" in refused(write("Student,Grader 1,Grade 1,Grader 2\n1,a,3,b\n"))
-    name = write("Student,Grader 1,Grader 2\n1,a,b\n")
-    assert found(read_reviews(name)) == {("a", "1"): None, ("b", "1"): None}
-
-
-def test_a_table_may_be_taken_as_it_stands(write):
-    name = write("paper,action,email\n1,clearreview,#pc\n")
-    assert found(read_reviews(name, format="table")) == {("#pc", "1"): None}
 
 
 def test_a_file_that_serves_for_something_else_is_refused(write):
@@ -531,16 +459,6 @@ def test_a_file_inside_an_archive_can_be_named(write):
     assert "as in both.zip#NAME" in refused(name)
     assert found(read_reviews("both.zip#b.csv")) == {("a", "2"): None}
     assert found(read_reviews(write(as_zip({"a.csv": files["a.csv"]}), "one.zip"))) == {("a", "1"): None}
-
-
-def test_problems_name_the_sheet_and_the_row(write):
-    rows = [["paper", "email", "rating"], [1, "a", 3], [], [2, "a", "!"]]
-    assert refused(write(as_xlsx({"Ours": rows}), "book.xlsx")).startswith(
-        "book.xlsx, sheet Ours, row 4: the score '!'"
-    )
-    assert "reviews.csv: review 1: the item is empty" in refused(
-        write(as_json([{"object": "review", "pid": "", "reviewer_email": "a", "status": "complete"}]))
-    )
 
 
 def test_the_pages_on_files_and_uploads_have_every_system():

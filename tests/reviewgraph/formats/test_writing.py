@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from reviewgraph import read_reviews
 from reviewgraph._base import csv_text, write_whole
-from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph._base.storing import guarded, unguarded
 from reviewgraph.formats import Outgoing, delimited
@@ -22,7 +21,7 @@ from reviewgraph.formats.opening import FORMATS
 from reviewgraph.formats.people import is_nobody, split_people
 from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.systems.known import SYSTEMS
-from reviewgraph.formats.workbooks import MOST_ROWS, read_xlsx, write_xlsx
+from reviewgraph.formats.workbooks import read_xlsx, write_xlsx
 from tests.trials import examples
 
 WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
@@ -134,10 +133,3 @@ def test_equal_tables_are_equal_workbooks_at_any_time(monkeypatch: pytest.Monkey
     assert write_xlsx({"item": ["a"]}) == before
     assert b"2026" not in before
     assert before != write_xlsx({"item": ["b"]})
-
-
-def test_what_a_workbook_cannot_hold_is_refused() -> None:
-    with pytest.raises(InputError, match=r"holds 32,767 characters, found 32,768; write CSV instead"):
-        write_xlsx({"title": ["x" * 32_768]})
-    with pytest.raises(InputError, match=r"holds 1,048,575 rows and a header, found more"):
-        write_xlsx({"item": range(MOST_ROWS)})

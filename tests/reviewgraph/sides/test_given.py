@@ -7,7 +7,7 @@ import pytest
 
 from planner import plan_extra_reviews
 from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, check
-from reviewgraph.formats import ITEM, REVIEWER, Role
+from reviewgraph.formats import REVIEWER, Role
 from reviewgraph.io import by_label, labels_of, numbered_pairs, pairs_of
 
 COST = Role("cost", ("price",), ranked=False)
@@ -37,11 +37,6 @@ def listed(table):
 )
 def test_pairs_come_in_any_form(given):
     assert sorted(listed(pairs_of(given, "conflicts"))) == PAIRS
-
-
-def test_no_pairs_at_all():
-    assert pairs_of((), "conflicts").reviewer.size == 0
-    assert pairs_of(pd.DataFrame({"reviewer": [], "item": []}), "conflicts").reviewer.size == 0
 
 
 @pytest.mark.parametrize(
@@ -104,28 +99,6 @@ def test_labels_come_in_any_form(given):
 def test_what_is_no_pairs_is_refused(read, given, message):
     with pytest.raises(InputError, match=message):
         read(given, "x")
-
-
-def test_what_is_no_numbers_is_refused():
-    with pytest.raises(InputError, match=r"x: expected \(reviewer, item\) as a key, found 'a'"):
-        numbered_pairs({"a": 1}, "x", COST)
-    with pytest.raises(InputError, match="x: expected numbers"):
-        numbered_pairs([("a", 7, "high")], "x", COST)
-    with pytest.raises(InputError, match="x: expected a mapping"):
-        numbered_pairs(PAIRS, "x", COST)
-    with pytest.raises(InputError, match="without numbers"):
-        numbered_pairs(pairs_of(PAIRS, "x"), "x", COST)
-
-
-def test_labels_that_stand_twice_are_refused():
-    for given in ([("a", 1), ("a", 2)], pd.Series([1, 2], index=["a", "a"])):
-        with pytest.raises(InputError, match="'a' stands twice"):
-            by_label(given, "x", ITEM, COST)
-
-
-def test_one_label_is_not_several():
-    with pytest.raises(InputError, match="x: expected several reviewers, found 'ann'"):
-        labels_of("ann", "x", REVIEWER)
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
