@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import lsc
 from lsc.evidence import support
 from reviewgraph import Reviews
-from reviewgraph.graph import covariance
+from reviewgraph.graph.precision import error_variances
 from tests.lsc import by_cvxpy
 from tests.lsc.strategies import Problem, problems
 from tests.trials import NIGHTLY, examples
@@ -70,9 +70,8 @@ def test_standard_errors_are_those_of_least_squares_and_cover_the_truth() -> Non
 def test_standard_errors_where_they_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond 2,000 items random probes give the diagonal; everyday, beyond fewer."""
     n, m = (2100, 1500) if NIGHTLY else (420, 300)
-    assert covariance.EXACT_UP_TO == 2000
     if not NIGHTLY:
-        few = partial(covariance.error_variances, exact_up_to=400)
+        few = partial(error_variances, exact_up_to=400)
         monkeypatch.setattr(support, "error_variances", few)
     reviews, _ = simulated(1, 0.5, n, m, 6)
     result = lsc.calibrate(reviews, "offset")
