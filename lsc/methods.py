@@ -43,7 +43,7 @@ class Method:
         Names of its options; None (default) for all parameters of the function but the first.
     verifier
         Its :class:`reviewgraph.verify.calibrations.Equations`, as ``"module:name"`` or the object itself; None
-        (default) if ``reviewgraph verify`` does not recompute its qualities.
+        (default) if ``reviewgraph verify`` compares its qualities with those of a second run alone.
 
     Examples
     --------
@@ -96,9 +96,6 @@ MethodName: TypeAlias = Literal["posterior", "average", "centring", "z-score", "
 #: The default method of ``calibrate``.
 DEFAULT: Literal["posterior"] = "posterior"
 
-#: Where ``reviewgraph verify`` has the equations of methods that average corrected scores.
-EQUATIONS = "reviewgraph.verify.calibrations:"
-
 #: Options of the posterior on what is known beside the scores.
 COVARIATES = ("item_covariates", "reviewer_covariates", "rankings")
 
@@ -122,7 +119,6 @@ METHODS: dict[str, Method] = {
             "the mean score of each paper",
             _from("lsc.baselines:average"),
             takes=(),
-            verifier=EQUATIONS + "AVERAGE",
         ),
         Method(
             "centring",
@@ -130,7 +126,6 @@ METHODS: dict[str, Method] = {
             "scores less the mean of their reviewer",
             _from("lsc.baselines:centring"),
             takes=(),
-            verifier=EQUATIONS + "CENTRING",
         ),
         Method(
             "z-score",
@@ -138,7 +133,6 @@ METHODS: dict[str, Method] = {
             "the same, in units of the reviewer's own standard deviation",
             _from("lsc.baselines:z_score"),
             takes=(),
-            verifier=EQUATIONS + "Z_SCORE",
         ),
         Method(
             "additive",

@@ -234,7 +234,7 @@ calibrate --stream scores.parquet --hypothesis steep | 2: expected linear
 
 calibrate scores.csv --method median --select 3 --html report.html | does not estimate uncertainty
 calibrate scores.csv --method median --json > answer.json
-verify answer.json scores.csv --method median | 4: median estimated
+verify answer.json scores.csv --method median | holds
 calibrate scores.csv --method median --references references.csv
 calibrate scores.csv --method median --lottery --select 3 | 2: belongs to --method posterior
 calibrate --stream scores.parquet --method median | 2: expected --method posterior

@@ -129,7 +129,7 @@ class Double(Level):
     finder = "reviewgraph.graph.fragility:DOUBLE_FINDER"
     target = "planner._plans.targets.double:DoubleTarget"
     aim = "planner._assign.levels:ToDouble"
-    verifier = "reviewgraph.verify.levels:is_double"
+    verifier = "reviewgraph.verify.graphs:is_double"
 
     def holds(self, structure: _Findings) -> bool:
         """Whether one doubly connected component covers all items."""
@@ -156,7 +156,7 @@ class Recoverable(Level):
     finder = "reviewgraph.graph.fragility:RECOVERABLE_FINDER"
     target = "planner._plans.targets.searched:RecoverableTarget"
     aim = "planner._assign.levels:ToRecoverable"
-    verifier = "reviewgraph.verify.levels:is_recoverable"
+    verifier = "reviewgraph.verify.graphs:is_recoverable"
 
     def holds(self, structure: _Findings) -> bool:
         """Whether the count matroid has full rank."""
@@ -182,7 +182,7 @@ class Connected(Level):
     finder = "reviewgraph.graph.fragility:CONNECTED_FINDER"
     target = "planner._plans.targets.searched:ConnectedTarget"
     aim = "planner._assign.levels:ToConnected"
-    verifier = "reviewgraph.verify.levels:is_connected"
+    verifier = "reviewgraph.verify.graphs:is_connected"
 
     def holds(self, structure: _Findings) -> bool:
         """Whether all items lie in one piece."""
@@ -217,7 +217,7 @@ class SurvivesReviewer(_Survives):
     words = "comparable for certain even if any one reviewer drops out"
     target = "planner._plans.targets.double:SurvivesReviewerTarget"
     aim = "planner._assign.levels:ToSurviveReviewer"
-    verifier = "reviewgraph.verify.levels:survives_reviewer"
+    verifier = "reviewgraph.verify.graphs:survives_reviewer"
 
     def holds(self, structure: _Findings) -> bool:
         """Whether no reviewer is critical."""
@@ -232,7 +232,7 @@ class SurvivesReview(_Survives):
     words = "comparable for certain even if any one review fails to arrive"
     target = "planner._plans.targets.double:SurvivesReviewTarget"
     aim = "planner._assign.levels:ToSurviveReview"
-    verifier = "reviewgraph.verify.levels:survives_review"
+    verifier = "reviewgraph.verify.graphs:survives_review"
 
     def holds(self, structure: _Findings) -> bool:
         """Whether no review is critical."""

@@ -2,8 +2,8 @@ from .bounds import Case as Case
 from .bounds import least_slope as least_slope
 from .bounds import rises as rises
 from .graphs import Table as Table
+from .graphs import TooLarge as TooLarge
 from .graphs import missing_links as missing_links
 from .graphs import pieces as pieces
-from .levels import TooLarge as TooLarge
 from .rules import PanelRule as PanelRule
 from .rules import PlainRules as PlainRules

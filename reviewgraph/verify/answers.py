@@ -1,7 +1,7 @@
 """Answers (what a command printed with ``--json``), and the findings on them.
 
-Answers are read strictly: missing keys, values of another kind and repeated keys are errors. A second run of the
-command, and the hashes of the files, serve where nothing here recomputes a value.
+Answers are read strictly: missing keys, values of another kind and repeated keys are errors. What nothing here
+recomputes is compared with a second run of the command.
 """
 
 from __future__ import annotations
@@ -15,17 +15,135 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.files import cut
-from reviewgraph.verify.schemas import KEYS, SCHEMAS, misfits, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
+# The keys that are checked here, with their kinds: without one of them, or with another kind, it is no answer. A key
+# that ends with ``-`` is printed under some options or for some tables alone, one that ends with ``?`` may be null.
+
+NUMBER = "a number"
+WHOLE = "a whole number"
+TEXT = "a text"
+FLAG = "true or false"
+NAME = "a name"
+KINDS: dict[str, tuple[type, ...]] = {
+    NUMBER: (int, float),
+    WHOLE: (int,),
+    TEXT: (str,),
+    FLAG: (bool,),
+    NAME: (str, int, float),
+}
+
+
+def _of(kind: Any, keys: str) -> dict[str, Any]:
+    """Return keys that are all of one kind."""
+    return dict.fromkeys(keys.split(), kind)
+
+
+_PAIR = _of(NAME, "reviewer item")
+_CHANCES = [{"item": NAME, "probability": NUMBER}]
+# Null where a table larger than memory leaves it undecided.
+_STRUCTURE = {
+    **_of(WHOLE, "reviewers items reviews degrees_of_freedom?"),
+    "connected": {"components": WHOLE},
+    "doubly_connected?": _of(WHOLE, "components largest_cover"),
+    **_of(FLAG, "recovery_resilient? recoverable?"),
+    "level?": TEXT,
+}
+_FILES = [
+    {
+        **_of(TEXT, "file sha256"),
+        **_of(WHOLE, "rows scored?"),
+        "sheets": [TEXT],
+        "left_out": [{"rows": WHOLE, "why": TEXT}],
+        "options-": [_of(TEXT, "option value")],
+    }
+]
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "check": {
+        **_STRUCTURE,
+        "files": _FILES,
+        "undecided-": [TEXT],
+        "as_of_now-": _STRUCTURE,
+        "scored-": {"doubly_connected": _of(WHOLE, "components largest_cover"), "recovery_resilient": FLAG},
+    },
+    "plan": {
+        "files": _FILES,
+        **_of(TEXT, "status target?"),
+        **_of(WHOLE, "count lower_bound largest_load"),
+        **_of(NUMBER, "cost affinity?"),
+        "bounds": [{"value": WHOLE, "kind": TEXT}],
+        "reviews": [{**_PAIR, **_of(NUMBER, "cost affinity?")}],
+        "short": [{"item": NAME, "missing": WHOLE}],
+        "merges": [[WHOLE]],
+    },
+    "assign": {
+        "files": _FILES,
+        **_of(TEXT, "status target"),
+        "reviews": [{**_PAIR, "affinity": NUMBER}],
+        **_of(NUMBER, "affinity? affinity_unconstrained? rewards bound?"),
+        "short": [{"item": NAME, "missing": WHOLE}],
+        "usual_load?": {"load": WHOLE},
+    },
+    "calibrate": {
+        "files": _FILES,
+        **_of(TEXT, "method status? hypothesis?"),
+        "objective?": NUMBER,
+        "units?": [NUMBER],
+        "items": [
+            {
+                "item": NAME,
+                **_of(NUMBER, "quality? average? standard_error? probability-?"),
+                **_of(WHOLE, "rank? group"),
+                "interval-?": [NUMBER],
+            }
+        ],
+        **_of([NAME], "selected set_aside certain-"),
+        "discuss-": _CHANCES,
+        "error_rate-": NUMBER,
+        "lottery-": {"seed": WHOLE, "drawn": [NAME], "probabilities": _CHANCES},
+    },
+}
+#: Keys by which the JSON of each command is recognised.
+KEYS = {
+    "check": {"doubly_connected", "degrees_of_freedom"},
+    "plan": {"merges", "bounds", "lower_bound"},
+    "assign": {"affinity_unconstrained", "reviews"},
+    "calibrate": {"method", "items"},
+}
+
+
+def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
+    """Yield what a schema does not allow in a value: missing keys, and values of another kind.
+
+    >>> list(misfits({"count": 1.5}, {"count": "a whole number", "sun": "a text", "star-": "a text"}))
+    ['expected a whole number at count, found 1.5', 'expected a key sun, found none']
+    """
+    if isinstance(schema, str):
+        if isinstance(value, bool) is not (schema == FLAG) or not isinstance(value, KINDS[schema]):
+            yield f"expected {schema} at {place}, found {cut(repr(value))}"
+    elif not isinstance(value, type(schema)):
+        yield f"expected {'a list' if isinstance(schema, list) else 'an object'} at {place}, found {cut(repr(value))}"
+    elif isinstance(schema, list):
+        for number, row in enumerate(value):
+            yield from misfits(row, schema[0], f"{place}[{number}]")
+    else:
+        for key, part in schema.items():
+            name = key.rstrip("-?")
+            inside = f"{place}.{name}" if place else name
+            if name not in value:
+                if "-" not in key:
+                    yield f"expected a key {inside}, found none"
+            elif value[name] is not None or "?" not in key:
+                yield from misfits(value[name], part, inside)
+
+
+# Answers and findings.
+
 #: Relative difference up to which numbers are equal: they are printed in full, but summed here in another order.
 ROUNDING = 1e-9
-
-#: Keys that are no sentences, and that no answer rests on.
-ASIDE = ("timed_out", "mail", "explanation")
 
 HOLDS = "holds"
 REFUTED = "refuted"
@@ -71,30 +189,19 @@ class Answer:
             value = value.get(part) if isinstance(value, dict) else None
         return value
 
-    def rows(self, key: str, columns: str) -> list[Any]:
-        """Return some keys of a list of objects, as tuples if there are several; reviewers and items are text."""
-        names = columns.split()
-        rows = []
-        for entry in self.get(key) or ():
-            row = tuple(str(entry[name]) if name in ("reviewer", "item") else entry.get(name) for name in names)
-            rows.append(row if len(names) > 1 else row[0])
-        return rows
-
-    @property
-    def unseen(self) -> list[str]:
-        """Keys that hold something and that nothing here checks."""
-        return list(dict.fromkeys(place for place, _ in unseen(self.content, SCHEMAS[self.command])))
-
-    @property
-    def figures(self) -> list[str]:
-        """Those of them that the answer rests on: no sentences, nor whether a time limit ended the search."""
-        places = unseen(self.content, SCHEMAS[self.command])
-        return [place for place, value in places if not isinstance(value, str) and place not in ASIDE]
+    def rows(self, key: str, columns: str) -> list[tuple[Any, ...]]:
+        """Return some keys of a list of objects as tuples; reviewers and items are text."""
+        return [
+            tuple(str(entry[name]) if name in ("reviewer", "item") else entry.get(name) for name in columns.split())
+            for entry in self.get(key) or ()
+        ]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The reviews of a plan or an assignment; empty for other answers."""
-        return self.rows("reviews", "reviewer item") if self.command in ("plan", "assign") else []
+        if self.command not in ("plan", "assign"):
+            return []
+        return [(reviewer, item) for reviewer, item in self.rows("reviews", "reviewer item")]
 
 
 @dataclass
@@ -102,9 +209,7 @@ class Findings:
     """Outcome of the verification of an answer, in sentences.
 
     ``wrong`` lists what does not hold, by key or row of the answer; ``checked`` what was recomputed; ``trusted`` what
-    was not checked, and why; ``undecided`` those of ``trusted`` on which the answer rests, as its ranking or
-    optimality. ``by_command`` lists what only the command can compute: :func:`compare_again` checks it, and without a
-    second run :meth:`leave_unconfirmed` makes it undecided.
+    was not checked, and why; ``undecided`` those of ``trusted`` on which the answer rests, as its optimality.
     """
 
     answer: Answer
@@ -112,7 +217,6 @@ class Findings:
     checked: list[str] = field(default_factory=list)
     trusted: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
-    by_command: list[str] = field(default_factory=list)
 
     @property
     def outcome(self) -> str:
@@ -124,7 +228,7 @@ class Findings:
         """
         if self.wrong:
             return REFUTED
-        return NOT_REFUTED if self.undecided or self.by_command else HOLDS
+        return NOT_REFUTED if self.undecided else HOLDS
 
     def expect(self, holds: bool, wrong: str) -> bool:
         """Note what is wrong unless a condition holds; return the condition."""
@@ -144,10 +248,6 @@ class Findings:
         """Compare the value of a key of the answer, dots meaning nesting, with the recomputed one."""
         return self.same(key, self.answer.get(key), actual, slack)
 
-    def rows(self, key: str, columns: str, actual: Iterable[Any]) -> bool:
-        """Compare some keys of the rows of a list, in any order, with the recomputed ones."""
-        return self.same_rows(key, self.answer.rows(key, columns), actual)
-
     def same_rows(self, key: str, claimed: Iterable[Any], actual: Iterable[Any]) -> bool:
         """Compare rows in any order; name the first that only one side has."""
         claimed_rows = Counter(iter(claimed))
@@ -162,22 +262,15 @@ class Findings:
         """Note what was checked."""
         self.checked.append(words)
 
-    def not_checked(self, words: str, *, decisive: bool = False) -> None:
+    def not_checked(self, words: str, *, decisive: bool = True) -> None:
         """Note what was not checked, and whether the answer rests on it."""
         self.trusted.append(words)
         if decisive:
             self.undecided.append(words)
 
-    def leave_unconfirmed(self) -> None:
-        """Note that no second run checks what only the command can compute."""
-        for words in self.by_command:
-            why = f"computed by {self.answer.command} alone, and not confirmed by a second run"
-            self.not_checked(f"{words}: {why}", decisive=True)
-        self.by_command.clear()
-
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as ``verify --json`` prints them."""
-        lists = {name: value for name, value in vars(self).items() if name not in ("answer", "by_command")}
+        lists = {name: value for name, value in vars(self).items() if name != "answer"}
         return {"outcome": self.outcome, "holds": self.outcome == HOLDS, **lists}
 
 
@@ -234,36 +327,29 @@ def from_json(path: str, text: str) -> Answer:
     return Answer(path, command, content)
 
 
+# A second run of the command.
+
 #: Relative difference allowed between two runs of a command, and differences that are named, not only counted.
 AGAIN = 1e-6
 NAMED = 5
 
 
-def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> bool:
-    """Compare an answer with a second run of its command; return whether that run was of use.
-
-    A search that a time limit ends may return other, equally good reviews: the second run then checks nothing. What
-    only the command can compute is checked by it alone, and the findings say so.
-    """
+def compare_again(findings: Findings, again: Answer | None) -> None:
+    """Compare an answer with a second run of its command, value by value, files aside."""
+    answer = findings.answer
     if again is None or set(answer.pairs) != set(again.pairs):
         words = "prints no answer" if again is None else "prints other reviews"
-        findings.not_checked(
-            f"run again, {answer.command} {words}, which checks nothing", decisive=bool(answer.figures)
-        )
-        return False
+        findings.not_checked(f"run again, {answer.command} {words}, so figures of it alone are not confirmed")
+        return
     differences = list(_differences(answer.content, again.content))
     for place, claimed, printed in differences[:NAMED]:
         words = f"{place}: claims {cut(shown(claimed))}; a second run of {answer.command} prints {cut(shown(printed))}"
-        findings.not_checked(words, decisive=True)
+        findings.not_checked(words)
     if more := len(differences[NAMED:]):
-        findings.not_checked(f"run again, {answer.command} prints other values in {more} more places", decisive=True)
+        findings.not_checked(f"run again, {answer.command} prints other values in {more} more places")
     if not differences:
-        for words in findings.by_command:
-            only = f"only by a second run of {answer.command}, which prints the same"
-            findings.check(f"{words}: not by independent code, {only}")
-        findings.check(f"sentences and all other figures: a second run of {answer.command} prints the same")
-    findings.by_command.clear()
-    return True
+        words = f"not by independent code, only by a second run of {answer.command}, which prints the same"
+        findings.check(f"all other figures and sentences: {words}")
 
 
 def _differences(claimed: Any, printed: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -280,6 +366,9 @@ def _differences(claimed: Any, printed: Any, place: str = "") -> Iterator[tuple[
         yield place, claimed, printed
 
 
+# Files.
+
+
 def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], arguments: Collection[str]) -> None:
     """Compare the files that an answer names with those read to verify it: each entry with one file.
 
@@ -289,18 +378,21 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
     """
     remaining = list(findings.answer.content["files"])
     if not remaining:
-        findings.not_checked("that it was made from these files: it names none")
+        findings.not_checked("that it was made from these files: it names none", decisive=False)
         return
-    # Each file is compared with the entry of its path, else of its name and bytes, its name, or its bytes.
-    entry_of: dict[int, Mapping[str, Any]] = {}
-    for keys in (("file",), ("name", "sha256"), ("name",), ("sha256",)):
-        for number, file in enumerate(files):
-            alike = [entry for entry in remaining if _named(entry, keys) == _named(file, keys)]
-            if alike and number not in entry_of:
-                entry_of[number] = alike[0]
-                remaining = [entry for entry in remaining if entry is not alike[0]]
-    for number, file in enumerate(files):
-        _compare(findings, file, entry_of.get(number))
+    for file in files:
+        # The entry of the same path, else of the same name, else of the same bytes.
+        likeness = [
+            (
+                entry["file"] == file["file"],
+                _base(entry["file"]) == _base(file["file"]),
+                entry["sha256"] == file["sha256"],
+            )
+            for entry in remaining
+        ]
+        best = max(likeness, default=(False, False, False))
+        entry = remaining.pop(likeness.index(best)) if any(best) else None
+        _compare(findings, file, entry)
     # Files that only the answer names.
     read = {(_base(file["file"]), file["sha256"]) for file in files}
     passed = {_base(word) for word in arguments} - {name for name, _ in read}
@@ -309,33 +401,29 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
         if (name, entry["sha256"]) in read:
             findings.expect(False, f"files: {name}: listed more often than it was read")
         elif name in passed:
-            findings.not_checked(f"{name}: read for the answer, not checked here")
+            findings.not_checked(f"{name}: read for the answer, not checked here", decisive=False)
         else:
-            findings.not_checked(f"{name}: read for the answer, but not passed to verify", decisive=True)
+            findings.not_checked(f"{name}: read for the answer, but not passed to verify")
     findings.check("files: the bytes of those that were read here, and which of their rows count")
-
-
-def _named(file: Mapping[str, Any], keys: tuple[str, ...]) -> list[Any]:
-    return [_base(file["file"]) if key == "name" else file[key] for key in keys]
 
 
 def _compare(findings: Findings, file: Mapping[str, Any], entry: Mapping[str, Any] | None) -> None:
     """Compare a file with its entry in the answer."""
     name = file["file"]
     if entry is None:
-        findings.not_checked(f"{name}: not among the files that the answer was made from", decisive=True)
+        findings.not_checked(f"{name}: not among the files that the answer was made from")
     elif entry["sha256"] != file["sha256"]:
         why = f"SHA-256 {entry['sha256'][:12]}..., here {file['sha256'][:12]}..."
-        findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})", decisive=True)
+        findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})")
     else:
         # The same bytes read in the same way have the same rows, whatever the file is called.
         for key in ("sheets", "rows", "scored", "left_out"):
             words = f"files: {name}: {key}: claims {entry[key]}; recomputed {file[key]}"
             findings.expect(entry[key] == file[key], words)
         if entry.get("options") != file.get("options"):
-            findings.not_checked(f"{name}: other options of it were used where the answer was made", decisive=True)
+            findings.not_checked(f"{name}: other options of it were used where the answer was made")
         if _base(entry["file"]) != _base(name):
-            findings.not_checked(f"{name}: called {entry['file']} where the answer was made")
+            findings.not_checked(f"{name}: called {entry['file']} where the answer was made", decisive=False)
 
 
 def _base(name: str) -> str:

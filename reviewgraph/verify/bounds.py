@@ -16,9 +16,17 @@ import numpy as np
 
 from reviewgraph.formats.files import cut
 from reviewgraph.graph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
-from reviewgraph.verify.flows import can_be_met
-from reviewgraph.verify.graphs import groups, missing_links, pieces, replayed, tie_classes
-from reviewgraph.verify.levels import TooLarge, expect_small, holds
+from reviewgraph.verify.graphs import (
+    TooLarge,
+    expect_small,
+    groups,
+    holds,
+    missing_links,
+    pieces,
+    replayed,
+    tie_classes,
+)
+from reviewgraph.verify.rules import can_be_met
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

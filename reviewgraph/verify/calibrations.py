@@ -1,8 +1,7 @@
 """Answers of ``calibrate``: averages, groups, ranks, selections, lists and lotteries, recomputed.
 
-Qualities are checked by the :class:`Equations` of their method, which the method itself names: averages, centring,
-z-score and ridge here, least squares in :mod:`reviewgraph.verify.fits`. Those of the posterior are left to a second run
-of the command. Not checked: qualities of other methods.
+A method may name :class:`Equations` of its qualities: those of least squares are in :mod:`reviewgraph.verify.fits`. All
+other qualities, and their standard errors, are left to a second run of the command.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import starmap
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,16 +73,19 @@ class Row(NamedTuple):
 
 
 class Equations(NamedTuple):
-    """How the qualities of a method are checked.
+    """What is known of a method.
 
-    With ``by_piece`` groups are connected components, otherwise all papers are one group; with ``intervals`` the method
-    has intervals, and probabilities of selection; with ``classes`` it has hypothesis classes.
+    ``check`` compares its qualities with the scores; None leaves them to a second run. With ``by_piece`` groups are
+    connected components, otherwise all papers are one group; with ``intervals`` the method has intervals, and
+    probabilities of selection.
     """
 
-    check: Callable[[Calibration], None]
+    check: Callable[[Calibration], None] | None = None
     by_piece: bool = False
     intervals: bool = False
-    classes: bool = False
+
+
+POSTERIOR = Equations(by_piece=True, intervals=True)
 
 
 def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings:
@@ -92,26 +95,22 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     if wanted.named:
         findings.same("method", method, wanted.method)
     named = wanted.methods.get(method)
-    equations: Equations = resolve_name(named) if isinstance(named, str) else named or Equations(_not_recomputed)
-    keys = ("quality", "average", "rank", "standard_error", "group", "interval", "probability")
-    rows = [Row(str(entry["item"]), *(entry.get(key) for key in keys)) for entry in answer.get("items")]
-    findings.same_rows("items", [row.item for row in rows], table.items)
+    equations: Equations = resolve_name(named) if isinstance(named, str) else named or Equations()
+    columns = "item quality average rank standard_error group interval probability"
+    rows = {row.item: row for row in starmap(Row, answer.rows("items", columns))}
+    findings.same_rows("items", (item for (item,) in answer.rows("items", "item")), table.items)
     if findings.wrong:
         return findings
-    place = {item: number for number, item in enumerate(table.items)}
-    by_item = {row.item: row for row in sorted(rows, key=lambda row: place[row.item])}
-    calibration = Calibration(findings, answer, table, wanted, method, equations, by_item)
-    calibration.classes()
-    for check in (
-        calibration.averages,
-        calibration.groups,
-        calibration.ranks,
-        lambda: equations.check(calibration),
-        calibration.intervals,
-        calibration.select,
-    ):
+    by_item = {item: rows[item] for item in table.items}
+    calibration = Calibration(findings, answer, table, wanted, equations, by_item)
+    checks = [calibration.averages, calibration.groups, calibration.ranks, calibration.intervals, calibration.select]
+    for check in checks:
         if not findings.wrong:
             check()
+    if equations.check is not None and not findings.wrong:
+        equations.check(calibration)
+    if answer.get("status") not in (None, "converged", "no_signal", "optimal", "inaccurate"):
+        findings.not_checked("quality, rank: inference ended before it converged")
     return findings
 
 
@@ -123,7 +122,6 @@ class Calibration:
     answer: Answer
     table: Table
     wanted: Wanted
-    method: str
     equations: Equations
     rows: dict[str, Row]
 
@@ -151,16 +149,6 @@ class Calibration:
     def best_first(self) -> list[Row]:
         """The papers that have a quality, best first, ties in the order of the table."""
         return [self.rows[item] for item in _largest_first(self.quality, self.sign)]
-
-    def classes(self) -> None:
-        """Compare the class of scoring functions; the keys of least squares are null elsewhere."""
-        if not self.equations.classes:
-            for key in ("hypothesis", "objective", "unique", "units"):
-                self.findings.value(key, None)
-            return
-        kinds = {self.wanted.hypotheses[reviewer] for reviewer, _ in self.scored.score}
-        if kinds:
-            self.findings.value("hypothesis", kinds.pop() if len(kinds) == 1 else "mixed")
 
     def averages(self) -> None:
         """Compare averages, and which papers have a quality."""
@@ -202,23 +190,20 @@ class Calibration:
         self.findings.check("ranks by quality")
 
     def intervals(self) -> None:
-        """Check standard errors, and that intervals are those about each quality."""
-        expect = self.findings.expect
+        """Check that intervals are those about each quality, by its standard error."""
+        if not self.equations.intervals:
+            return
         for row in self.rows.values():
-            error = row.standard_error
-            expect((error or 0) >= 0, f"{row.item}, standard_error: below 0")
-            if not self.equations.intervals:
+            if row.quality is None or row.standard_error is None:
+                self.findings.expect(row.interval is None, f"{row.item}, interval: without a standard error")
                 continue
-            complete = row.quality is not None and error is not None
-            expect((row.interval is not None) == complete, f"{row.item}, interval: without an error, or lacking")
-            if row.interval is not None and row.quality is not None and error is not None:
-                half = REACH * error
-                ends = np.array([row.quality - half, row.quality + half])
-                slack = CHANCES * max(abs(row.quality), half)
-                near = len(row.interval) == 2 and bool((np.abs(np.array(row.interval) - ends) <= slack).all())
-                expect(near, f"{row.item}, interval: is not the 90 % interval about the quality")
-        if self.equations.intervals:
-            self.findings.check("intervals: 90 % about each quality, by its standard error")
+            half = REACH * row.standard_error
+            ends = np.array([row.quality - half, row.quality + half])
+            slack = CHANCES * max(abs(row.quality), half)
+            interval = np.array(row.interval or ())
+            near = half >= 0 and interval.shape == ends.shape and bool((np.abs(interval - ends) <= slack).all())
+            self.findings.expect(near, f"{row.item}, interval: is not the 90 % interval about the quality")
+        self.findings.check("intervals: 90 % about each quality, by its standard error")
 
     def select(self) -> None:
         """Select by the qualities and probabilities of the answer."""
@@ -276,19 +261,14 @@ class Calibration:
         for item, value in discussed:
             findings.same(f"discuss, {item}", value, chance.get(item))
         findings.value("error_rate", limit)
-        # How many of a selection are expected not to belong there, by qualities and by averages.
-        average = {item: row.average for item, row in self.rows.items() if item in chance and row.average is not None}
-        by_average = _largest_first(average, self.sign)[: len(best)]
-        for key, papers in (("expected_wrong", best), ("expected_wrong_by_average", by_average)):
-            wrong = sum(1 - chance[item] for item in papers)
-            findings.value(key, wrong, CHANCES * max(len(best), 1))
-        findings.check("certain, discuss: the lists by the probabilities, and the expected number of wrong selections")
+        findings.check("certain, discuss: the lists by the probabilities")
         self.lottery(list(chance), {item: chance.get(item, 0.0) for item in self.rows}, len(best))
 
     def cut(self, ranked: list[Row], chance: Mapping[str, float], count: int) -> None:
         """Check selection probabilities: each is that of exceeding one common threshold, the cut line.
 
-        Groups that are assumed equal, and references, add errors that papers share and that are not printed.
+        Groups that are assumed equal, and references, add errors that papers share and that are not printed: then only
+        the sum is checked.
         """
         from scipy.special import ndtr
 
@@ -298,7 +278,6 @@ class Calibration:
                 self.findings.expect(chance[row.item] == float(count > 0), words)
             return
         if self.answer.get("validity") or len({row.group for row in ranked}) > 1:
-            self.findings.by_command.append("probabilities of being selected, beyond their sum")
             return
         mean = np.array([self.sign * (row.quality or 0.0) for row in ranked])
         error = np.array([row.standard_error or 0.0 for row in ranked])
@@ -398,83 +377,13 @@ def draw(share: list[float], seed: int) -> list[bool]:
 
 def averaged(scores: Mapping[Pair, float]) -> dict[str, float]:
     """Return the average of each item."""
-    return {item: _mean(values) for item, values in _by(1, scores).items()}
+    by_item: dict[str, list[float]] = {}
+    for (_, item), score in scores.items():
+        by_item.setdefault(item, []).append(score)
+    return {item: math.fsum(values) / len(values) for item, values in by_item.items()}
 
 
 def _largest_first(values: Mapping[str, float], sign: float = 1.0) -> list[str]:
     """Return papers by their numbers, ties in the order of the table."""
     papers = list(values)
     return [papers[place] for place in order_of(-sign * np.array(list(values.values()))).tolist()]
-
-
-def _mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
-def _by(end: int, scores: Mapping[Pair, float]) -> dict[str, list[float]]:
-    """Return the scores by reviewer (0) or by item (1)."""
-    by_name: dict[str, list[float]] = {}
-    for pair, value in scores.items():
-        by_name.setdefault(pair[end], []).append(value)
-    return by_name
-
-
-def _not_recomputed(calibration: Calibration) -> None:
-    """Note that no equations of the method are known."""
-    words = f"quality, rank: what {calibration.method} estimated for the ranking is not recomputed"
-    calibration.findings.not_checked(words, decisive=True)
-
-
-def _left_to_the_command(calibration: Calibration) -> None:
-    """Leave the posterior to a second run of the command."""
-    findings = calibration.findings
-    findings.by_command.append("qualities, standard errors, reviewers and the model of the posterior")
-    if calibration.answer.get("status") not in ("converged", "no_signal"):
-        findings.not_checked("quality, rank: inference ended before it converged", decisive=True)
-
-
-POSTERIOR = Equations(_left_to_the_command, by_piece=True, intervals=True)
-
-
-# Methods that average corrected scores: each returns these, or for ridge what the qualities imply for them.
-
-
-def _corrected(scores_of: Callable[[Calibration], Mapping[Pair, float]]) -> Equations:
-    """Return the equations of a method whose qualities are averages of corrected scores."""
-
-    def check(calibration: Calibration) -> None:
-        findings = calibration.findings
-        for item, actual in averaged(scores_of(calibration)).items():
-            claimed = calibration.quality[item]
-            findings.same(f"{item}, quality", claimed, actual, CHANCES * max(abs(claimed), abs(actual), 1e-3))
-        for row in calibration.rows.values():
-            words = f"{row.item}, standard_error: {calibration.method} gives none"
-            findings.expect(row.standard_error is None, words)
-        findings.check(f"qualities, by what {calibration.method} is defined as")
-
-    return Equations(check)
-
-
-def _centred(calibration: Calibration) -> dict[Pair, float]:
-    """Subtract the mean of each reviewer."""
-    mean = {reviewer: _mean(values) for reviewer, values in _by(0, calibration.scores).items()}
-    overall = _mean(list(calibration.scores.values()))
-    return {pair: value - mean[pair[0]] + overall for pair, value in calibration.scores.items()}
-
-
-def _standardised(calibration: Calibration) -> dict[Pair, float]:
-    """Give the scores of each reviewer the mean and the spread of all; equal scores have no spread."""
-    scores = calibration.scores
-    overall = _mean(list(scores.values()))
-    size = math.sqrt(_mean([(value - overall) ** 2 for value in scores.values()]))
-    line = {}
-    for reviewer, values in _by(0, scores).items():
-        mean = _mean(values)
-        spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / max(len(values) - 1, 1))
-        line[reviewer] = mean, size / spread if spread > 1e-12 * abs(mean) else 0.0
-    return {pair: overall + line[pair[0]][1] * (value - line[pair[0]][0]) for pair, value in scores.items()}
-
-
-AVERAGE = _corrected(lambda calibration: calibration.scores)
-CENTRING = _corrected(_centred)
-Z_SCORE = _corrected(_standardised)

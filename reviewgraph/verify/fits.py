@@ -5,8 +5,7 @@ perceived qualities that their class allows. It is convex, and its gradient at p
 perceived quality over the reviews of i: qualities are optimal if and only if it vanishes, references aside.
 
 Recomputed: objective, gradient, mean and spread of each group. Not checked: inaccurate answers, and
-reviewers of very many different scores. Whether other qualities fit as well, and standard errors, are left to a second
-run of the command.
+reviewers of very many different scores. Whether other qualities fit as well is left to a second run of the command.
 """
 
 from __future__ import annotations
@@ -115,21 +114,23 @@ def check_least_squares(calibration: Calibration) -> None:
     if not findings.expect(len(units) == groups and min(units, default=0) >= 0, words):
         return
     kinds = set(wanted.hypotheses.values())
+    used = {wanted.hypotheses[reviewer] for reviewer, _ in calibration.scores}
+    if used:
+        findings.value("hypothesis", used.pop() if len(used) == 1 else "mixed")
     if unknown := {kind for kind in kinds if not wanted.classes.get(kind)}:
         words = f"qualities: of {', '.join(sorted(unknown))} reviewers, which this verifier does not know"
-        findings.not_checked(words, decisive=True)
+        findings.not_checked(words)
         return
     forms = {kind: _form(wanted.classes[kind]) for kind in kinds}
     _check_scales(calibration, fixed=any(form.fixed for form in forms.values()))
-    findings.by_command.append("unique, and standard errors of least squares")
     # Optimality is checked of exact answers alone.
     if status != "optimal":
-        findings.not_checked("qualities: status inaccurate, so optimality is not checked", decisive=True)
+        findings.not_checked("qualities: status inaccurate, so optimality is not checked")
     else:
         _check_optimality(calibration, forms, units)
 
 
-LEAST_SQUARES = Equations(check_least_squares, by_piece=True, classes=True)
+LEAST_SQUARES = Equations(check_least_squares, by_piece=True)
 
 
 def _form(named: Any) -> Form:
@@ -161,7 +162,7 @@ def _check_optimality(calibration: Calibration, forms: Mapping[str, Form], units
         score = _without_rounding(score, rounding)
         if form.bent and np.unique(score).size > MOST_BENDS:
             words = f"qualities: reviewer {reviewer} gave more than {MOST_BENDS} different scores"
-            findings.not_checked(words, decisive=True)
+            findings.not_checked(words)
             return
         own_quality = np.array([quality[item] for item in items])
         residual = own_quality - form.closest(score, own_quality, 1.0 / wanted.max_slope)

@@ -1,7 +1,7 @@
 """Constraints of plans and assignments as plain values, and checks that reviews respect them.
 
 :class:`PlainRules` are those of a plan, :class:`Market` those of an assignment; a :class:`PanelRule` restricts who
-reviews a paper together.
+reviews a paper together. Whether demands can be met within loads is decided by flows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from reviewgraph.verify.graphs import Table
 
@@ -201,13 +203,11 @@ class PlainRules:
         """Return the maximum number of new reviews of a reviewer in addition to the fixed ones."""
         fixed = self._fixed_loads[reviewer]
         spare = self.spare.get(reviewer, len(self.table.items) + fixed) - fixed
-        if spare <= 0:
-            return 0
         closed = self._closed_items.get(reviewer, set())
-        free = [item for item in self._open_items if item not in closed]
+        free = [item for item in self._open_items if item not in closed] if spare > 0 else []
         if self.allowed is not None or self.willing is not None or self.panels:
             free = [item for item in free if self.why_barred((reviewer, item), self.fixed) is None]
-        return min(spare, len(free))
+        return max(min(spare, len(free)), 0)
 
     @cached_property
     def _fixed_loads(self) -> Counter[str]:
@@ -299,8 +299,8 @@ class Market:
     Reviews of ``phase_one`` link in addition to demands and loads, and may not be assigned again. ``target`` is the
     level, ``none`` without one; with ``survive`` it shall hold without any one reviewer; ``named`` tells whether it was
     passed. ``panels`` restrict the reviewers of a paper, ``floor`` and ``floor_best`` are least affinities of papers.
-    ``plain`` tells whether the largest affinity without a level depends on demands, loads and pairs alone,
-    ``sums_alone`` whether it is what is optimised: no change from a previous assignment and no threshold counts.
+    ``plain`` tells that no authors, lottery or design count, ``sums_alone`` that the total is what is optimised: no
+    change from a previous assignment and no threshold counts.
     """
 
     demand: Mapping[str, int]
@@ -388,3 +388,50 @@ def earned(market: Market, pairs: list[Pair]) -> float:
         if rule.option == REWARD:
             total += rule.number * sum(len(rule.held(panels[item])) for item in new)
     return total
+
+
+# Demands and loads alone.
+
+
+def can_be_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether demands can be met within loads, minimum reviews included, by flows.
+
+    >>> can_be_met({"p": 2}, [("ann", "p")], {"ann": (0, 5)})
+    False
+    """
+    listed = list(pairs)
+    # First up to the fewest reviews of each, then as many as papers need: an augmenting path takes no load away.
+    fewest = {reviewer: (least, least) for reviewer, (least, _) in loads.items()}
+    if most_met(demands, listed, fewest) < sum(least for least, _ in loads.values()):
+        return False
+    return most_met(demands, listed, loads) == sum(demands.values())
+
+
+def most_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[str, tuple[int, int]]) -> int:
+    """Return the largest number of demanded reviews within maximum loads, by a flow.
+
+    >>> most_met({"p": 2, "q": 1}, [("ann", "p"), ("ann", "q"), ("bob", "p")], {"ann": (0, 1), "bob": (0, 5)})
+    2
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    # From the source, 0, to reviewers, to their items, to the sink, 1.
+    listed = list(pairs)
+    reviewer_node = {name: place for place, name in enumerate(loads, 2)}
+    item_node = {name: place for place, name in enumerate(demands, 2 + len(loads))}
+    arcs = [(0, reviewer_node[reviewer], min(max(most, 0), len(listed))) for reviewer, (_, most) in loads.items()]
+    arcs += [(reviewer_node[reviewer], item_node[item], 1) for reviewer, item in listed]
+    arcs += [(item_node[item], 1, max(need, 0)) for item, need in demands.items()]
+    start, end, room = np.array(arcs, np.int32).reshape(-1, 3).T
+    size = 2 + len(loads) + len(demands)
+    return int(maximum_flow(csr_array((room, (start, end)), shape=(size, size)), 0, 1).flow_value)
+
+
+def beyond_fixed(market: Market) -> tuple[dict[str, int], list[Pair], dict[str, tuple[int, int]]]:
+    """Return demands, pairs and loads beyond the fixed pairs."""
+    reviews = Counter(reviewer for reviewer, _ in market.fixed)
+    count = Counter(item for _, item in market.fixed)
+    demands = {item: need - count[item] for item, need in market.demand.items()}
+    loads = {name: (max(low - reviews[name], 0), high - reviews[name]) for name, (low, high) in market.loads.items()}
+    return demands, [pair for pair in market.pairs() if pair not in market.fixed], loads

