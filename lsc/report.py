@@ -49,7 +49,6 @@ from reviewgraph.report import (
     Shift,
     Table,
     compared,
-    grey_zone,
     paper_columns,
     parts_of,
     pictures_among,
@@ -97,6 +96,10 @@ def _papers(result: Estimate, order: IntArray, kinds: Sequence[str]) -> Ranked:
     return Ranked(result.reviews.printed(result.quality)[order], low, high, kinds, names)
 
 
+#: Meanings of the marks of lists.
+MEANINGS = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
+
+
 def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
     """Return the picture of probabilities around the cut."""
     chance = selection.chance
@@ -112,11 +115,27 @@ def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
         f"{counted(selection.discuss.size, 'paper is', 'papers are')} in the grey zone between, which the scores "
         "cannot decide."
     )
+    # The papers to discuss with some on either side, or those around the cut; those nearest to 1/2 are labelled first.
+    doubtful = [place for place, kind in enumerate(kinds) if kind == "diamond"] or [kinds.count("dot")]
+    first = max(0, doubtful[0] - BESIDE)
+    shown = slice(first, doubtful[-1] + 1 + BESIDE)
+    values = 100.0 * chance[order[shown]]
+    unknown = np.full(values.size, np.nan)
+    nearest = [place for place in order_of(np.abs(values - 50.0)).tolist() if kinds[first + place] == "diamond"]
+    points = Ranked(values, unknown, unknown, kinds[shown], names[shown], nearest)
     return Picture(
         "zone",
         "The grey zone around the line",
         words,
-        lambda width: grey_zone(chance[order], kinds, names, selection.error_rate, width),
+        lambda width: ranked(
+            points,
+            width,
+            "chance of being among the best, %",
+            "papers, the likeliest first",
+            MEANINGS,
+            first=first + 1,
+            levels=(100.0 * selection.error_rate, 100.0 * (1.0 - selection.error_rate)),
+        ),
     )
 
 
@@ -153,7 +172,7 @@ def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
             width,
             "calibrated score",
             "rank",
-            [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")],
+            MEANINGS,
             first=first + 1,
             line=None if line is None else (line, f"funding line {line:.2f}"),
             zone=(ends[0] + 1, ends[1] + 1, "random-selection group") if place.size else None,
@@ -281,7 +300,7 @@ def _stretches(result: PosteriorEstimate) -> Picture:
         "stretches",
         "Reviewers by stretch",
         words,
-        lambda width: ranked(points, width, "stretch", "reviewers, from narrow to wide", meanings, level=1.0),
+        lambda width: ranked(points, width, "stretch", "reviewers, from narrow to wide", meanings, levels=(1.0,)),
     )
 
 

@@ -26,7 +26,6 @@ from .pictures import Ranked as Ranked
 from .pictures import Shift as Shift
 from .pictures import bars as bars
 from .pictures import compared as compared
-from .pictures import grey_zone as grey_zone
 from .pictures import ranked as ranked
 from .pictures import shifts as shifts
 from .pictures import steps as steps

@@ -34,7 +34,7 @@ from reviewgraph.report.page import (
     parts_of,
     pictures_among,
 )
-from reviewgraph.report.pictures import shares, sorted_errors, tally
+from reviewgraph.report.pictures import Bar, Ranked, bars, ranked, tally
 
 if TYPE_CHECKING:
     import igraph
@@ -455,14 +455,12 @@ def _errors(outlook: Outlook) -> Section:
     unit = "points" if outlook.assumptions.spread != 1.0 else "in spreads of quality"
     names = [str(items[i]) for i in order.tolist()]
     error = outlook.error[order]
-    more = outlook.with_one_more[order]
-    average = outlook.average[order]
     words = (
-        f"Each paper's expected error once all scores are in, from {error.max():.2f} down to {error.min():.2f}; what "
-        "one more review would leave, and the error of the plain average."
+        f"Each paper's expected error once all scores are in, from {error.max():.2f} down to {error.min():.2f}; the "
+        "lines extend from what one more review would leave to the error of the plain average."
     )
-    counts = [step.added for step in outlook.curve]
-    right = [step.right for step in outlook.curve]
+    points = Ranked(error, outlook.with_one_more[order], outlook.average[order], ["dot"] * order.size, names)
+    curve = [Bar(f"{step.added:,}", round(100 * step.right)) for step in outlook.curve]
     first, *later = selection(outlook)
     selections = f"{first}{';' if later else ''} {'; '.join(line.strip() for line in later)}."
     parts: list[Part] = [
@@ -471,9 +469,16 @@ def _errors(outlook: Outlook) -> Section:
             "errors",
             "Expected error by paper",
             words,
-            lambda width: sorted_errors(error, more, average, names, width, unit),
+            lambda width: ranked(
+                points, width, f"expected error, {unit}", "papers, the largest error first", [("dot", "expected error")]
+            ),
         ),
-        Picture("right", "What more reviews would buy", selections, lambda width: shares(counts, right, width)),
+        Picture(
+            "right",
+            "Right selections, in %, by reviews added",
+            selections,
+            lambda width: bars(curve, width, "added"),
+        ),
     ]
     return Section("errors-section", "Expected error", parts)
 

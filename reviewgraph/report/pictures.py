@@ -15,7 +15,6 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
-from reviewgraph._base.arrays import order_of
 from reviewgraph._base.text import ranging, visible
 
 if TYPE_CHECKING:
@@ -380,47 +379,6 @@ def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
     ]
 
 
-#: Papers drawn on either side of the grey zone.
-BESIDE = 30
-#: Meanings of its marks.
-MEANINGS = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
-
-
-def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], error_rate: float, width: int) -> Drawing:
-    """Draw papers by their probability of being among the best, from high to low, the zone of doubt in grey.
-
-    ``kinds`` are ``dot`` for papers that are in, ``diamond`` for those to discuss, ``hollow`` for those out; no
-    discussion is needed beyond ``error_rate`` and 1 - ``error_rate``.
-    """
-    # The papers to discuss with some on either side, or those around the cut.
-    doubtful = [place for place, kind in enumerate(kinds) if kind == "diamond"] or [kinds.count("dot")]
-    first = max(0, doubtful[0] - BESIDE)
-    last = min(len(kinds), doubtful[-1] + 1 + BESIDE)
-    drawing = Drawing(width, 0)
-    top = legend(drawing, MEANINGS) + 30
-    left = 44
-    right = width - 10
-    bottom = top + 240
-    drawing.height = bottom + 44
-    x = Scale(float(first + 1), float(max(last, first + 2)), left + 8, right - 8)
-    y = Scale(0.0, 100.0, bottom, top)
-    drawing.box(left, y(100 * (1 - error_rate)), right - left, y(100 * error_rate) - y(100 * (1 - error_rate)), "zone")
-    upward(drawing, y, left, right, "chance of being among the best, %")
-    across(drawing, x, bottom, bottom, "papers, the likeliest first", max(4, width // 90), whole=True)
-    shown = range(first, last)
-    at = {place: (x(place + 1), y(100 * float(chance[place]))) for place in shown}
-    for kind in ("hollow", "dot", "diamond"):
-        chosen = [place for place in shown if kinds[place] == kind]
-        tooltips = [f"{names[place]}: {chance[place]:.0%}" for place in chosen]
-        series(drawing, [at[place] for place in chosen], kind, tooltips)
-    # Names of the papers to discuss, where there is room for them.
-    open_ = np.array([k for k in shown if kinds[k] == "diamond"], np.int64)
-    nearest = open_[order_of(np.abs(chance[open_] - 0.5))].tolist()
-    if len(nearest) <= width / 12:
-        Labels(drawing, top).write_all(at.values(), [(at[place], names[place]) for place in nearest])
-    return drawing
-
-
 @dataclass(frozen=True, eq=False)
 class Compared:
     """Two values of each paper, ``before`` and ``after`` with an interval, shapes (n,), and its mark.
@@ -505,50 +463,6 @@ def _marks(drawing: Drawing, papers: Compared, x: Scale, y: Scale) -> None:
         series(drawing, [(across_[k], up[k]) for k in chosen], kind, [tooltips[k] for k in chosen])
 
 
-def sorted_errors(
-    error: FloatArray, more: FloatArray, average: FloatArray, names: Sequence[str], width: int, unit: str
-) -> Drawing:
-    """Draw expected errors, largest first, those after one more review and of plain averages, shapes (N,)."""
-    drawing = Drawing(width, 0)
-    entries = [("dot", "error"), ("hollow", "with one more review"), ("cross", "of the plain average")]
-    top = legend(drawing, entries) + 30
-    left = 40
-    right = width - 10
-    bottom = top + 210
-    drawing.height = bottom + 44
-    x = Scale(1.0, max(len(names), 2), left + 8, right - 6)
-    y = Scale(0.0, float(max(error.max(), average.max())) * 1.04, bottom, top)
-    upward(drawing, y, left, right, f"expected error, {unit}")
-    across(drawing, x, bottom, bottom, "papers, the largest error first", width // 90, whole=True)
-    for values, kind in ((average, "cross"), (more, "hollow"), (error, "dot")):
-        places = [(x(place), y(value)) for place, value in enumerate(values.tolist(), 1)]
-        tooltips = [f"{name}: {value:.2f}" for name, value in zip(names, values.tolist(), strict=True)]
-        series(drawing, places, kind, tooltips)
-    return drawing
-
-
-def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing:
-    """Draw the expected share of right selections against the number of reviews added."""
-    height = 220
-    left = 40
-    right = width - 30
-    top = 34
-    bottom = height - 44
-    drawing = Drawing(width, height)
-    x = Scale(0.0, float(max(counts[-1], 1)), left + 8, right)
-    low = math.floor(10 * min(share))
-    high = math.ceil(10 * max(share))
-    y = Scale(10.0 * low, 10.0 * max(high, low + 1), bottom, top)
-    upward(drawing, y, left, right, "expected to be right, %")
-    across(drawing, x, bottom, bottom, "reviews added, one each to the weakest papers", width // 90, whole=True)
-    places = [(x(count), y(100 * part)) for count, part in zip(counts, share, strict=True)]
-    drawing.path("M" + "L".join(f"{px:.1f} {py:.1f}" for px, py in places), "curve")
-    for (px, py), count, part in zip(places, counts, share, strict=True):
-        drawing.circle(px, py, 4, "dot", f"{count:,} added: {part:.0%}")
-        drawing.text(px, py - 10, f"{part:.0%}", "value", "middle")
-    return drawing
-
-
 #: Height of a plot of ranked values.
 HEIGHT = 260
 
@@ -571,7 +485,10 @@ class Ranked:
     def tooltips(self) -> list[str]:
         """The tooltip of each mark."""
         rows = zip(self.names, self.value.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
-        return [f"{name}: {value:.2f} ({low:.2f} to {high:.2f})" for name, value, low, high in rows]
+        return [
+            f"{name}: {value:.2f}" + (f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else "")
+            for name, value, low, high in rows
+        ]
 
 
 def ranked(
@@ -585,13 +502,13 @@ def ranked(
     cut: int | None = None,
     line: tuple[float, str] | None = None,
     zone: tuple[int, int, str] | None = None,
-    level: float | None = None,
+    levels: Sequence[float] = (),
 ) -> Drawing:
     """Draw values from left to right with their intervals.
 
     ``up`` and ``along`` name the axes; ``first`` is the rank of the first value. Optional: ``cut``, the number of
     values left of a line; ``line``, a value and its name; ``zone``, first and last rank on a grey background, and its
-    name; ``level``, a value at which a line is drawn.
+    name; ``levels``, values at which a line is drawn.
     """
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 30
@@ -617,7 +534,7 @@ def ranked(
         falls = len(values.value) > 1 and values.value[0] > values.value[-1]
         side, anchor = (right - 6, "end") if falls else (left + 6, "start")
         drawing.text(side, y(line[0]) - 6, line[1], "label", anchor)
-    if level is not None:
+    for level in levels:
         drawing.line(left, y(level), right, y(level), "level")
     if cut is not None:
         drawing.line(x(cut + 0.5), top, x(cut + 0.5), bottom, "cut", f"the best {cut}")
