@@ -52,12 +52,7 @@ def _is_number(value: Any) -> bool:
 
 
 def in_double(value: Any) -> Any:
-    """Return a number of another type in double precision: infinity of 32 bits equals any bound beyond them.
-
-    >>> from fractions import Fraction
-    >>> in_double(3), in_double(Fraction(1, 2))
-    (3, 0.5)
-    """
+    """Return a number of another type in double precision: infinity of 32 bits equals any bound beyond them."""
     is_other_type = isinstance(value, Real) and not isinstance(value, float | Integral)
     return float(value) if is_other_type else value
 
@@ -184,11 +179,7 @@ def _refuse(name: str, value: Any, accepted: tuple[Kind, ...]) -> None:
 
 
 def as_numbers(name: str, values: Any) -> FloatArray:
-    """Return values as an array of double precision, a copy.
-
-    >>> as_numbers("score", [1, 2.5]).tolist()
-    [1.0, 2.5]
-    """
+    """Return values as an array of double precision, a copy."""
     import numpy as np
 
     try:
@@ -199,10 +190,7 @@ def as_numbers(name: str, values: Any) -> FloatArray:
 
 
 def check_draws(number: int, name: str = "draws", least: int = 1, most: int = LARGEST) -> None:
-    """Refuse a number of draws that is not from ``least`` to ``most``.
-
-    >>> check_draws(0, "n", least=0)
-    """
+    """Refuse a number of draws that is not from ``least`` to ``most``."""
     if not least <= number <= most:
         words = f"{least} or more" if number < least else f"{most:,} or fewer"
         message = f"{name}: expected a number of draws, {words}, found {number:,}"
@@ -227,11 +215,7 @@ def check_magnitude(name: str, values: Any) -> None:
 
 
 def count_of(value: Any, name: str) -> int:
-    """Return a number of reviews, a whole number of any type: data frames turn them into floats.
-
-    >>> count_of(3.0, "load")
-    3
-    """
+    """Return a number of reviews, a whole number of any type: data frames turn them into floats."""
     whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
     if not whole or isinstance(value, bool) or value < 0:
         message = f"{name}: expected a whole number, 0 or more, found {value!r}"
@@ -240,12 +224,7 @@ def count_of(value: Any, name: str) -> int:
 
 
 def whole_seed(seed: int | np.random.Generator) -> int:
-    """Return a seed as a whole number, which a generator draws.
-
-    >>> import numpy as np
-    >>> whole_seed(3), whole_seed(np.random.default_rng(0)) == whole_seed(np.random.default_rng(0))
-    (3, True)
-    """
+    """Return a seed as a whole number, which a generator draws."""
     return seed if isinstance(seed, int) else int(seed if isinstance(seed, Integral) else seed.integers(LARGEST))
 
 

@@ -53,14 +53,7 @@ class LabelWarning(UserWarning):
 
 
 def warn(message: str, category: type[UserWarning]) -> None:
-    """Warn at the line that called the packages, however deep below it the warning arises.
-
-    >>> with warnings.catch_warnings(record=True) as found:
-    ...     warnings.simplefilter("always")
-    ...     warn("no place for 3 labels", LabelWarning)
-    >>> found[0].category.__name__
-    'LabelWarning'
-    """
+    """Warn at the line that called the packages, however deep below it the warning arises."""
     level = 2
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _OURS:

@@ -254,11 +254,7 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
 
 
 def natural_order(labels: Sequence[Label]) -> IntArray:
-    """Return the indices that sort distinct labels by :func:`natural_key`, quickly where there are millions.
-
-    >>> natural_order(["P10", "P9", "P009"]).tolist()
-    [2, 1, 0]
-    """
+    """Return the indices that sort distinct labels by :func:`natural_key`, quickly where there are millions."""
     if len(labels) >= _MANY and set(map(type, labels)) == {str}:
         texts: Sequence[str] = labels  # type: ignore[assignment]
         numbered = _order_of_numbered(texts)
@@ -271,11 +267,7 @@ def natural_order(labels: Sequence[Label]) -> IntArray:
 
 
 def places(labels: Sequence[Label]) -> IntArray:
-    """Return the place of each of distinct labels in their natural order.
-
-    >>> places(["P10", "P9", "P11"]).tolist()
-    [1, 0, 2]
-    """
+    """Return the place of each of distinct labels in their natural order."""
     return inverse(natural_order(labels))
 
 
@@ -311,11 +303,7 @@ def first_labels(labels: Sequence[Label], codes: Sequence[int] | IntArray, most:
 
 
 def first_repeated(labels: Iterable[Label]) -> Any:
-    """Return the first label that stands there for the second time; None if there is none.
-
-    >>> first_repeated(["b", "a", "a", "b"])
-    'a'
-    """
+    """Return the first label that stands there for the second time; None if there is none."""
     seen: set[Label] = set()
     for label in labels:
         if label in seen:
@@ -384,11 +372,7 @@ def plain_label(label: Any) -> Any:
 
 
 def extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArray, Sequence[Label]]:
-    """Return the new code of each label, and all labels, further ones included, in natural order.
-
-    >>> extended(["a", "c"], ["b"])
-    (array([0, 2]), ('a', 'b', 'c'))
-    """
+    """Return the new code of each label, and all labels, further ones included, in natural order."""
     new = [plain_label(label) for label in further]
     known = typed_codes(labels) if new else {}
     if all((type(label), label) in known for label in new):
@@ -398,11 +382,7 @@ def extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArra
 
 
 def typed_codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
-    """Return codes by type and label: 1, 1.0 and True are three labels.
-
-    >>> typed_codes(["a"])
-    {(<class 'str'>, 'a'): 0}
-    """
+    """Return codes by type and label: 1, 1.0 and True are three labels."""
     return {(type(label), label): code for code, label in enumerate(labels)}
 
 

@@ -227,12 +227,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = Non
 
 
 def backend_of(data: Any) -> Backend | None:
-    """Return the kind of a data frame or Series; None where it is none, or of another kind.
-
-    >>> import polars
-    >>> backend_of(polars.DataFrame()), backend_of([1, 2])
-    ('polars', None)
-    """
+    """Return the kind of a data frame or Series; None where it is none, or of another kind."""
     homes = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
     return next((kind for kind in get_args(Backend) if kind in homes), None)
 

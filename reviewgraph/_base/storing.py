@@ -57,11 +57,7 @@ def write_together(folder: str | os.PathLike[str], files: Mapping[str, Content])
 
 
 def stream_of(path: str | os.PathLike[str]) -> int | None:
-    """Return the number of the open stream that a path names; None where it names none.
-
-    >>> stream_of("/dev/stdout"), stream_of("/dev/fd/7"), stream_of("plan.csv")
-    (1, 7, None)
-    """
+    """Return the number of the open stream that a path names; None where it names none."""
     match = _STREAM.fullmatch(os.fspath(path))
     if match is None:
         return None
@@ -147,11 +143,7 @@ def guarded(cell: str) -> str:
 
 
 def unguarded(cell: str) -> str:
-    """Return a cell as it was before :func:`guarded`.
-
-    >>> [unguarded(cell) for cell in ("'=1+1", "-1.5", "''=x", "it's", "'tis")]
-    ['=1+1', '-1.5', "'=x", "it's", "'tis"]
-    """
+    """Return a cell as it was before :func:`guarded`."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
@@ -268,20 +260,12 @@ class FileRead:
 
 
 def line_of(files: Iterable[FileRead]) -> str:
-    """Return the files that were read as a sentence; nothing without files.
-
-    >>> line_of([FileRead("reviews.csv", rows=128), FileRead("conflicts.csv", rows=1)])
-    'Read reviews.csv: 128 rows; conflicts.csv: 1 row.'
-    """
+    """Return the files that were read as a sentence; nothing without files."""
     words = "; ".join(file.words for file in files)
     return f"Read {words}." if words else ""
 
 
 def record_of(files: Iterable[FileRead]) -> dict[str, Any]:
-    """Return the files that were read as the key ``files`` of a result; nothing without files.
-
-    >>> record_of([FileRead("a.csv", rows=3)])["files"][0]["rows"], record_of([])
-    (3, {})
-    """
+    """Return the files that were read as the key ``files`` of a result; nothing without files."""
     listing = [file.to_dict() for file in files]
     return {"files": listing} if listing else {}

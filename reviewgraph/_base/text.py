@@ -37,38 +37,22 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def noun(count: int, one: str, many: str = "") -> str:
-    """Return the noun alone, in the number that fits.
-
-    >>> noun(1, "it"), noun(2, "it", "they"), noun(2, "review")
-    ('it', 'they', 'reviews')
-    """
+    """Return the noun alone, in the number that fits."""
     return one if count == 1 else many or f"{one}s"
 
 
 def percent(share: float) -> str:
-    """Return a share in percent.
-
-    >>> percent(0.3333)
-    '33 %'
-    """
+    """Return a share in percent."""
     return f"{100 * share:.0f} %"
 
 
 def in_full(number: float) -> str:
-    """Return a number in all its digits, as a person would type it.
-
-    >>> in_full(9999999.0), in_full(0.5)
-    ('9999999', '0.5')
-    """
+    """Return a number in all its digits, as a person would type it."""
     return str(float(number)).removesuffix(".0")
 
 
 def ranging(least: int, most: int) -> str:
-    """Return a range in words.
-
-    >>> ranging(2, 2), ranging(2, 1000)
-    ('2', '2 to 1,000')
-    """
+    """Return a range in words."""
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
@@ -86,22 +70,14 @@ def listed(names: Iterable[Any], most: int = LISTED, end: str = "") -> str:
 
 
 def direction(*, lower_is_better: bool) -> str:
-    """Return which scores are read as the best ones, as a sentence.
-
-    >>> direction(lower_is_better=False)
-    'The highest score is read as the best; if 1 is the best score, say --lower-is-better.'
-    """
+    """Return which scores are read as the best ones, as a sentence."""
     if lower_is_better:
         return "The lowest score is read as the best (--lower-is-better)."
     return "The highest score is read as the best; if 1 is the best score, say --lower-is-better."
 
 
 def shortened(name: str) -> str:
-    """Return a name, cut where it is long.
-
-    >>> shortened("ann")
-    'ann'
-    """
+    """Return a name, cut where it is long."""
     shown = visible(name)
     return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
 
@@ -220,11 +196,7 @@ def columns(text: str) -> int:
 
 
 def _told_apart(cells: Sequence[str]) -> int:
-    """Return the minimum width to which cells can be cut so that different ones still look different.
-
-    >>> _told_apart(["ann@u.edu", "bob@u.edu"]), _told_apart(["reviewer-of-area-1", "reviewer-of-area-2"])
-    (8, 20)
-    """
+    """Return the minimum width to which cells can be cut so that different ones still look different."""
     # Of sorted cells, neighbours have the most in common. After it come one more character, wide or not, and the dots.
     neighbours = pairwise(sorted(set(cells)))
     common = [

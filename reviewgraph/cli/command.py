@@ -222,11 +222,7 @@ def _refuse_unknown(place: str, known: Collection[str], found: str, homes: Colle
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return the suggestion of a similar name, if there is one.
-
-    >>> near("demnd", ["load", "demand"]), near("x", ["load"])
-    ('; did you mean demand?', '')
-    """
+    """Return the suggestion of a similar name, if there is one."""
     close = get_close_matches(name, list(known), 1, 0.7)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -406,11 +406,7 @@ _LETTERS: Mapping[object, str] = {"reviewer": "R", "paper": "P"}
 
 
 def hidden(text: str, words: Mapping[str, str]) -> str:
-    """Return a text in which each of some names is replaced by its words.
-
-    >>> hidden("All papers are in out.csv.", {"out.csv": "a file"})
-    'All papers are in a file.'
-    """
+    """Return a text in which each of some names is replaced by its words."""
     named = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, words))})(?![\w-])") if words else None
     return named.sub(lambda name: words[name[0]], text) if named else text
 

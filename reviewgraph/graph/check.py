@@ -272,11 +272,7 @@ class Violations:
 
 
 def told(violated: Sequence[Violated]) -> list[str]:
-    """Return each in words, those farthest from their limit first.
-
-    >>> told([Violated("p1", 2, 3), Violated("p2", 0, 3)])
-    ['p2 has 0 of 3', 'p1 has 2 of 3']
-    """
+    """Return each in words, those farthest from their limit first."""
     farthest_first = sorted(violated, key=lambda entry: -abs(entry.reviews - entry.limit))
     return [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in farthest_first]
 

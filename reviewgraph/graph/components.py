@@ -578,12 +578,7 @@ class Structure(Result):
 
 
 def structure_of(reviews: ReviewsLike) -> Structure:
-    """Compute components and missing links of a table, in near-linear time on real and random tables.
-
-    >>> from reviewgraph import Reviews
-    >>> structure_of(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
-    <Structure: 3 items, connected, 1 link missing>
-    """
+    """Compute components and missing links of a table, in near-linear time on real and random tables."""
     reviews = as_reviews(reviews)
     double = doubly_connected_components(reviews)
     return Structure(reviews, connected_components(reviews), double, recoverability(reviews, components=double))

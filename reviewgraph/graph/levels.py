@@ -83,11 +83,7 @@ class Level(ABC):
         return None
 
     def part(self, which: str) -> Any:
-        """Return ``finder``, ``target``, ``aim`` or ``verifier`` of the class itself, not of its base; or None.
-
-        >>> level_named("double").part("verifier").__name__
-        'is_double'
-        """
+        """Return ``finder``, ``target``, ``aim`` or ``verifier`` of the class itself, not of its base; or None."""
         part = vars(type(self)).get(which)
         if isinstance(part, str):
             return resolve_name(part)
@@ -95,19 +91,11 @@ class Level(ABC):
 
     @property
     def compares(self) -> bool:
-        """Whether papers at this level can be compared: it is ``connected``, or stronger.
-
-        >>> [level.name for level in LEVELS if level.compares]
-        ['double', 'recoverable', 'connected']
-        """
+        """Whether papers at this level can be compared: it is ``connected``, or stronger."""
         return self.implies(level_named(Connected.name))
 
     def implies(self, other: Level) -> bool:
-        """Whether a table at this level is at the other: the same, or a later one of :data:`ALL`.
-
-        >>> level_named("double").implies(level_named("connected"))
-        True
-        """
+        """Whether a table at this level is at the other: the same, or a later one of :data:`ALL`."""
         return ALL.index(self) <= ALL.index(other)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -284,18 +272,10 @@ def highest(structure: _Findings) -> Level | None:
 
 
 def described() -> str:
-    """Return the levels with their words, the strongest first, for the help of options.
-
-    >>> described().split("; ")[2]
-    'double: papers are comparable for certain'
-    """
+    """Return the levels with their words, the strongest first, for the help of options."""
     return "; ".join(f"{level.name}: papers are {level.words}" for level in ALL)
 
 
 def level_named(name: str, argument: str = "level") -> Level:
-    """Return the level of a name; an unknown one raises InputError, which names the argument and the levels.
-
-    >>> level_named("double").words
-    'comparable for certain'
-    """
+    """Return the level of a name; an unknown one raises InputError, which names the argument and the levels."""
     return named(ALL, name, argument)

@@ -205,10 +205,6 @@ def average_errors(reviews: ReviewsLike, assumptions: Assumptions | None = None)
     """Return the expected standard errors of plain averages, shrunk towards the mean the more the fewer their reviews.
 
     Severity and stretch act as noise there: n reviews leave the variance ``1 / (1 + n / w)``, w that of a single score.
-
-    >>> from reviewgraph import Reviews
-    >>> average_errors(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).round(2).tolist()
-    [0.75, 0.63, 0.75]
     """
     reviews = as_reviews(reviews)
     of = assumptions or Assumptions()
@@ -272,9 +268,6 @@ def stratified(n_items: int, draws: int, rng: np.random.Generator) -> FloatArray
     """Draw vectors of normal qualities, shape (draws, N): over the draws each item is once in every quantile.
 
     So every item has the same mean square, one, and no item seems better known by chance.
-
-    >>> np.sort(stratified(2, 2, np.random.default_rng(0)), axis=0).tolist()
-    [[-1.0, -1.0], [1.0, 1.0]]
     """
     if draws == 1:
         return rng.choice([-1.0, 1.0], (1, n_items))
@@ -454,11 +447,7 @@ def _six_digits(value: float | np.floating) -> float:
 
 
 def one_more(variance: FloatArray, noise: float) -> FloatArray:
-    """Return variances after one more score with this noise, of a reviewer whose severity and stretch are known.
-
-    >>> one_more(np.array([1.0, 0.5]), 1.0).round(3).tolist()
-    [0.5, 0.333]
-    """
+    """Return variances after one more score with this noise, of a reviewer whose severity and stretch are known."""
     # Sherman and Morrison for the rank-one update e e^T / s^2.
     return variance - variance**2 / (noise**2 + variance)
 
@@ -625,10 +614,6 @@ def projections(reviewer: IntArray, item: IntArray, value: FloatArray, n_items: 
     """Return A (N, 2 M) and count (N,) with ``diag(count) - A A^T`` the sum over reviewers of I - P_j.
 
     ``P_j`` projects on the span of one and of ``value`` (E,) over the reviews of j, of one alone where it is constant.
-
-    >>> A, count = projections(np.array([0, 0]), np.array([0, 1]), np.array([1.0, 2.0]), 2)
-    >>> (np.diag(count) - (A @ A.T).toarray()).round(12).tolist()
-    [[0.0, 0.0], [0.0, 0.0]]
     """
     matrix = by_reviewer(_directions(reviewer, value), reviewer, item, n_items, dense_up_to=-1)
     return cast("sp.csr_array", matrix), _counted(item, n_items)

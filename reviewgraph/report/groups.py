@@ -46,11 +46,7 @@ class Layout(NamedTuple):
 
 
 def radii(sizes: IntArray, width: float) -> FloatArray:
-    """Return radii whose areas are proportional to sizes, within what is visible and fits.
-
-    >>> radii(np.array([1, 4]), 100.0).round(1).tolist()
-    [6.7, 13.5]
-    """
+    """Return radii whose areas are proportional to sizes, within what is visible and fits."""
     area = FILLED * width * frame_height(sizes.size, width) / (math.pi * max(float(sizes.sum()), 1.0))
     largest = min(LARGEST, width / 7)
     scale = min(math.sqrt(area), largest / math.sqrt(max(float(sizes.max(initial=1)), 1.0)))
@@ -58,11 +54,7 @@ def radii(sizes: IntArray, width: float) -> FloatArray:
 
 
 def frame_height(n_groups: int, width: float) -> int:
-    """Return a suitable height for a number of circles.
-
-    >>> frame_height(5, 1000.0), frame_height(500, 1000.0)
-    (420, 680)
-    """
+    """Return a suitable height for a number of circles."""
     return round(width * (0.68 if n_groups > 60 else 0.5 if n_groups > 12 else 0.42) * (1.3 if width < 500 else 1.0))
 
 

@@ -140,11 +140,7 @@ Part: TypeAlias = "Picture | Prose | Listed | Printed | Folded | Table"
 
 
 def pictures_among(sections: Iterable[Section]) -> list[Picture]:
-    """Return the pictures of some sections, in their order.
-
-    >>> pictures_among([Section("map", "Groups", [Prose(["There is nothing to see."])])])
-    []
-    """
+    """Return the pictures of some sections, in their order."""
     return [part for section in sections for part in section.parts if isinstance(part, Picture)]
 
 
@@ -316,11 +312,7 @@ class Column:
     digits: int = 0
 
     def shown(self, value: Any) -> str:
-        """Return a cell as text, as the script writes it.
-
-        >>> Column("error", [], "number", 2).shown(1234.5), Column("error", [], "number").shown(None)
-        ('1,234.50', '-')
-        """
+        """Return a cell as text, as the script writes it."""
         if value is None or value == "":
             return "-"
         return f"{round(value, self.digits + FINER):,.{self.digits}f}" if self.kind == "number" else str(value)
@@ -379,11 +371,7 @@ class Table:
 
 
 def paper_columns(reviews: Reviews, papers: Iterable[int]) -> list[Column]:
-    """Return the labels of papers, given by code, and their titles if there are any.
-
-    >>> [column.name for column in paper_columns(Reviews.from_pairs([("ann", "p1")]), [0])]
-    ['paper']
-    """
+    """Return the labels of papers, given by code, and their titles if there are any."""
     labels = [reviews.items[paper] for paper in papers]
     titles = [reviews.titles.get(label, "") for label in labels]
     return [Column("paper", labels), *([Column("title", titles)] if any(titles) else [])]

@@ -236,22 +236,14 @@ def takers_of(step: Step) -> list[str]:
 
 
 def title_of(system: str) -> str:
-    """Return the name of a system as it writes it itself.
-
-    >>> title_of("hotcrp"), title_of(EXCEL), title_of("table")
-    ('HotCRP', 'Excel', 'a table')
-    """
+    """Return the name of a system as it writes it itself."""
     from reviewgraph.formats.systems.known import SYSTEMS
 
     return SYSTEMS[system].title if system in SYSTEMS else f"a {system}"
 
 
 def file_of(step: Step, system: str) -> str:
-    """Return the name of a file for a system, without what all results begin with; of people, Excel opens it.
-
-    >>> file_of(STEPS["plan"], "openreview"), file_of(STEPS["plan"], EXCEL)
-    ('plan-openreview.json', 'plan.xlsx')
-    """
+    """Return the name of a file for a system, without what all results begin with; of people, Excel opens it."""
     from reviewgraph.formats.systems.known import SYSTEMS
 
     suffix = ".xlsx" if SYSTEMS[system].is_table else SYSTEMS[system].suffix
@@ -282,11 +274,7 @@ def field_of(message: str, step: Step) -> str:
 
 
 def shown(words: Iterable[str]) -> str:
-    """Return a command line as it is typed.
-
-    >>> shown(["check", "my scores.csv"])
-    "reviewgraph check 'my scores.csv'"
-    """
+    """Return a command line as it is typed."""
     return shlex.join(["reviewgraph", *words])
 
 

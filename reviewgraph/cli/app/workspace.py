@@ -432,11 +432,7 @@ def plain_role(name: str, header: Sequence[str]) -> str:
 
 
 def error_in(lines: Sequence[str]) -> str:
-    """Return the message with which a command ended.
-
-    >>> error_in(["reading", "Error: r.csv: no reviewer column"])
-    'r.csv: no reviewer column'
-    """
+    """Return the message with which a command ended."""
     at = next((place for place, line in reversed([*enumerate(lines)]) if line.startswith("Error: ")), None)
     if at is None:
         return lines[-1] if lines else "The command ended without a result."
@@ -444,11 +440,7 @@ def error_in(lines: Sequence[str]) -> str:
 
 
 def main_of(page: str) -> str:
-    """Return the content of a report, from the verdict to the end of its main part.
-
-    >>> main_of('<body><main id="content" tabindex="-1"><h2>1</h2></main></body>')
-    '<h2>1</h2>'
-    """
+    """Return the content of a report, from the verdict to the end of its main part."""
     return page.partition('<main id="content" tabindex="-1">')[2].rpartition("</main>")[0]
 
 
