@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def growth(plan: Plan) -> tuple[list[int], list[int]]:
     """Return the number of papers in the largest group, and of groups, before a plan and after each of its reviews."""
-    groups = target_named(plan.target).groups(plan.constraints.reviews, use_scores=plan.use_scores)
+    groups = target_named(plan.target).groups(plan.constraints.reviews)
     sizes = [int(cover.size) for cover in groups.covers]
     return (
         [max(sizes, default=0), *(review.covers for review in plan.reviews)],
@@ -211,13 +211,13 @@ def _pictured(plan: Plan) -> list[Part]:
     """Return pictures of what the reviews join; nothing where they were not chosen to join anything."""
     if not plan.links:
         return []
-    return [*([] if plan.use_scores else _map(plan)), *_steps(plan)]
+    return [*_map(plan), *_steps(plan)]
 
 
 def _as_it_is(plan: Plan) -> list[Part]:
     """Return the map of the groups as they are, whose words say that the plan adds nothing."""
     grouping = grouping_of(structure_of(plan.constraints.reviews))
-    if plan.use_scores or not len(grouping):
+    if not len(grouping):
         return []
     words = f"The plan adds no reviews: {plan.headline()}. Circle areas show the number of papers of each group."
     return [Picture("map", "No extra reviews", words, partial(group_map, grouping.map()))]

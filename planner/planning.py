@@ -32,7 +32,7 @@ from planner._plans.task import new_task
 from planner._plans.words import filled
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked, counted
-from reviewgraph.graph import ALL_NAMES, POLICY, level_named
+from reviewgraph.graph import POLICY
 from reviewgraph.io import Order
 from reviewgraph.table import as_reviews
 
@@ -58,16 +58,6 @@ def check_limits(max_reviews: int | None, time_limit: float | None) -> None:
         raise InputError(message)
     if time_limit is not None and not time_limit >= 0:
         message = f"time_limit: expected seconds, 0 or more, found {time_limit!r}"
-        raise InputError(message)
-
-
-def check_target(target: Target, *, use_scores: bool) -> None:
-    """Refuse ``use_scores`` for a level that does not depend on scores."""
-    if use_scores and not target.level.heeds_ties:
-        heeding = " or ".join(repr(name) for name in ALL_NAMES if level_named(name).heeds_ties)
-        message = (
-            f"use_scores: expected target {heeding}, found {target.name!r}; scores do not matter to the other levels"
-        )
         raise InputError(message)
 
 
@@ -193,7 +183,6 @@ def plan_extra_reviews(
     max_reviews: int | None = None,
     time_limit: float | None = None,
     seed: int | np.random.Generator = 0,
-    use_scores: bool = False,
     progress: Callable[[PlanProgress], object] | None = None,
     affinity: Numbered | None = None,
     min_affinity: float | None = None,
@@ -239,16 +228,13 @@ def plan_extra_reviews(
         with columns named as in files.
     max_reviews
         A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
-        cover most items, and among those the ones with the least expected error; see :attr:`Plan.reach`.
+        cover most items; see :attr:`Plan.reach`.
     time_limit
         Seconds, including the preparation of constraints. At the limit, and after Ctrl-C, the best plan so far is
         returned, or a partial one. Without a limit the work is counted, about a minute of it, so that the plan is the
         same on every machine; a limit of more than 60 seconds allows more work. See :attr:`Plan.timed_out`.
     seed
         Seed or generator of the search; without a time limit it determines the plan.
-    use_scores
-        Whether tied scores of existing reviews do not determine a scale (``double`` only). A new review is assumed to
-        have a score that differs from the others of its reviewer.
     progress
         Called with a :class:`PlanProgress` whenever the plan or the bound improves.
     affinity
@@ -325,7 +311,6 @@ def plan_extra_reviews(
     chosen = target_named(target or "double")
     check_limits(max_reviews, time_limit)
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
-    check_target(chosen, use_scores=use_scores)
     stated = asked_rules("plan_extra_reviews", rules, given, HEEDED).in_order(order)
     process = {"rounds": rounds, "worth": worth, "after": after}
     any_process = any(part is not None for part in (*process.values(), stated.min_reviews or None))
@@ -347,7 +332,6 @@ def plan_extra_reviews(
     search = _Search(
         target=chosen if asked else None,
         aim=aim,
-        use_scores=use_scores,
         max_reviews=max_reviews,
         best_effort=best_effort,
         progress=progress,
@@ -397,7 +381,6 @@ class _Search:
 
     target: Target | None
     aim: Objective | None
-    use_scores: bool
     max_reviews: int | None
     best_effort: bool
     progress: Callable[[PlanProgress], object] | None
@@ -409,7 +392,7 @@ class _Search:
         # With a budget, part of the time is reserved for the best partial plan.
         with POLICY.within(clock.left):
             target = self.target or target_named("double")
-            task = _task(constraints, clock, self.reserve, use_scores=self.use_scores)
+            task = _task(constraints, clock, self.reserve)
             budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
             ledger = Ledger(clock if budget is None else clock.share(BEFORE_BUDGET), self.progress, budget)
             if too_many := words.fixed_too_many(task, budget):
@@ -465,7 +448,7 @@ def _round(
 
     def search(rules: Constraints, clock: Clock) -> Plan:
         with POLICY.within(clock.left):
-            task = _task(rules, clock, 0.0, use_scores=False)
+            task = _task(rules, clock, 0.0)
             target = target_named("double")
             ledger = Ledger(clock, None, budget - len(fixed))
             if too_many := words.fixed_too_many(task, ledger.budget):
@@ -499,7 +482,7 @@ def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock
     status = PlanStatus.EXTENDED if plan.status.reaches and len(more) else plan.status
     longer = _plan(task, target, ledger, status, pairs, list(plan.explanation), more)
     if not len(more):
-        longer = replace(longer, prices=plan.prices, least_load=plan.least_load)
+        longer = replace(longer, least_load=plan.least_load)
     longer = priced(longer, aim, connection, len(more))
     deal = longer.purchase
     if ledger.report is not None and deal is not None:
@@ -508,12 +491,12 @@ def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock
     return longer
 
 
-def _task(constraints: Constraints, clock: Clock, reserve: float, *, use_scores: bool) -> Task:
+def _task(constraints: Constraints, clock: Clock, reserve: float) -> Task:
     """Return the task, and reserve three times what this took: the final description of a long plan takes as long."""
     begun = Clock(None)
     # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
     room = 3 * (constraints.reviews.n_items + constraints.reviews.n_reviewers) + 64
-    task = new_task(constraints, room, use_scores=use_scores)
+    task = new_task(constraints, room)
     clock.keep_back(min(3 * begun.elapsed(), reserve))
     return task
 
@@ -522,15 +505,14 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Return the result of the search as a plan: complete, partial within a budget, or infeasible."""
     reasons = ledger.reasons
     if ledger.infeasible:
-        reasons += [] if ledger.short is not None or ledger.explained else words.why_not(task, target)
+        reasons += [] if ledger.explained else words.why_not(task, target)
         ledger.bounds.clear()
-        plan = _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
-        return replace(plan, short=ledger.short)
+        return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
     if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
         return _part_of_the_way(task, target, ledger, clock)
     status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
     plan = _plan(task, target, ledger, status, ledger.pairs, reasons)
-    return replace(plan, prices=ledger.prices, least_load=least_load(task, ledger))
+    return replace(plan, least_load=least_load(task, ledger))
 
 
 def _most_of_it(
@@ -541,7 +523,7 @@ def _most_of_it(
     pairs = nearest(target, task, ledger, until, rng)
     plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, list(why))
     far = words.how_far(target, plan.reach, ledger.budget, plan.count, sure=False)
-    if not target.reaches_in_time(task.table(pairs), until, use_scores=task.use_scores):
+    if not target.reaches_in_time(task.table(pairs), until):
         plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
     return replace(plan, explanation=(*plan.explanation, *far))
 
@@ -573,12 +555,11 @@ def _plan(
 ) -> Plan:
     """Order the reviews, with ``more`` at the end, describe what each joins, and add bounds and certificate."""
     rules = task.constraints
-    scores = task.use_scores
     fixed = rules.fixed if status != PlanStatus.INFEASIBLE else rules.fixed[:0]
     beyond = no_pairs() if more is None else more
     closing = ledger.clock.no_less_than(CLOSING)
     everything = np.concatenate([fixed, pairs[target.order(task, pairs, closing)], beyond])
-    plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
+    plain = new_task(rules.without_fixed(), len(everything) + 1) if len(rules.fixed) else task
     # What a fixed review joins is computed from the reviews without it.
     joined, covers, left = words.joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
     table = rules.reviews
@@ -600,7 +581,7 @@ def _plan(
         )
     )
     # Bounds are on the other reviews; fixed ones are added.
-    after = with_extra(table, everything, use_scores=scores)
+    after = with_extra(table, everything)
     return Plan(
         status=status,
         target=target.name,
@@ -609,7 +590,6 @@ def _plan(
         explanation=tuple(map(labelled, reasons)),
         constraints=rules,
         pairs=everything,
-        use_scores=scores,
-        merges=target.certificate(after, use_scores=scores) if status.reaches else np.empty((0, 4), np.int64),
+        merges=target.certificate(after) if status.reaches else np.empty((0, 4), np.int64),
         max_reviews=None if ledger.budget is None else ledger.budget + shift,
     )

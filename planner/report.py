@@ -141,7 +141,7 @@ def coded_plan(plan: Plan) -> Plan:
     rules = plan.constraints
     table = plan.constraints.reviews
     pairs = plan.pairs
-    task = new_task(rules.without_fixed(), plan.count + 1, use_scores=plan.use_scores)
+    task = new_task(rules.without_fixed(), plan.count + 1)
     joined, *_ = joins(task, target_named(plan.target), pairs, Clock(None))
     reviews = tuple(
         replace(

@@ -846,8 +846,8 @@ def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: C
         for i in task.constraints.readable(j).tolist():
             if (j, i) in planned or not left.open(j, i):
                 continue
-            table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]), use_scores=task.use_scores)
-            if target.reaches_in_time(table, clock, use_scores=task.use_scores):
+            table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]))
+            if target.reaches_in_time(table, clock):
                 replacements.append((j, i))
         if len(replacements) > ENOUGH or clock.over():
             break

@@ -389,13 +389,9 @@ def as_pairs(pairs: Iterable[tuple[int, ...]]) -> IntArray:
     return np.array(list(pairs), np.int64).reshape(-1, 2)
 
 
-def with_extra(reviews: Reviews, pairs: IntArray, *, use_scores: bool = False) -> Reviews:
-    """Return a table with more reviews by code; planned, or with scores unlike all others of the reviewer."""
-    score = None
-    if use_scores:
-        highest = np.abs(reviews.score[reviews.scored]).max(initial=0.0)
-        score = highest + 1.0 + np.arange(len(pairs))
-    return reviews.with_codes(pairs[:, 0], pairs[:, 1], score)
+def with_extra(reviews: Reviews, pairs: IntArray) -> Reviews:
+    """Return a table with more, planned reviews by code."""
+    return reviews.with_codes(pairs[:, 0], pairs[:, 1])
 
 
 def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:

@@ -13,9 +13,9 @@ import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, pieces
 from planner._plans.structure import arrive, copy_structure, find_block, overwrite
-from planner._plans.task import AT_ONCE, looked_at, minimal
+from planner._plans.task import AT_ONCE
 from reviewgraph._base import Clock
-from reviewgraph.graph import Game, connected_components, doubly_connected_components, kernel, offer, play
+from reviewgraph.graph import Game, connected_components, kernel, offer, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from planner._plans.target import Ledger
     from planner._plans.task import Oracle, Task
     from reviewgraph._base import Clock, IntArray
-    from reviewgraph.graph import Components
     from reviewgraph.table import Reviews
 
 
@@ -205,167 +204,6 @@ def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
     load = np.bincount(pairs[:, 0], minlength=task.spare.size)
     used = np.bincount(pairs[:, 1], minlength=task.room.size)
     return bool(((load < task.spare) | (load == 0)).all() and ((used < task.room) | (used == 0)).all())
-
-
-# Plans for the target *double* if tied scores carry no scale: greedy, with the score-aware closure in each step.
-#
-# A new review is assumed to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
-# item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored differently from u; and one
-# who shares nothing, by reading two items that j' scored differently.
-
-#: Maximum number of reviews removed in an exchange.
-TAKEN_OUT = 4
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of the next review of a plan, for each review of the table.
-NEXT = 1e-5
-
-
-def reached(task: Task, pairs: IntArray) -> bool:
-    """Whether some more reviews, scored unlike all others, reach the target."""
-    return doubly_connected_components(task.table(pairs), use_scores=True).covers_all
-
-
-def merges(task: Task, pairs: IntArray) -> Iterator[list[int]]:
-    """For each review in turn, yield one reviewer of each further group that joins the reviewer's.
-
-    Scores join groups that no structure of covers joins: those of two reviewers who distinguish the same two items.
-    """
-    before = doubly_connected_components(task.table(pairs[:0]), use_scores=True).labels
-    for place, (j, _) in enumerate(pairs.tolist()):
-        after = doubly_connected_components(task.table(pairs[: place + 1]), use_scores=True).labels
-        groups, first = np.unique(before, return_index=True)
-        joined = (after[first] == after[j]) & (groups != before[j])
-        yield first[joined].tolist()
-        before = after
-
-
-def completed(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator | None = None) -> IntArray | None:
-    """Add reviews until the target is reached; None if that gets stuck or time ends.
-
-    ``rng`` orders groups, reviewers and items; by default the largest group comes first, then the lowest index.
-    """
-    while not clock.over():
-        if reached(task, pairs):
-            return pairs
-        more = _next(task, pairs, rng)
-        clock.spend(NEXT * task.constraints.reviews.n_reviews)
-        if not more:
-            return None
-        pairs = np.vstack([pairs, as_pairs(more)])
-    return None
-
-
-def pruned(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-    """Remove reviews that are not needed, the first ones first."""
-
-    def suffices(fewer: IntArray) -> bool:
-        clock.spend(looked_at(task.constraints.reviews))
-        return reached(task, fewer)
-
-    return minimal(pairs, range(len(pairs)), suffices, lambda count: not clock.over())
-
-
-def exchanged(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> IntArray:
-    """Remove some reviews at random and complete the plan again; the plan itself if that is longer."""
-    gone = rng.permutation(len(pairs))[: rng.integers(1, min(TAKEN_OUT, len(pairs)) + 1)]
-    plan = completed(task, rng.permutation(np.delete(pairs, gone, axis=0)), clock, rng)
-    if plan is None:
-        return pairs
-    plan = pruned(task, plan, clock)
-    return plan if len(plan) <= len(pairs) else pairs
-
-
-def _next(task: Task, pairs: IntArray, rng: np.random.Generator | None) -> list[tuple[int, int]]:
-    """One review that joins a group to the main one, or two, or one that brings an item; or none."""
-    state = _ScoredGroups(task, pairs, doubly_connected_components(task.table(pairs), use_scores=True), rng)
-    best = 0.0
-    chosen = None
-    for outsider in state.outside:
-        gain = state.worth(outsider)
-        if gain > best:
-            join = state.join(outsider)
-            if join is not None:
-                best = gain
-                chosen = [join]
-    return chosen or state.join_by_two() or state.bring()
-
-
-class _ScoredGroups:
-    """Groups by scores after some reviews, and the allowed next reviews."""
-
-    def __init__(self, task: Task, pairs: IntArray, groups: Components, rng: np.random.Generator | None) -> None:
-        self.constraints = task.constraints
-        self.groups = groups
-        self.table = groups.reviews
-        self.rng = rng
-        self.main = self._main_group()
-        self.left = task.left(pairs)
-        self.spare = self.left.spare
-        self.inside = set(groups.covers[self.main].tolist())
-        self.outside = self._shuffled(np.flatnonzero(groups.labels != self.main))
-        members = self._shuffled(np.flatnonzero(groups.labels == self.main))
-        self.members = sorted(members, key=lambda j: -int(self.spare[j])) if rng is None else members
-        pairs_read = zip(self.table.reviewer.tolist(), self.table.item.tolist(), strict=True)
-        self.scores = dict(zip(pairs_read, self.table.score, strict=True))
-
-    def _main_group(self) -> int:
-        """Return the group to grow: the largest, or a random one with probability proportional to its squared size."""
-        sizes = self.groups.cover_sizes
-        if self.rng is None or not sizes.any():
-            return int(np.argmax(sizes))
-        return int(self.rng.choice(sizes.size, p=sizes**2 / (sizes**2).sum()))
-
-    def _shuffled(self, codes: IntArray) -> list[int]:
-        return (codes if self.rng is None else codes[self.rng.permutation(len(codes))]).tolist()  # type: ignore[no-any-return]
-
-    def gain(self, group: int) -> int:
-        return len(set(self.groups.covers[group].tolist()) - self.inside)
-
-    def worth(self, outsider: int) -> float:
-        """Items that the group of a reviewer would bring; times 1 to 2 at random, if orders are random."""
-        return self.gain(int(self.groups.labels[outsider])) * (1.0 if self.rng is None else 1.0 + self.rng.random())
-
-    def free(self, reviewer: int, item: int) -> bool:
-        is_new = (reviewer, item) not in self.scores
-        return self.left.open(reviewer, item) and is_new and self.constraints.may_read(reviewer, item)
-
-    def join(self, outsider: int) -> tuple[int, int] | None:
-        """Find a review by a member of either group that joins the main group and that of ``outsider``."""
-        items = self._shuffled(self.table.items_of(outsider))
-        for u in items:
-            for j in self._shuffled(self.table.reviewers_of(u)):
-                if self.groups.labels[j] != self.main:
-                    continue
-                for reader, things, seen in ((j, items, outsider), (outsider, self.table.items_of(j).tolist(), j)):
-                    for i in things if self.spare[reader] > 0 else ():
-                        if self.scores[seen, i] != self.scores[seen, u] and self.free(reader, i):
-                            return reader, i
-        return None
-
-    def join_by_two(self) -> list[tuple[int, int]]:
-        """Two reviews by one member of the main group, of items that an outsider scored differently."""
-        for outsider in sorted(self.outside, key=lambda j: -self.worth(j)):
-            items = self._shuffled(self.table.items_of(outsider))
-            if self.gain(int(self.groups.labels[outsider])) < 2:
-                continue
-            for j in self.members:
-                free = [i for i in items if self.free(j, i)] if self.spare[j] > 1 else []
-                differ = [i for i in free if self.scores[outsider, i] != self.scores[outsider, free[0]]]
-                if differ:
-                    return [(j, free[0]), (j, differ[0])]
-        return []
-
-    def bring(self) -> list[tuple[int, int]]:
-        """Find a review by the main group of an item that it lacks, or one that enlists an outsider."""
-        lacking = self._shuffled(np.setdiff1d(np.arange(self.table.n_items), list(self.inside)))
-        for j in self.members:
-            for i in lacking:
-                if self.free(j, i):
-                    return [(j, i)]
-        for j in self.outside:
-            for i in self._shuffled(np.array(sorted(self.inside), np.int64)) if self.spare[j] > 1 else ():
-                if self.free(j, i):
-                    return [(j, i)]
-        return []
 
 
 # The order of the reviews of a plan in which the largest group grows fastest.

@@ -96,18 +96,9 @@ class Plan(Pictured):
         The constraints.
     pairs
         The reviews by code, shape (P, 2), in the same order.
-    use_scores
-        Whether the scores determine the groups of the existing reviews.
     merges
         Certificate for the target ``double``: merges of reviewers, to be replayed by
         :func:`reviewgraph.verify_merges` on :attr:`reviews_with_plan`.
-    prices
-        Certificate for the target ``recoverable`` within loads, if matroid intersection found the plan: a price by
-        reviewer code in the unit of :class:`~planner._plans.constraints.Prices`, positive only for full loads; with
-        these prices added to the costs, no plan is cheaper even without limits on loads.
-    short
-        Certificate of impossibility for ``recoverable``: codes of reviewers who together make too few links, whatever
-        they read, for the loads of the others to suffice.
     max_reviews
         The budget, fixed reviews included; None without one.
     purchase
@@ -137,10 +128,7 @@ class Plan(Pictured):
     explanation: tuple[str, ...]
     constraints: Constraints
     pairs: IntArray
-    use_scores: bool
     merges: IntArray
-    prices: IntArray | None = None
-    short: IntArray | None = None
     max_reviews: int | None = None
     purchase: Purchase | None = None
     least_load: int = 0
@@ -211,13 +199,10 @@ class Plan(Pictured):
 
     @cached_property
     def reviews_with_plan(self) -> Reviews:
-        """The table with the extra reviews as planned ones.
-
-        With ``use_scores`` they have placeholder scores instead, unlike any other score of their reviewer.
-        """
+        """The table with the extra reviews as planned ones."""
         from planner._plans.constraints import with_extra
 
-        return with_extra(self.constraints.reviews, self.pairs, use_scores=self.use_scores)
+        return with_extra(self.constraints.reviews, self.pairs)
 
     @property
     def has_part(self) -> bool:
@@ -261,7 +246,7 @@ class Plan(Pictured):
         target = target_named(self.target)
         before = self.constraints.reviews
         after = self.reviews_with_plan
-        return reach(before, target, use_scores=self.use_scores), reach(after, target, use_scores=self.use_scores)
+        return reach(before, target), reach(after, target)
 
     @checked
     def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
@@ -298,7 +283,7 @@ class Plan(Pictured):
         table = self.constraints.reviews
         for place, review in enumerate(self.reviews):
             if (review.reviewer, review.item) == (reviewer, item):
-                task = new_task(self.constraints.without_fixed(), self.count + 1, use_scores=self.use_scores)
+                task = new_task(self.constraints.without_fixed(), self.count + 1)
                 if self.purchase is not None and place >= self.purchase.first:
                     reviewers = self._other_reviewers(task, place)
                     return [(table.reviewers[j], review.item) for j in reviewers]

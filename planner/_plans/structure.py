@@ -37,8 +37,7 @@ class Structure(NamedTuple):
     A (block, item) pair is an entry, in two families of linked lists. ``root`` is the union-find forest of blocks;
     ``head``, ``tail`` (by block) and ``after`` (by entry) list a block's entries, ``first`` (by item) and ``beside``
     (by entry) an item's; ``part`` and ``last`` (by block) list the blocks that were joined in one. ``cover`` counts the
-    items of a block, ``entries[COUNT]`` the entries. ``class_of`` maps an item to its tie class (itself if scores do
-    not count): blocks join when they share items of two classes.
+    items of a block, ``entries[COUNT]`` the entries. Blocks join when they share two items.
     """
 
     root: IntArray
@@ -52,7 +51,6 @@ class Structure(NamedTuple):
     beside: IntArray
     block: IntArray
     item: IntArray
-    class_of: IntArray
     entries: IntArray
 
     @property
@@ -71,10 +69,10 @@ class Growth(NamedTuple):
 
     The grown block holds ``items[:extent[ITEMS]]`` and is made of ``blocks[:extent[BLOCKS]]``. ``seen`` (by item),
     ``taken`` and ``hit`` (by block) hold the stamp ``extent[STAMP]`` of the growth that last reached them;
-    ``hit_class`` is the class of the first item that a block shares with the grown one.
+    ``hit_item`` is the first item that a block shares with the grown one.
 
     Trials skip the items of the largest block, the anchor: ``inside`` (by item) marks its items and ``touch`` (by
-    block) the class that another block shares with it (-1: none); ``touched`` lists the ``extent[BLOCKS]`` blocks hit
+    block) the item that another block shares with it (-1: none); ``touched`` lists the ``extent[BLOCKS]`` blocks hit
     in a trial; ``extent[ANCHORED]`` is 1 if the trial took the anchor in, and ``extent[BEYOND]`` counts its items
     outside the anchor. ``extent[STEPS]`` counts entries and blocks visited. ``near`` lists the distinct blocks of an
     item, which ``near_mark`` (by block) marks by the stamp ``anchor[NEAR_STAMP]``. ``anchor[NAME]`` is the anchor,
@@ -87,7 +85,7 @@ class Growth(NamedTuple):
     seen: IntArray
     taken: IntArray
     hit: IntArray
-    hit_class: IntArray
+    hit_item: IntArray
     extent: IntArray
     inside: IntArray
     touch: IntArray
@@ -119,19 +117,19 @@ def working_space(n_blocks: int, n_items: int) -> Growth:
     )
 
 
-def new_structure(block: IntArray, item: IntArray, n_blocks: int, class_of: IntArray, room: int) -> Structure:
+def new_structure(block: IntArray, item: IntArray, n_blocks: int, n_items: int, room: int) -> Structure:
     """Return blocks with their covers, given as distinct (block, item) pairs, and room for more entries."""
     count = block.size
     by_entry = np.full((4, block.size + room), -1, np.int64)
     after, beside, by_entry[2, :count], by_entry[3, :count] = (*by_entry[:2], block, item)
     # As entered one after the other: the newest is the last of its block, and the first of its item.
     head, tail = _chained(block, n_blocks, after[:count])
-    first, _ = _chained(item[::-1], class_of.size, beside[count - 1 :: -1] if count else beside[:0])
+    first, _ = _chained(item[::-1], n_items, beside[count - 1 :: -1] if count else beside[:0])
     beside[:count] = np.where(beside[:count] < 0, -1, count - 1 - beside[:count])
     return Structure(
         *(np.arange(n_blocks), head, tail, np.full(n_blocks, -1, np.int64), np.arange(n_blocks)),
         *(np.bincount(block, minlength=n_blocks), np.where(first < 0, -1, count - 1 - first), after, beside),
-        *(by_entry[2], by_entry[3], np.ascontiguousarray(class_of, np.int64).copy(), np.array([count])),
+        *(by_entry[2], by_entry[3], np.array([count])),
     )
 
 
@@ -235,7 +233,7 @@ def take(state: Structure, space: Growth, block: int) -> None:
 
 @kernel
 def grow(state: Structure, space: Growth, a: int, b: int) -> None:
-    """Join block a with block b (b = a: none) and grow until no other block shares items of two classes."""
+    """Join block a with block b (b = a: none) and grow until no other block shares two items."""
     space.extent[ITEMS] = space.extent[BLOCKS] = 0
     space.extent[STAMP] += 1
     stamp = space.extent[STAMP]
@@ -244,7 +242,7 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
     take(state, space, find_block(state.root, a))
     take(state, space, find_block(state.root, b))
     # Repeat-Union2 from one block: the items before ``done`` have hit every block that covers them. A block that is
-    # hit by two items of different classes joins, and its items are appended.
+    # hit by two items joins, and its items are appended.
     while done < space.extent[ITEMS]:
         thing = space.items[done]
         done += 1
@@ -254,9 +252,9 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
             neighbour = find_block(state.root, state.block[entry])
             if space.taken[neighbour] != stamp:
                 if space.hit[neighbour] != stamp:
-                    space.hit_class[neighbour] = state.class_of[thing]
+                    space.hit_item[neighbour] = thing
                     space.hit[neighbour] = stamp
-                elif space.hit_class[neighbour] != state.class_of[thing]:
+                elif space.hit_item[neighbour] != thing:
                     take(state, space, neighbour)
             entry = state.beside[entry]
     space.extent[STEPS] += steps
@@ -271,7 +269,7 @@ def take_inside(state: Structure, space: Growth, thing: int) -> int:
         entry = state.first[thing]
         while entry >= 0:
             steps += 1
-            space.touch[find_block(state.root, state.block[entry])] = state.class_of[thing]
+            space.touch[find_block(state.root, state.block[entry])] = thing
             entry = state.beside[entry]
     return steps
 
@@ -284,7 +282,7 @@ def drop_anchor(state: Structure, space: Growth) -> int:
     for block in range(state.root.size):
         if state.root[block] == block and (state.cover[block] > state.cover[main] or state.root[main] != main):
             main = block
-    # The structure is closed: another block shares items of at most one class with the anchor, so one number suffices.
+    # The structure is closed: another block shares at most one item with the anchor, so one number suffices.
     space.anchor[NAME] = main
     space.anchor[KEPT] = 0
     space.anchor[MARK] += 1
@@ -318,20 +316,20 @@ def take_on_trial(state: Structure, space: Growth, block: int) -> None:
 
 @kernel
 def try_take(state: Structure, space: Growth, block: int) -> None:
-    """Add a block to a trial; the anchor adds those that share one more class with it."""
+    """Add a block to a trial; the anchor adds those that share one more item with it."""
     stamp = space.extent[STAMP]
     if space.taken[block] == stamp:
         return
     if block != space.anchor[NAME]:
         take_on_trial(state, space, block)
         return
-    # A block that was hit once in this trial and shares another class with the anchor shares two with the union.
+    # A block that was hit once in this trial and shares another item with the anchor shares two with the union.
     space.taken[block] = stamp
     space.extent[ANCHORED] = 1
     for place in range(space.extent[BLOCKS]):
         neighbour = space.touched[place]
         shared = space.touch[neighbour]
-        if space.taken[neighbour] != stamp and shared >= 0 and shared != space.hit_class[neighbour]:
+        if space.taken[neighbour] != stamp and shared >= 0 and shared != space.hit_item[neighbour]:
             take_on_trial(state, space, neighbour)
 
 
@@ -348,14 +346,13 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
     try_take(state, space, b)
     rest = state.first.size - state.cover[space.anchor[NAME]]
     while done < space.extent[ITEMS]:
-        # With the anchor in, its items need not be visited: ``touch`` holds the classes they share.
+        # With the anchor in, its items need not be visited: ``touch`` holds those they share.
         if space.extent[ANCHORED] == 1 and space.extent[BEYOND] == rest:
             break
         thing = space.items[done]
         done += 1
         if space.extent[ANCHORED] == 1 and space.inside[thing] == mark:
             continue
-        kind = state.class_of[thing]
         entry = state.first[thing]
         while entry >= 0:
             steps += 1
@@ -365,12 +362,12 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
                 continue
             if space.hit[neighbour] != stamp:
                 space.hit[neighbour] = stamp
-                space.hit_class[neighbour] = kind
+                space.hit_item[neighbour] = thing
                 space.touched[space.extent[BLOCKS]] = neighbour
                 space.extent[BLOCKS] += 1
-                if space.extent[ANCHORED] == 1 and space.touch[neighbour] >= 0 and space.touch[neighbour] != kind:
+                if space.extent[ANCHORED] == 1 and space.touch[neighbour] >= 0 and space.touch[neighbour] != thing:
                     try_take(state, space, neighbour)
-            elif space.hit_class[neighbour] != kind:
+            elif space.hit_item[neighbour] != thing:
                 try_take(state, space, neighbour)
     space.extent[STEPS] += steps
     # The anchor's items were not collected, those beyond it were counted.

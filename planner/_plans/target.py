@@ -71,16 +71,16 @@ class Target(ABC):
         return self.together
 
     @abstractmethod
-    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+    def reaches(self, reviews: Reviews) -> bool:
         """Whether a table is at the level; faster than the level's own test."""
 
-    def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
+    def reaches_in_time(self, reviews: Reviews, clock: Clock) -> bool:
         """Whether a table is known in time to be at the level; most levels are quick."""
         clock.spend(looked_at(reviews))
-        return self.reaches(reviews, use_scores=use_scores)
+        return self.reaches(reviews)
 
     @abstractmethod
-    def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
+    def groups(self, reviews: Reviews) -> Groups:
         """Return the maximal groups at the level."""
 
     @abstractmethod
@@ -111,7 +111,7 @@ class Target(ABC):
         """Return the oracle of the exact method; None if it does not know this target, or these scores."""
         return None
 
-    def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+    def certificate(self, reviews: Reviews) -> IntArray:
         """Return merges, shape (K, 4), whose replay proves the level; none unless a level has them."""
         return np.empty((0, 4), np.int64)
 
@@ -120,11 +120,11 @@ class Target(ABC):
         table = task.table(pairs)
         if clock is not None:
             clock.spend(looked_at(table))
-        return int(self.largest_group(table, use_scores=task.use_scores).size)
+        return int(self.largest_group(table).size)
 
-    def largest_group(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+    def largest_group(self, reviews: Reviews) -> IntArray:
         """Items of the largest group, ascending; of equals the one whose items come first."""
-        covers = self.groups(reviews, use_scores=use_scores).covers
+        covers = self.groups(reviews).covers
         most = max((cover.size for cover in covers), default=0)
         return np.array(min((cover.tolist() for cover in covers if cover.size == most), default=[]), np.int64)
 
@@ -185,10 +185,9 @@ class Ledger:
     ``report`` is called after every change; work is counted on the ``clock``. ``budget`` bounds the reviews beyond the
     fixed ones, and ``pairs`` (P, 2) is the best plan without them. ``part`` is a partial plan, for the case that time
     ends first. ``bounds`` increase. With ``cheapest`` no plan of the same length is cheaper; ``infeasible`` means that
-    provably no plan exists, and ``explained`` that the ``reasons`` are complete. ``prices`` and ``short`` are
-    certificates for a matroid within loads, see :class:`planner.Plan`. ``fills`` are the cheapest reviews that fill
-    what items are short of, with even loads, (F, 2), and a lower bound on their largest extra load, 0 if none is
-    proved.
+    provably no plan exists, and ``explained`` that the ``reasons`` are complete. ``fills`` are the cheapest reviews
+    that fill what items are short of, with even loads, (F, 2), and a lower bound on their largest extra load, 0 if none
+    is proved.
     """
 
     clock: Clock
@@ -201,8 +200,6 @@ class Ledger:
     infeasible: bool = False
     reasons: list[str] = field(default_factory=list)
     explained: bool = False
-    prices: IntArray | None = None
-    short: IntArray | None = None
     fills: tuple[IntArray, int] | None = None
 
     @property
@@ -273,10 +270,9 @@ class Reach(NamedTuple):
     error: float | None
 
 
-def reach(table: Reviews, target: Target, *, use_scores: bool = False) -> Reach:
-    counted = table.only_scored() if use_scores else table
-    group = target.largest_group(counted, use_scores=use_scores)
-    return Reach(group.size, table.n_items, expected_error(counted, group, scales=target.scales))
+def reach(table: Reviews, target: Target) -> Reach:
+    group = target.largest_group(table)
+    return Reach(group.size, table.n_items, expected_error(table, group, scales=target.scales))
 
 
 def qualities(n_items: int, size: int, *, scales: bool) -> FloatArray:

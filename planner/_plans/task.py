@@ -25,7 +25,7 @@ from planner._plans.structure import (
     working_space,
 )
 from reviewgraph._base import distinct, occurs
-from reviewgraph.graph import POLICY, Components, doubly_connected_components, level_named, recoverability
+from reviewgraph.graph import POLICY, Components, doubly_connected_components, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -93,7 +93,7 @@ class Task:
 
     ``components`` are the doubly connected components of the existing reviews; blocks are numbered as they are.
     ``start`` is the structure with the fixed reviews, closed and never changed. ``spare`` and ``room`` remain after the
-    fixed reviews. With ``use_scores`` tied scores carry no scale.
+    fixed reviews.
     """
 
     constraints: Constraints
@@ -101,7 +101,6 @@ class Task:
     start: Structure
     spare: IntArray
     room: IntArray
-    use_scores: bool = False
 
     @property
     def n_items(self) -> int:
@@ -181,7 +180,7 @@ class Task:
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews."""
         rules = self.constraints
-        return with_extra(rules.reviews, np.concatenate([rules.fixed, pairs]), use_scores=self.use_scores)
+        return with_extra(rules.reviews, np.concatenate([rules.fixed, pairs]))
 
     def is_cheapest(self, pairs: IntArray | None) -> bool:
         """Whether as many reviews cannot cost less: without costs, or as no pairs do."""
@@ -209,20 +208,19 @@ def looked_at(table: Reviews) -> float:
     return CALL + READ * table.n_reviews
 
 
-def new_task(constraints: Constraints, room_for: int, *, use_scores: bool = False) -> Task:
+def new_task(constraints: Constraints, room_for: int) -> Task:
     """Contract the existing reviews to doubly connected components, and add the fixed reviews."""
     reviews = constraints.reviews
-    components = doubly_connected_components(reviews, use_scores=use_scores)
+    components = doubly_connected_components(reviews)
     block = np.repeat(np.arange(len(components)), components.cover_sizes)
     fixed = constraints.fixed
-    start = new_structure(block, components.cover_item, len(components), components.class_of, room_for + len(fixed))
+    start = new_structure(block, components.cover_item, len(components), reviews.n_items, room_for + len(fixed))
     task = Task(
         constraints,
         components,
         start,
         constraints.spare - np.bincount(fixed[:, 0], minlength=reviews.n_reviewers),
         constraints.room - np.bincount(fixed[:, 1], minlength=reviews.n_items),
-        use_scores,
     )
     return replace(task, start=task.after(fixed)) if len(fixed) else task
 
@@ -293,23 +291,15 @@ def few_short_pairs(task: Task, few: int) -> IntArray:
     return np.concatenate(chunks)
 
 
-def useful_loads(task: Task, short: IntArray) -> tuple[int, int]:
-    """Links that some reviewers can make whatever they read, and an upper bound for the loads of the others.
+def useful_loads(task: Task) -> int:
+    """Return an upper bound on the links that spare loads make.
 
     p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
     """
-    table = task.table(no_pairs())
     spare = task.spare
-    every = np.ones(task.n_items, np.bool_)
-    count = np.bincount(_open_pairs(task, spare, every)[:, 0], minlength=spare.size)
-    useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
-    chosen = short[table.loads[short] >= 2]
-    is_chosen = np.zeros(spare.size, np.bool_)
-    is_chosen[chosen] = True
-    pairs = _open_pairs(task, np.where(is_chosen, spare, 0), every)
-    before = recoverability(table).degrees_of_freedom
-    after = recoverability(with_extra(table, pairs)).degrees_of_freedom
-    return before - after, int(useful[~is_chosen].sum())
+    count = np.bincount(_open_pairs(task, spare, np.ones(task.n_items, np.bool_))[:, 0], minlength=spare.size)
+    useful = np.minimum(spare, count) - np.maximum(2 - task.table(no_pairs()).loads, 0)
+    return int(np.maximum(useful, 0).sum())
 
 
 # The oracle of the exact method: whether a target is reached, and which cuts forbid a structure that misses it.

@@ -162,7 +162,7 @@ def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[li
     no fixed reviews, ``pairs`` is (P, 2); once the clock is over, reviews are not checked against losses.
     """
     table = task.constraints.reviews
-    groups = ArrivingGroups(table, target.groups(table, use_scores=task.use_scores))
+    groups = ArrivingGroups(table, target.groups(table))
     descriptions = []
     covers = []
     left = []
@@ -415,7 +415,7 @@ def why_not(task: Task, target: Target) -> list[str]:
     if unread.size:
         reasons.append(f"nobody has reviewed, or may review, {named_papers(unread)}: conflicts or loads prevent it")
     inside = np.zeros(task.n_items, np.bool_)
-    inside[target.largest_group(task.table(no_pairs()), use_scores=task.use_scores)] = True
+    inside[target.largest_group(task.table(no_pairs()))] = True
     apart = np.setdiff1d(np.flatnonzero(~inside & (readers == 0)), unread)
     if apart.size:
         are = noun(apart.size, "is", "are")
@@ -442,7 +442,7 @@ def fixed_too_many(task: Task, budget: int | None = None) -> list[str]:
 def _all_together(task: Task, target: Target) -> str:
     remedy = "allow more pairs, raise loads or limits, or name emergency reviewers"
     pairs = allowed_pairs(task)
-    if not target.reaches(task.table(pairs), use_scores=task.use_scores):
+    if not target.reaches(task.table(pairs)):
         return f"even if every allowed review were written, some papers would not be {target.apart}; {remedy}"
     useful = np.minimum(task.spare, np.bincount(pairs[:, 0], minlength=task.spare.size))
     limits = "" if (task.room >= task.spare.size).all() else " and the limits of the papers"

@@ -113,6 +113,7 @@ GONE = {
     "--missing": "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps",
     "--keep": "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps",
     "--discussion": "leave it out, and hold back reviews of --max-reviews for what is discussed instead",
+    "--use-scores": "leave it out; check --use-scores tells what tied scores leave apart",
     "--same-for": "leave it out; --min-reviews gives all papers a number of reviews first",
     "--gone-after": "list the reviewers who are late in a file and give it with --gone",
 }
@@ -187,7 +188,6 @@ GONE = {
     help="With --for decision: ask only for reviews that are expected to avoid more than X wrong selections each, such "
     "as 0.01, and stop where there are none.",
 )
-@option("Level", "--use-scores", is_flag=True, help="Tied scores of existing reviews do not determine a scale.")
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
 @option(
     "Rules",
@@ -235,7 +235,6 @@ def plan(
     target: str,
     goals: tuple[str, ...],
     select: Share | None,
-    use_scores: bool,
     output: str | None,
     **options: Any,
 ) -> None:
@@ -256,9 +255,6 @@ def plan(
     if not objective_named(aims.objective).selects and not session.is_typed("select"):
         select = None
     destination = read_destination(session)
-    if use_scores and not reviews.scored.any():
-        message = "--use-scores: expected a table with scores, found planned reviews only"
-        raise Refusal(message)
     files = {**_side_files(session, reviews), **_process(session, aims)}
     session.expect_columns_used()
     newcomers = dict.fromkeys([*files.get("capacity", ()), *files.get("willing", ())])
@@ -271,9 +267,7 @@ def plan(
         **{name: options[name] for name in AS_GIVEN},
         **files,
     }
-    extra = plan_extra_reviews(
-        reviews, cast("Any", aims.target), use_scores=use_scores, progress=say_progress, **request
-    )
+    extra = plan_extra_reviews(reviews, cast("Any", aims.target), progress=say_progress, **request)
 
     # A partial plan is written, too.
     none = extra.status == "infeasible"
@@ -405,7 +399,7 @@ def _next(session: Session, extra: Plan, destination: Destination, lower: str) -
     again = session.again(NOT_AGAIN)
     if lower:
         instead = "; --best-effort returns the closest plan" if offers_part else ""
-        again = session.again({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES)
+        again = session.again({*NOT_AGAIN, "target"}, dropped=ALL_NAMES)
         return Next.of("plan", table, again, f"--target {lower}", why=f"to require a lower level{instead}")
     if offers_part:
         why = "to get the closest plan, and the reviewers to recruit for the rest"
@@ -421,10 +415,7 @@ def _next(session: Session, extra: Plan, destination: Destination, lower: str) -
     if output is None or not upload.read_back:
         return Next.of("plan", table, again, "-o plan.csv", why=KEEP)
     options = [f"--require {extra.target}"] if extra.status.reaches else []
-    by_scores = bool(options) and extra.use_scores
-    options += ["--use-scores"] if by_scores else []
-    why = "once these reviews have scores" if by_scores else ""
-    return Next.of("check", _with(session, table, output), *options, session.words("gone"), why=why)
+    return Next.of("check", _with(session, table, output), *options, session.words("gone"))
 
 
 def _with(session: Session, table: str, output: str) -> str:

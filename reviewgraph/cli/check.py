@@ -200,7 +200,9 @@ def check(
     asked = "conflicts" in duties and are_asked_about(
         duties["conflicts"], reviews.reviewer_code, reviews.item_code, session.spellings
     )
-    following = _next(session, report, None if reached else require, use_scores=use_scores, asked=asked)
+    # No plan mends ties of scores.
+    missed = None if reached or (require and report.reaches(cast("Any", require))) else require
+    following = _next(session, report, missed, asked=asked)
 
     def compose(shown: Report, codes: Codes | None) -> Document:
         from reviewgraph.report.check import coded, document
@@ -218,7 +220,7 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[s
     return [f"Required level {required}{going_by}: {'reached' if reached else 'missed'}."] if required else []
 
 
-def _next(session: Session, report: Report, missed: str | None, *, use_scores: bool, asked: bool) -> Next:
+def _next(session: Session, report: Report, missed: str | None, *, asked: bool) -> Next:
     """Return a plan if the level or reviews are missing, else a calibration."""
     from reviewgraph.graph.check import unreviewed
 
@@ -230,7 +232,6 @@ def _next(session: Session, report: Report, missed: str | None, *, use_scores: b
     if missed or least or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f"--target {missed}" if missed else "", f"--min-reviews {least}" if least else ""]
-        options += ["--use-scores"] if missed and use_scores and level.heeds_ties else []
         why = f"the fewest extra reviews that make all papers {level.words}"
         why += f", with {counted(least, 'review')} each" if least else ""
         why += "; first correct the conflicts that match nobody" if asked else ""

@@ -233,7 +233,7 @@ def _rules(session: Session) -> PlainRules:
         willing=None if willing is None else frozenset(map(str, willing)),
         panels=tuple(panels),
         **prices,
-        **{key: params[key] for key in ("min_reviews", "max_reviews", "use_scores", "max_per_item")},
+        **{key: params[key] for key in ("min_reviews", "max_reviews", "max_per_item")},
     )
 
 

@@ -1,9 +1,6 @@
-from .bounds import Case as Case
-from .bounds import least_slope as least_slope
-from .bounds import rises as rises
-from .graphs import Table as Table
-from .graphs import TooLarge as TooLarge
-from .graphs import missing_links as missing_links
-from .graphs import pieces as pieces
+from .answers import Answer as Answer
+from .graphs import table_of as table_of
+from .plans import verify_plan as verify_plan
 from .rules import PanelRule as PanelRule
 from .rules import PlainRules as PlainRules
+from .rules import check_rules as check_rules

@@ -21,12 +21,10 @@ PLANS, ASSIGNMENTS = 20_000, 60_000
 ROUNDING = 1e-6
 
 
-def some_case(rng: np.random.Generator, *, scores: bool) -> tuple[Case, list[dict[int, float]]]:
+def some_case(rng: np.random.Generator) -> Case:
     """Return a tiny table with tight loads, conflicts, single reviews and emergency reviewers."""
     M, N, extra = int(rng.integers(1, 6)), int(rng.integers(1, 6)), int(rng.integers(0, 3))
-    rows = [
-        {int(i): float(rng.integers(1, 5)) for i in rng.permutation(N)[: int(rng.integers(0, 4))]} for _ in range(M)
-    ]
+    rows = [[int(i) for i in rng.permutation(N)[: int(rng.integers(0, 4))]] for _ in range(M)]
 
     def pairs(most: int) -> list[tuple[int, int]]:
         return [(int(rng.integers(M + extra)), int(rng.integers(N))) for _ in range(int(rng.integers(0, most + 1)))]
@@ -38,22 +36,17 @@ def some_case(rng: np.random.Generator, *, scores: bool) -> tuple[Case, list[dic
         options["max_per_item"] = int(rng.integers(0, 3))
     if rng.random() < 0.25:
         options["cost"] = {pair: float(rng.integers(0, 4)) for pair in pairs(8)}
-    table = [(j, i, y if scores else None) for j, row in enumerate(rows) for i, y in row.items()]
-    return Case(Reviews.from_pairs(table, reviewers=range(M), items=range(N)), options), rows
+    table = [(j, i) for j, row in enumerate(rows) for i in row]
+    return Case(Reviews.from_pairs(table, reviewers=range(M), items=range(N)), options)
 
 
 Asked = tuple[Case, Any, Any, dict[str, Any]]
 
 
 def plain(rng: np.random.Generator) -> Asked:
-    case, _ = some_case(rng, scores=False)
+    case = some_case(rng)
     target = str(rng.choice(NAMES))
     return case, target, target, {}
-
-
-def scored(rng: np.random.Generator) -> Asked:
-    case, rows = some_case(rng, scores=True)
-    return case, "double", naive_plans.double_by_scores(rows), {"use_scores": True}
 
 
 def our_plan(asked: Asked) -> Any:
@@ -197,6 +190,5 @@ def broken(asked: dict[str, Any], pairs: list[tuple[str, str]]) -> bool:
 
 ORACLES = [
     Oracle("plans", "every plan, smallest first", plain, our_plan, smallest, another_plan),
-    Oracle("plans by scores", "every plan, smallest first", scored, our_plan, smallest, another_plan),
     Oracle("assignments", "every assignment", market, our_assignment, every_assignment, another_assignment),
 ]

@@ -110,7 +110,6 @@ def plan_case(rng: np.random.Generator) -> Case | None:
         words += ["--capacity", write("capacity.csv", "reviewer,spare", loads or [(reviewers[0], 2)])]
     words += ["--spare", str(rng.integers(0, 4))] if rng.random() < 0.3 else []
     words += _costs(rng, reviewers, items)
-    words += ["--use-scores"] if "double" in words and rng.random() < 0.3 else []
     words += ["--max-reviews", str(rng.integers(0, 4))] if rng.random() < 0.2 else []
     words += ["--max-per-item", str(rng.integers(1, 3))] if rng.random() < 0.2 else []
     words += ["--min-reviews", str(rng.integers(1, 3))] if rng.random() < 0.2 else []

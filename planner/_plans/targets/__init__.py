@@ -49,8 +49,8 @@ class TargetByTest(SearchedTarget):
     def stays(self) -> str:
         return self.level.words
 
-    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        return self.level.holds(structure_of(reviews.only_scored() if use_scores else reviews))
+    def reaches(self, reviews: Reviews) -> bool:
+        return self.level.holds(structure_of(reviews))
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         return OracleByTest(self, task, rng) if task.candidates_up_to <= EXACT_UP_TO else None
@@ -93,7 +93,7 @@ class TargetByTest(SearchedTarget):
 
     stand_ins = SearchedTarget.stand_ins
 
-    def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+    def certificate(self, reviews: Reviews) -> IntArray:
         """Return none: merges prove groups, not the level."""
         return np.empty((0, 4), np.int64)
 
@@ -120,7 +120,7 @@ class OracleByTest(TestedOracle):
         self.rng = rng
 
     def reaches(self, pairs: IntArray) -> bool:
-        return self.target.reaches(self.task.table(pairs), use_scores=self.task.use_scores)
+        return self.target.reaches(self.task.table(pairs))
 
     def let_in(self, rng: np.random.Generator) -> IntArray:
         """Return as many candidates as loads, limits and rules allow: cheapest first, then in random order."""

@@ -13,22 +13,22 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._plans import exchanges
-from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.constraints import as_pairs, no_pairs, with_extra
 from planner._plans.covering import cover, even, share, takers, waived
 from planner._plans.lower_bounds import why_uncovered
 from planner._plans.outcome import Recruits, recruits_load, what_is_missing, with_recruits
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.searched import settle
-from planner._plans.task import minimal, new_task
+from planner._plans.task import allowed_pairs, minimal, new_task
 from reviewgraph._base import Clock, counted, noun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from planner._plans.target import PlanProgress, Target
     from planner._plans.task import Task
@@ -50,12 +50,11 @@ def lighten(target: Target, task: Task, ledger: Ledger) -> None:
     """Even the loads of the ledger's plan, if they are not as small as possible."""
     pairs = ledger.pairs
     M = task.spare.size
-    # Prices prove a plan cheapest within loads, for its own reviewers only.
-    if pairs is None or not len(pairs) or ledger.prices is not None:
+    if pairs is None or not len(pairs):
         return
     clock = ledger.clock.no_less_than(LEAST)
     least = max(least_load(task, ledger), 1)
-    groups = target.groups(task.table(no_pairs()), use_scores=task.use_scores).labels
+    groups = target.groups(task.table(no_pairs())).labels
     tries = iter(range(TESTED // max(task.start.size, 1)))
 
     def goes_on() -> bool:
@@ -112,7 +111,7 @@ def _level_takes(target: Target, task: Task, pairs: IntArray, clock: Clock) -> B
     high = len(pairs)
     while task.needs.total and low < high and not clock.over():
         middle = (low + high) // 2
-        if target.reaches_in_time(task.table(pairs[order[:middle]]), clock, use_scores=task.use_scores):
+        if target.reaches_in_time(task.table(pairs[order[:middle]]), clock):
             high = middle
         else:
             low = middle + 1
@@ -170,28 +169,7 @@ def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) 
 def holds(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
     table = task.table(pairs)
     needs = task.constraints.people.needs(table)
-    return needs.total == 0 and target.reaches_in_time(table, clock, use_scores=task.use_scores)
-
-
-def best_few(
-    target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock
-) -> tuple[IntArray, bool]:
-    """As :func:`planner._plans.exchanges.best_few`; if items are short of reviews these come first.
-
-    If not all of them fit in, items of fewest reviews are served first. If time is over, the current plan is used.
-    """
-    if not task.needs.total:
-        return exchanges.best_few(task, target, whole, allowed, clock)
-    # Without a budget time is over: another programme would not improve the plan.
-    chosen = whole if allowed is None else cover(task, starts(target, task, clock), clock).pairs
-    if chosen is None:
-        chosen = no_pairs() if whole is None else whole
-    if allowed is not None and len(chosen) >= allowed:
-        order = np.argsort(task.table(no_pairs()).reviews_per_item[chosen[:, 1]], kind="stable")
-        return chosen[order][:allowed], False
-    budget = None if allowed is None else allowed - len(chosen)
-    more, _ = exchanges.best_few(_on(task, chosen), target, None, budget, clock)
-    return np.concatenate([chosen, more]), False
+    return needs.total == 0 and target.reaches_in_time(table, clock)
 
 
 def _bound(task: Task) -> Bound:
@@ -221,13 +199,12 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
         if ledger.settled(task):
             return
     ledger.clock.check()
-    level = new_task(task.constraints.without_needs(), task.start.room, use_scores=task.use_scores)
+    level = new_task(task.constraints.without_needs(), task.start.room)
     alone = _part(ledger, ALONE)
     with suppress(Clock.Over):
         target.fill(level, alone, rng)
     if alone.infeasible:
         ledger.infeasible = True
-        ledger.short = alone.short
         ledger.explained = alone.explained
         ledger.reasons += alone.reasons
         return
@@ -244,7 +221,7 @@ def starts(target: Target, task: Task, clock: Clock) -> IntArray:
     """Reviews of items that are short which grow the largest group most."""
     rules = task.constraints
     room = np.minimum(task.needs.each, task.room) + rules.room - task.room
-    short = new_task(replace(rules.without_needs(), room=room), task.start.room, use_scores=task.use_scores)
+    short = new_task(replace(rules.without_needs(), room=room), task.start.room)
     best = no_pairs()
     most = 0
     tried = max(STARTS // max(task.start.size, 1), 1)
@@ -259,7 +236,7 @@ def starts(target: Target, task: Task, clock: Clock) -> IntArray:
 
 
 def _on(task: Task, pairs: IntArray) -> Task:
-    return new_task(task.constraints.with_fixed(pairs), task.start.room, use_scores=task.use_scores)
+    return new_task(task.constraints.with_fixed(pairs), task.start.room)
 
 
 def _part(ledger: Ledger, share: float, chosen: int = 0) -> Ledger:
@@ -316,6 +293,93 @@ def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
         )
 
 
+# The best few reviews if the budget does not suffice for the target.
+#
+# maximise    the papers in the largest group at the level of the target, then
+# minimise    the number of reviews, then their cost
+# subject to  the constraints, and at most ``allowed`` reviews
+#
+# If there are few sets of reviews all are tried. Otherwise cascades that stop at the budget, and a complete plan in the
+# order in which its reviews help most, make the group.
+
+#: Reviews of a partial plan if no budget was set and time ran out.
+AT_MOST = 64
+#: Pairs and sets of reviews up to which all sets are tried.
+LISTED = 5_000
+SETS = 3_000
+
+
+def best_few(
+    target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock
+) -> tuple[IntArray, bool]:
+    """Return the best reviews found within a budget, and whether all sets were tried.
+
+    ``whole`` is a plan that reaches the target with more reviews, or a partial one, if known; ``allowed`` is None if
+    time ran out without a plan. Reviews that items are short of come first; if not all of them fit in, items of fewest
+    reviews are served first.
+    """
+    if task.needs.total:
+        return _needed_first(target, task, whole, allowed, clock), False
+    if allowed is None:
+        allowed = max(AT_MOST, 0 if whole is None else len(whole))
+    most = min(task.start.room, allowed)
+    if task.candidates_up_to <= LISTED:
+        open_pairs = allowed_pairs(task).tolist()
+        if sum(comb(len(open_pairs), size) for size in range(min(most, 8) + 1)) <= SETS:
+            return _try_all(target, task, _subsets(task, open_pairs, most), clock)
+    options = [no_pairs()]
+    with suppress(KeyboardInterrupt, Clock.Over):
+        if whole is not None:
+            options.append(whole[target.order(task, whole, clock)][:most])
+        if whole is None or not clock.over():
+            options += target.starts(task, most, clock)
+    return max(options, key=lambda pairs: target.papers(task, pairs)), False
+
+
+def _needed_first(target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock) -> IntArray:
+    """Return the reviews that items are short of, then those that grow the largest group."""
+    # Without a budget time is over: another programme would not improve the plan.
+    chosen = whole if allowed is None else cover(task, starts(target, task, clock), clock).pairs
+    if chosen is None:
+        chosen = no_pairs() if whole is None else whole
+    if allowed is not None and len(chosen) >= allowed:
+        order = np.argsort(task.table(no_pairs()).reviews_per_item[chosen[:, 1]], kind="stable")
+        return chosen[order][:allowed]
+    budget = None if allowed is None else allowed - len(chosen)
+    return np.concatenate([chosen, best_few(target, _on(task, chosen), None, budget, clock)[0]])
+
+
+def _try_all(target: Target, task: Task, sets: Iterator[IntArray], clock: Clock) -> tuple[IntArray, bool]:
+    best = no_pairs()
+    most: tuple[int, ...] = (-1,)
+    for pairs in sets:
+        value = target.papers(task, pairs, clock), -len(pairs), -task.constraints.price_of(pairs)
+        if value > most:
+            best = pairs
+            most = value
+        if clock.over():
+            return best, False
+    return best, True
+
+
+def _subsets(task: Task, pairs: list[list[int]], most: int) -> Iterator[IntArray]:
+    """Yield the sets of some pairs within loads and limits, smaller ones first, by index."""
+    left = task.left(no_pairs())
+
+    def extend(first: int, size: int, chosen: list[tuple[int, ...]]) -> Iterator[IntArray]:
+        if size == 0:
+            yield as_pairs(chosen)
+            return
+        for place, (j, i) in enumerate(pairs[first:], first + 1):
+            if left.open(j, i):
+                left.take(j, i)
+                yield from extend(place, size - 1, [*chosen, (j, i)])
+                left.give_back(j, i)
+
+    for size in range(min(most, len(pairs)) + 1):
+        yield from extend(0, size, [])
+
+
 # Best effort if there is no plan: as many needs as possible, then the level or the largest possible group.
 
 #: Share of the time left for a plan that fills as many needs as possible, and reaches the level.
@@ -353,8 +417,6 @@ def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np
 
     Their number is doubled until there is a plan: half of them may be enough. Those without a review are left out.
     """
-    if task.use_scores:
-        return None
     # All others get no further reviews: the recruits alone must suffice.
     kept = task.constraints.with_fixed(pairs)
     M = task.spare.size
@@ -381,7 +443,7 @@ def _lowered(task: Task, clock: Clock) -> Task:
     gaps = waived(task, clock)
     rules = task.constraints
     lowered = rules.without_needs() if gaps is None else rules.waiving(gaps)
-    return new_task(lowered, task.start.room, use_scores=task.use_scores)
+    return new_task(lowered, task.start.room)
 
 
 def _growing(target: Target, task: Task, clock: Clock) -> IntArray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from planner._plans import greedy, lower_bounds
+from planner._plans import lower_bounds
 from planner._plans.cascade import Repairer, substitutes
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.greedy import read
@@ -38,18 +38,15 @@ class DoubleTarget(SearchedTarget):
     apart = "comparable for certain"
     scales = True
 
-    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        return doubly_connected_components(reviews, use_scores=use_scores).covers_all
+    def reaches(self, reviews: Reviews) -> bool:
+        return doubly_connected_components(reviews).covers_all
 
-    def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        components = doubly_connected_components(reviews, use_scores=use_scores)
+    def groups(self, reviews: Reviews) -> Groups:
+        components = doubly_connected_components(reviews)
         return Groups(components.labels, components.covers)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """Grow one block per review; by the scores, recompute the groups after each."""
-        if task.use_scores:
-            yield from greedy.merges(task, pairs)
-            return
+        """Grow one block per review."""
         state = copy_structure(task.start)
         first = np.unique(task.home, return_index=True)[1]
         for pair in pairs:
@@ -58,26 +55,19 @@ class DoubleTarget(SearchedTarget):
             yield [int(first[block]) for block in joined if state.cover[block] > 0]
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        return None if task.use_scores else DoubleOracle(task, rng)
+        return DoubleOracle(task, rng)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        if task.use_scores:
-            growth.fill(task, ledger, rng)
-        else:
-            growth.fill_by_growth(task, ledger, rng)
+        growth.fill(task, ledger, rng)
 
     def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        if task.use_scores:
-            return super().stand_ins(task, pairs, place, clock)
         return substitutes(task, pairs, place, clock)
 
-    def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+    def certificate(self, reviews: Reviews) -> IntArray:
         """Return merges of reviewers, see :func:`reviewgraph.verify_merges`."""
-        return doubly_connected_components(reviews, use_scores=use_scores).merges
+        return doubly_connected_components(reviews).merges
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
-        if task.use_scores:
-            return super().papers(task, pairs, clock)
         covered = int(task.after(pairs).cover.max(initial=0))
         if clock is not None:
             clock.spend(CALL + task.worked())
@@ -176,10 +166,10 @@ class RobustTarget(DoubleTarget):
     together = "comparable for certain as long as nothing is lost"
     losses: ClassVar[Losses]
 
-    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+    def reaches(self, reviews: Reviews) -> bool:
         return not self.losses.failing(reviews)
 
-    def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
+    def reaches_in_time(self, reviews: Reviews, clock: Clock) -> bool:
         with suppress(Clock.Over):
             return not self.losses.failing(reviews, clock)
         return False
@@ -201,7 +191,7 @@ class RobustTarget(DoubleTarget):
 
     stand_ins = SearchedTarget.stand_ins
 
-    def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+    def certificate(self, reviews: Reviews) -> IntArray:
         """Return none: merges replay one table, not those after each loss."""
         return np.empty((0, 4), np.int64)
 

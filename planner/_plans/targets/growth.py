@@ -1,4 +1,4 @@
-"""Plans and bounds for the target *double*, in the order of their time: by structure, by groups, and by scores."""
+"""Plans and bounds for the target *double*, in the order of their time: by structure, and by groups."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from planner._plans import cascade, listing, lower_bounds
 from planner._plans.cascade import polish
 from planner._plans.constraints import no_pairs, with_extra
-from planner._plans.greedy import completed, exchanged, pruned, reached
 from planner._plans.listing import reduce
 from planner._plans.structure import close, copy_structure, extend_unfinished, leaving, new_structure
 from planner._plans.target import Bound
 from planner._plans.targets.searched import settle
-from planner._plans.task import Cut, Oracle, TestedOracle, allowed_pairs, new_task
+from planner._plans.task import Cut, Oracle, allowed_pairs
 from reviewgraph._base import counted
 from reviewgraph.graph import doubly_connected_components, recoverability
 from reviewgraph.table import Reviews
@@ -190,7 +189,7 @@ class DoubleOracle(Oracle):
         root = task.block_labels(start)
         existing = np.unique(root[start.block[: start.size]] * task.n_items + start.item[: start.size])
         block, item = np.divmod(existing, task.n_items)
-        state = new_structure(block, item, len(task.components), start.class_of, self.block.size)
+        state = new_structure(block, item, len(task.components), task.n_items, self.block.size)
         most = task.form(close)(state, task.space, root[self.block], self.item, self.block.size)
         return int(most) >= task.n_items
 
@@ -226,7 +225,7 @@ NEAR = 15
 FLOW = 0.25
 
 
-def fill_by_growth(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
     if task.is_done:
         ledger.nothing_to_do(no_pairs())
@@ -340,168 +339,3 @@ def _settle(task: Task, ledger: Ledger) -> None:
         # In a long plan one search for replacements exceeds the grace.
         short = len(ledger.pairs) < cascade.LONG
         ledger.pairs = polish(task, ledger.pairs, ledger.clock.no_less_than(GRACE) if short else ledger.clock, tries)
-
-
-# Cuts for the target *double* if tied scores carry no scale.
-
-
-class ScoredOracle(TestedOracle):
-    """One group of the score-aware closure covers all items.
-
-    A new review is scored unlike the others of its reviewer, so more reviews never harm.
-    """
-
-    sets = 4
-
-    def __init__(self, task: Task, rng: np.random.Generator) -> None:
-        # An item of the reviewer's own group may help as well, since its score is new.
-        super().__init__(task, allowed_pairs(task))
-        self.closure = Closure(task)
-        self.rng = rng
-
-    def reaches(self, pairs: IntArray) -> bool:
-        return self.closure.finishes([tuple(pair) for pair in pairs.tolist()])
-
-
-class Closure:
-    """The score-aware closure of few reviewers, on bit masks: sets of items are integers.
-
-    Two reviewers are of one group if each of them gives the items they share more than one score; two groups, if the
-    items they share are of more than one tie class.
-    """
-
-    def __init__(self, task: Task) -> None:
-        table = task.table(no_pairs()).only_scored()
-        self.full = (1 << task.n_items) - 1
-        self.alike = [dict[int, int]() for _ in range(table.n_reviewers)]
-        self.covers = [0] * table.n_reviewers
-        by_score: dict[tuple[int, float], int] = {}
-        rows = list(zip(table.reviewer.tolist(), table.item.tolist(), table.score.tolist(), strict=True))
-        for j, i, score in rows:
-            self.covers[j] |= 1 << i
-            by_score[j, score] = by_score.get((j, score), 0) | 1 << i
-        for j, i, score in rows:
-            self.alike[j][i] = by_score[j, score]
-        label = doubly_connected_components(table, use_scores=True).class_of
-        self.tied = [sum(1 << int(u) for u in np.flatnonzero(label == label[i])) for i in range(task.n_items)]
-        self.apart = task.n_items < 2 or bool((label > 0).any())
-
-    def finishes(self, pairs: list[tuple[int, ...]]) -> bool:
-        """Whether some more reviews, each with a score of its own, make one group of all items."""
-        covers = list(self.covers)
-        for j, i in pairs:
-            covers[j] |= 1 << i
-        groups = self._joined_by_reviewers(covers)
-        while True:
-            merged = self._merged(groups)
-            if len(merged) == len(groups):
-                return self.apart and any(group == self.full for group in groups)
-            groups = merged
-
-    def _joined_by_reviewers(self, covers: list[int]) -> list[int]:
-        """Covers of the groups of reviewers joined pairwise."""
-        home = list(range(len(covers)))
-        for j, cover in enumerate(covers):
-            for k in range(j):
-                shared = cover & covers[k]
-                if home[j] != home[k] and self._varies(j, shared) and self._varies(k, shared):
-                    old = home[j]
-                    new = home[k]
-                    home = [new if place == old else place for place in home]
-        groups: dict[int, int] = {}
-        for place, cover in zip(home, covers, strict=True):
-            groups[place] = groups.get(place, 0) | cover
-        return list(groups.values())
-
-    def _varies(self, reviewer: int, items: int) -> bool:
-        """Whether a reviewer gives some items more than one score; a new review's is unlike all others."""
-        first = items & -items
-        return bool(items & ~self.alike[reviewer].get(first.bit_length() - 1, first))
-
-    def _merged(self, groups: list[int]) -> list[int]:
-        """Return the groups once each has taken in those of the ones before it that share items of two tie classes."""
-        merged: list[int] = []
-        for group in groups:
-            apart = []
-            for absorbed in merged:
-                shared = group & absorbed
-                if shared and shared & ~self.tied[(shared & -shared).bit_length() - 1]:
-                    group |= absorbed
-                else:
-                    apart.append(absorbed)
-            merged = [*apart, group]
-        return merged
-
-
-# Plans and bounds for the target *double* if tied scores carry no scale.
-#
-# 1. A bound by the structure alone, which scores can only raise.
-# 2. Greedy plans in several orders, pruned; then some reviews removed and the plan completed again.
-# 3. The implicit hitting set with the score-aware closure, if it is small enough.
-
-#: Candidate reviews up to which it is tested whether all of them together reach the target.
-SCORED_RELAX_UP_TO = 200_000
-#: Greedy orders tried, and exchanges before and after the integer programme; the share of time left for each.
-ORDERS = 6
-BEFORE = 20
-AFTER = 400
-SCORED_SHARE = 0.3
-
-
-def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
-    if reached(task, no_pairs()):
-        ledger.nothing_to_do(no_pairs())
-        return
-    # Reviews that join groups by scores also join them by structure, so a bound of the structure holds here too.
-    structural = new_task(task.constraints, 4)
-    if structural.is_done:
-        ledger.prove(Bound(1, "unfinished", "tied scores leave papers apart"))
-    else:
-        cheap_bounds(structural, ledger)
-    if _impossible(task, ledger):
-        ledger.infeasible = True
-        return
-    _search(task, ledger, rng)
-    _improve_by_scores(task, ledger, rng, BEFORE)
-    _exact_by_scores(task, ledger, rng)
-    if not ledger.infeasible:
-        _improve_by_scores(task, ledger, rng, AFTER)
-
-
-def _impossible(task: Task, ledger: Ledger) -> bool:
-    """Whether ties chain all papers together, or all allowed reviews do not suffice."""
-    if task.n_items > 1 and not task.start.class_of.any():
-        ledger.reasons.append(
-            "reviewers' tied scores chain all papers together, so that no two have different qualities"
-        )
-        return True
-    return task.candidates_up_to <= SCORED_RELAX_UP_TO and not reached(task, allowed_pairs(task))
-
-
-def _search(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Complete an empty plan, by size first and then in random orders."""
-    share = ledger.clock.share(SCORED_SHARE)
-    for order in range(ORDERS):
-        if ledger.closed or (order and share.over()):
-            return
-        plan = completed(task, no_pairs(), ledger.clock, rng if order else None)
-        if plan is not None:
-            ledger.offer(pruned(task, plan, ledger.clock))
-
-
-def _improve_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator, rounds: int) -> None:
-    """Exchange reviews, as long as time and rounds last; a plan as long may lead to a shorter one."""
-    clock = ledger.clock.share(SCORED_SHARE)
-    pairs = ledger.pairs
-    for _ in range(rounds):
-        if pairs is None or len(pairs) < 2 or ledger.closed or clock.over():
-            return
-        pairs = exchanged(task, pairs, clock, rng)
-        ledger.offer(pairs)
-
-
-def _exact_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    if not ledger.in_time or ledger.settled(task) or task.candidates_up_to > EXACT_UP_TO:
-        return
-    settle(ScoredOracle(task, rng), ledger, "some group of papers apart")

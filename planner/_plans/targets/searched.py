@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from planner._plans import cascade, intersection, lower_bounds
+from planner._plans import cascade, lower_bounds
 from planner._plans.cascade import by_testing, cascades, joined_pieces
 from planner._plans.constraints import no_pairs, pieces
 from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.task import Cut, Oracle, looked_at, minimal, useful_loads
-from reviewgraph._base import Mentions, distinct, noun
+from reviewgraph._base import distinct, noun
 from reviewgraph.graph import connected_components, find, level_named, recoverability
 from reviewgraph.table import Reviews
 
@@ -63,8 +63,7 @@ def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = Non
 # Targets whose links are independent sets of a matroid.
 #
 # 1. A bound, and the greedy plan: optimal if they meet and no load or limit stopped a cheaper review.
-# 2. Methods of the target (say, loads as a second matroid).
-# 3. The integer programme with rank cuts.
+# 2. The integer programme with rank cuts.
 
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 20_000
@@ -215,10 +214,10 @@ class ConnectedTarget(SearchedTarget):
     apart = "linked to the others"
     scales = False
 
-    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+    def reaches(self, reviews: Reviews) -> bool:
         return _is_one_piece(reviews)
 
-    def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
+    def groups(self, reviews: Reviews) -> Groups:
         components = connected_components(reviews)
         return Groups(components.labels, components.covers)
 
@@ -296,10 +295,10 @@ class RecoverableTarget(SearchedTarget):
     apart = "comparable, coincidences aside"
     scales = True
 
-    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+    def reaches(self, reviews: Reviews) -> bool:
         return recoverability(reviews).recoverable
 
-    def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
+    def groups(self, reviews: Reviews) -> Groups:
         return recoverable_groups(reviews)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
@@ -309,19 +308,17 @@ class RecoverableTarget(SearchedTarget):
         return RecoverableOracle(task)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Greedy; if that is not the end, matroid intersection, a cascade, the integer programme with rank cuts."""
+        """Greedy; if that is not the end, a cascade and the integer programme with rank cuts."""
         oracle = RecoverableOracle(task)
         if nothing_to_do(oracle, ledger):
             return
         bound = lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare)
         pairs, free = greedy_recoverable(oracle, bound.value, ledger)
-        if take_greedy(oracle, ledger, bound, pairs, free=free) or _is_short(oracle, ledger, np.empty(0, np.int64)):
+        if take_greedy(oracle, ledger, bound, pairs, free=free) or _is_short(oracle, ledger):
             return
         ledger.clock.check()
         if ledger.pairs is None and not oracle.possible():
             ledger.infeasible = True
-            return
-        if _intersect(oracle, ledger):
             return
         if ledger.pairs is None:
             _cascade(oracle, ledger)
@@ -367,39 +364,12 @@ def _cascade(oracle: Oracle, ledger: Ledger) -> None:
     ledger.offer(pairs)
 
 
-def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
-    """Solve it among reviewers of two reviews or more; false if others are needed, or the method fails."""
-    answer = intersection.intersect(oracle, ledger.clock)
-    if answer is None:
+def _is_short(oracle: Oracle, ledger: Ledger) -> bool:
+    """Whether spare loads are too small for the missing links, wherever they go; record the reason."""
+    missing = recoverability(oracle.task.table(no_pairs())).degrees_of_freedom
+    links = useful_loads(oracle.task)
+    if links >= missing:
         return False
-    if answer.pairs is not None:
-        # Institutions would be a third matroid: a plan that happens to respect them is cheapest, others prove nothing.
-        if not oracle.task.constraints.places.hold(answer.pairs):
-            return False
-        ledger.pairs = answer.pairs
-        ledger.prices = answer.prices
-        ledger.cheapest = True
-        ledger.notify()
-        return ledger.closed
-    return _is_short(oracle, ledger, answer.short)
-
-
-def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
-    """Whether some reviewers make too few links for the loads of the others to suffice; record the proof."""
-    table = oracle.task.table(no_pairs())
-    links, other_links = useful_loads(oracle.task, short)
-    missing = recoverability(table).degrees_of_freedom
-    if links + other_links >= missing:
-        return False
-    reason = f"links missing: {missing}; the spare loads of eligible reviewers sum to {other_links}"
-    if links:
-        more = f" and {short.size - 5} more" if short.size > 5 else ""
-        names = ", ".join(Mentions.REVIEWERS[j] for j in short[:5].tolist()) + more
-        reason = (
-            f"links missing: {missing}; {names} can make {links} of them whatever they read, and the spare loads of "
-            f"the others allow at most {other_links} more"
-        )
-    ledger.infeasible = True
-    ledger.short = short
-    ledger.reasons.append(reason)
+    ledger.infeasible = ledger.explained = True
+    ledger.reasons.append(f"links missing: {missing}; the spare loads of eligible reviewers sum to {links}")
     return True

@@ -76,7 +76,6 @@ def test_options_without_what_they_go_with_are_refused() -> None:
     for words, message in (
         (("scores.csv", "--select", "10%"), "--select: expected objective 'decision' with it, found 'level'"),
         (("scores.csv", "--keep", "0.9"), "--keep is no longer an option: plan for --target survives-review"),
-        (("planned.csv", "--use-scores"), "--use-scores: expected a table with scores"),
         (("planned.csv", "--for", "decision", "--select", "1"), "--select: expected papers with scores"),
     ):
         found = run("plan", *words)

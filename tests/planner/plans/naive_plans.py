@@ -86,40 +86,6 @@ def _rank(rows: list[list[int]], prime: int) -> int:
     return rank
 
 
-def double_by_scores(scores: list[dict[int, float]]) -> Callable[[list[int], int], bool]:
-    """The level *double* where ties carry no scale; items that a cover has beyond the scores are scored unlike all."""
-
-    def reached(covers: list[int], n_items: int) -> bool:
-        given = [
-            {i: own.get(i, ("new", i)) for i in range(n_items) if cover >> i & 1}
-            for own, cover in zip([*scores, *[{}] * (len(covers) - len(scores))], covers, strict=True)
-        ]
-        tied = {(u, v) for own in given for u in own for v in own if own[u] == own[v]} | {
-            (u, u) for u in range(n_items)
-        }
-        for through in range(n_items):
-            tied |= {(u, v) for u in range(n_items) for v in range(n_items) if {(u, through), (through, v)} <= tied}
-        if n_items > 1 and len(tied) == n_items**2:
-            return False
-        groups = [[own] for own in given]
-        while True:
-            pair = next(((a, b) for a in groups for b in groups if a is not b and _one_scale(a, b, tied)), None)
-            if pair is None:
-                return n_items == 0 or any(len(set().union(*group)) == n_items for group in groups)
-            groups = [group for group in groups if group is not pair[0] and group is not pair[1]] + [pair[0] + pair[1]]
-
-    return reached
-
-
-def _one_scale(a: list[dict[int, object]], b: list[dict[int, object]], tied: set[tuple[int, int]]) -> bool:
-    shared = set().union(*a) & set().union(*b)
-    if any((u, v) not in tied for u in shared for v in shared):
-        return True
-    return any(
-        x[u] != x[v] and y[u] != y[v] for x in a for y in b for u in x.keys() & y.keys() for v in x.keys() & y.keys()
-    )
-
-
 LEVELS = {"double": is_double, "connected": is_connected, "recoverable": is_recoverable}
 
 
@@ -235,23 +201,6 @@ def largest(covers: list[int], n_items: int, target: str) -> list[int]:
     return min((group for group in groups if len(group) == most), default=[])
 
 
-def error(covers: list[int], group: list[int], draws: object, target: str) -> float:
-    """Median over draws of the root mean square error of the items of a group, by the pseudo-inverse."""
-    import numpy as np
-
-    if len(group) <= (1 if target == "connected" else 2):
-        return 0.0
-    found = []
-    for x in np.asarray(draws)[:, group]:
-        total = np.zeros((len(group), len(group)))
-        for cover in covers:
-            own = [k for k, i in enumerate(group) if cover >> i & 1]
-            columns = np.column_stack([np.ones(len(own)), x[own]])
-            total[np.ix_(own, own)] += np.eye(len(own)) - columns @ np.linalg.pinv(columns)
-        found.append(float(np.sqrt(np.trace(np.linalg.pinv(total, rcond=1e-11)) / len(group))))
-    return float(np.median(found))
-
-
 def best_within(
     covers: list[int],
     n_items: int,
@@ -260,22 +209,11 @@ def best_within(
     room: list[int],
     target: str,
     budget: int,
-    draws: object,
-) -> tuple[int, float, int]:
-    """Papers in the largest group, error and number of reviews of the best set within a budget."""
-    best: list[tuple[int, ...]] = []
-    most = -1
+) -> tuple[int, int]:
+    """Papers in the largest group, and number of reviews, of the best set within a budget."""
+    best = (-1, 0)
     for size in range(min(budget, len(allowed)) + 1):
         for chosen in combinations(allowed, size):
             if _within(chosen, spare, room):
-                papers = len(largest(_with(covers, chosen), n_items, target))
-                if papers > most:
-                    most, best = papers, []
-                if papers == most:
-                    best.append(chosen)
-    least = (float("inf"), 0)
-    for chosen in best:
-        after = _with(covers, chosen)
-        now = round(error(after, largest(after, n_items, target), draws, target), 6)
-        least = min(least, (now, len(chosen)))
-    return most, *least
+                best = max(best, (len(largest(_with(covers, chosen), n_items, target)), -size))
+    return best[0], -best[1]

@@ -184,14 +184,14 @@ def test_the_verifier_counts_people_by_itself() -> None:
     verify_plan(plan)
     table, who = plan.constraints.reviews, plan.constraints.people
     together = people(table, Rules(institutions=dict.fromkeys(table.reviewers, "X")))
-    with pytest.raises(InvalidPlan, match="2 of the kind reviewer of institution X, and at most 1 are allowed"):
+    with pytest.raises(InvalidPlan, match="one more than reviewer of institution X allows"):
         verify_plan(forged(plan, people=together))
-    with pytest.raises(InvalidPlan, match=r"have no affinity of 0\.5 or more"):
+    with pytest.raises(InvalidPlan, match="is below the minimum affinity"):
         verify_plan(forged(plan, cost=replace(plan.constraints.cost, floor=0.5)))
-    with pytest.raises(InvalidPlan, match="4 items are short of reviews, or of panel members"):
+    with pytest.raises(InvalidPlan, match="or what every paper needs, is not reached"):
         verify_plan(forged(plan, people=replace(who, min_reviews=3)))
-    with pytest.raises(InvalidPlan, match=r"a bound claims 2 \(coverage\)"):
+    with pytest.raises(InvalidPlan, match=r"claims 2 \(coverage\)"):
         verify_plan(forged(plan, people=people(table, Rules(senior=["ann"]))))
     dear = replace(plan.constraints.cost, best=2.0)
-    with pytest.raises(InvalidPlan, match="the costs of the reviews are not those"):
+    with pytest.raises(InvalidPlan, match="cost: claims"):
         verify_plan(forged(plan, cost=dear))

@@ -49,7 +49,6 @@ WAYS = {
     "connected": lambda: plan_extra_reviews(table(24, 36, 1), "connected", spare=1, max_per_item=1, cost=costs(24, 36)),
     "survives a reviewer": lambda: least(target="survives-reviewer"),
     "survives a review": lambda: plan_extra_reviews(table(12, 12, 3), "survives-review", spare=3),
-    "scores": lambda: scored(use_scores=True),
     "many reviews": lambda: least(min_reviews=5, spare=3),
     "a budget": lambda: plan_extra_reviews(table(24, 24, 3), max_reviews=3),
     "decisions": lambda: scored(objective="decision", n_selected=8, max_reviews=20),

@@ -194,4 +194,4 @@ def test_a_level_that_is_missed_is_what_the_next_plan_is_for(folder: Path) -> No
     Path("tied.csv").write_text("reviewer,paper,score\nann,p1,3\nann,p2,3\nbob,p1,2\nbob,p2,2\n")
     missed = run("check", "tied.csv", "--require", "double", "--use-scores")
     assert missed.exit_code == 1
-    assert "\nNext: reviewgraph plan tied.csv --target double --use-scores\n  (the fewest" in missed.stdout
+    assert "plan tied.csv --target" not in missed.stdout

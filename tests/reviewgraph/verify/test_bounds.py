@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reviewgraph.verify import Case, PlainRules, Table
+from reviewgraph.verify.bounds import Case
+from reviewgraph.verify.graphs import Table
+from reviewgraph.verify.rules import PlainRules
 from tests.verifying.truth import at_level, links, rows_of
 
 

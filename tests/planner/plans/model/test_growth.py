@@ -24,7 +24,7 @@ def covers(draw: st.DrawFn) -> Covers:
 def made(blocks: Covers) -> tuple[Structure, Growth]:
     rows = [(b, i) for b, cover in enumerate(blocks) for i in sorted(cover)]
     block, item = np.array(rows, np.int64).reshape(-1, 2).T
-    return structure.new_structure(block, item, len(blocks), np.arange(N), 40), structure.working_space(len(blocks), N)
+    return structure.new_structure(block, item, len(blocks), N, 40), structure.working_space(len(blocks), N)
 
 
 def masks(blocks: Covers) -> list[int]:
@@ -169,8 +169,8 @@ def test_unfinished_structures_are_as_large_as_can_be(blocks: Covers, order: lis
 @given(st.permutations([(b, i) for b in range(3) for i in range(N)]), st.integers(0, 3 * N))
 def test_a_structure_is_what_entering_one_by_one_makes(pairs: list[tuple[int, int]], size: int) -> None:
     block, item = np.array(pairs, np.int64)[:size].T
-    state = structure.new_structure(block, item, 4, np.arange(N), 3)
-    grown = structure.new_structure(block[:0], item[:0], 4, np.arange(N), 3 + size)
+    state = structure.new_structure(block, item, 4, N, 3)
+    grown = structure.new_structure(block[:0], item[:0], 4, N, 3 + size)
     for b, i in pairs[:size]:
         structure.enter.python(grown, b, i)
     for name, one, other in zip(Structure._fields, state, grown, strict=True):

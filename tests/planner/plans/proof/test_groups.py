@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
 from planner._plans import listing
-from planner._plans.certificates import wrong_parts
 from planner._plans.constraints import constrain, with_extra
 from planner._plans.listing import GROUPS, Part, peel, reduce
 from planner._plans.task import Task, new_task
@@ -17,6 +16,7 @@ from reviewgraph.graph import random_assignment
 from reviewgraph.graph.components import recoverability
 from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
 from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.proof.certificates import wrong_parts
 from tests.trials import examples
 
 #: Two groups made by one join each, all others following; they meet in items 0 and 1, of which no component has both.

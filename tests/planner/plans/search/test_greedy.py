@@ -3,11 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from planner._plans.constraints import no_pairs
 from planner._plans.greedy import greedy_connected, greedy_recoverable
-from planner._plans.intersection import PRIME, null_space
 from planner._plans.target import Ledger
 from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
 from planner._plans.task import new_task
@@ -46,13 +44,3 @@ def test_links_of_pieces_make_a_forest(case: Case) -> None:
     if ConnectedOracle(task).reaches(pairs):
         assert is_connected(covers, task.n_items)
     assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs)
-
-
-@given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 1_000))
-@examples(24)
-def test_the_null_space_is_that_of_exact_elimination(rows: int, columns: int, seed: int) -> None:
-    matrix = np.random.default_rng(seed).integers(0, 3, (rows, columns))
-    basis = null_space(matrix)
-    products = [[sum(int(a) * int(b) for a, b in zip(r, c, strict=True)) % PRIME for c in basis.T] for r in matrix]
-    assert not np.any(products)
-    assert basis.shape[1] == columns - np.linalg.matrix_rank(matrix)

@@ -1,25 +1,22 @@
-"""Proofs that a plan in memory carries beyond those of :mod:`reviewgraph.verify`: flows, parts, prices and shortages.
+"""Proofs of bounds that :mod:`reviewgraph.verify` leaves out, by other code than the search: flows, and parts.
 
-A flow and a list of parts prove bounds for ``double`` from the covers of its components: lists of items, ascending.
-Prices and shortages prove plans for ``recoverable`` cheapest, or impossible. Nothing of the search is imported.
+Both prove bounds for ``double`` from the covers of its components: lists of items, ascending.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from reviewgraph.verify import least_slope, missing_links, pieces, rises
+from reviewgraph.verify.bounds import least_slope, rises
+from reviewgraph.verify.graphs import missing_links, pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from reviewgraph._base import FloatArray
-    from reviewgraph.verify import Case
 
-    Pair: TypeAlias = tuple[str, str]
     Covers: TypeAlias = Sequence[list[int]]
     Part: TypeAlias = dict[int, frozenset[int]]
     Ways: TypeAlias = tuple[list[list[tuple[int, int, float]]], list[list[tuple[int, int, float]]]]
@@ -266,48 +263,3 @@ def _grown(group: int, covers: list[int]) -> int:
                 group = group | cover
                 grew = True
     return group
-
-
-def wrong_prices(
-    case: Case, new: Collection[Pair], prices: Mapping[str, int], whole: Callable[[Pair], int]
-) -> str | None:
-    """Return what is wrong with prices of reviewers that are to prove a plan for *recoverable* cheapest, or None.
-
-    The plan is a base of minimum cost plus price if, at each of its prices, it spans what is cheaper; ``whole`` is
-    the cost of a pair in whole units.
-    """
-    load = Counter(reviewer for reviewer, _ in (*case.rules.fixed, *new))
-    paid_for = {reviewer: price for reviewer, price in prices.items() if price}
-    if any(price < 0 or load[who] < case.rules.spare.get(who, load[who] + 1) for who, price in paid_for.items()):
-        return "a price is negative, or stands on a reviewer who has spare load left"
-    if case.links != len(new):
-        return f"{len(new)} reviews for {case.links} missing links: the prices prove nothing"
-
-    def price(pair: Pair) -> int:
-        return whole(pair) + prices.get(pair[0], 0)
-
-    paid = sorted(map(price, new))
-    reviews = case.base.loads()
-    offered = [(price(pair), pair) for pair in case.pairs if reviews[pair[0]] >= 2]
-    for value in sorted(set(paid)):
-        cheaper = case.links_with(pair for cost, pair in offered if cost < value)
-        if cheaper != sum(cost < value for cost in paid):
-            return "with the prices given, a cheaper plan exists"
-    return None
-
-
-def wrong_shortage(case: Case, short: Iterable[str]) -> str | None:
-    """Return why some reviewers do not prove that no plan for *recoverable* exists, or None.
-
-    Those of two reviews or more among them make no more links than all their reviews together; everybody else makes
-    one per review, except for the first ones of reviewers of fewer than two.
-    """
-    takes = case.rules.takes
-    reviews = case.base.loads()
-    few = {reviewer for reviewer in short if reviews[reviewer] >= 2}
-    links = case.links_with(pair for pair in case.pairs if pair[0] in few)
-    others = sum(max(takes(who) - max(2 - count, 0), 0) for who, count in reviews.items() if who not in few)
-    if links + others < case.links:
-        return None
-    missing = case.links
-    return f"{links} and {others} links suffice for the {missing} missing ones: no proof that there is no plan"
