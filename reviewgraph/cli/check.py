@@ -200,7 +200,7 @@ def check(
     asked = "conflicts" in duties and are_asked_about(
         duties["conflicts"], reviews.reviewer_code, reviews.item_code, session.spellings
     )
-    # No plan mends ties of scores.
+    # No plan corrects ties of scores.
     missed = None if reached or (require and report.reaches(cast("Any", require))) else require
     following = _next(session, report, missed, asked=asked)
 
