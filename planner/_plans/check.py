@@ -42,13 +42,14 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
 
     Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, rules, the floor and the budget
     must hold. An optimal or feasible plan must meet the needs of every item and reach its target; no other plan may.
-    Merges are replayed. An optimal plan must have as many reviews as its bound. Counts, costs and groups after each
-    review are recomputed, and so are lower bounds that are counts or by expansion. That there is no plan, no smaller
-    or no cheaper one, and no smaller largest load, is tried in small cases.
+    Merges are replayed. An optimal plan must have as many reviews as its bound. Counts and costs are recomputed, and
+    so are lower bounds that are counts or by expansion. That there is no plan, no smaller or no cheaper one, is tried
+    in small cases.
 
     Not checked: bounds of the kinds ``flow``, ``parts``, ``groups`` and ``cuts``, and what small cases try, if that
     takes more than 5,000 sets of reviews, or a million reviews in them; levels after a loss and their bounds, if losses
-    times reviews exceed 5 million. ``reviewgraph verify`` does the same for answers in files.
+    times reviews exceed 5 million; groups, and loads that are called smallest. ``reviewgraph verify`` does the same for
+    answers in files.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     # Labels are for people, proofs use codes: both must name the same reviews.
     codes = [(table.reviewer_code.get(review.reviewer), table.item_code.get(review.item)) for review in plan.reviews]
     answer = _answer(plan)
-    findings = verify_answer(answer, rules_of(plan), plan.target, named=plan.status != PlanStatus.CHOSEN)
+    findings = verify_answer(answer, rules_of(plan), None if plan.status == PlanStatus.CHOSEN else plan.target)
     findings.expect(codes == [tuple(pair) for pair in plan.pairs.tolist()], "labels and codes name different reviews")
     if plan.purchase is not None:
         gained = sum(review.gain for review in plan.reviews if review.gain is not None)

@@ -302,7 +302,7 @@ def tampered() -> Iterator[tuple[Plan, str]]:
     assert wasted.bounds[-1].kind == "loads"
     verify_plan(wasted)
     more = replace(wasted.bounds[-1], value=wasted.count + 1)
-    yield replace(wasted, status="budget_exhausted", explanation=("no",), bounds=(more,)), "is reached"
+    yield replace(wasted, status="budget_exhausted", explanation=("no",), bounds=(more,)), "claims"
     fewer = {"reviews": wasted.reviews[:1], "pairs": wasted.pairs[:1], "merges": wasted.merges[:0]}
     yield replace(wasted, status="budget_exhausted", explanation=("no",), bounds=(more,), **fewer), "claims"
 
