@@ -209,28 +209,11 @@ class Calibration(Estimate):
 
     @cached_property
     def residuals(self) -> Residuals:
-        """Violations of the optimality conditions; see :mod:`lsc.evidence.optimality`."""
-        programme, _, quality, perceived, *_ = self.solution
-        return residuals(programme, quality, perceived)
+        """Violations of the optimality conditions, relative to the spread of qualities, the gap per review.
 
-    @property
-    def primal_residual(self) -> float:
-        """The largest violation of a constraint, relative to the spread of qualities."""
-        return self._relative.primal
-
-    @property
-    def dual_residual(self) -> float:
-        """The largest gradient that no multiplier cancels, relative to the spread of qualities."""
-        return self._relative.dual
-
-    @property
-    def duality_gap(self) -> float:
-        """The sum of multiplier times slack, relative to the squared spread of qualities, summed over reviews."""
-        return self._relative.gap
-
-    @cached_property
-    def _relative(self) -> Residuals:
-        """Residuals over the spread of qualities, the gap per review; each group in its own units, if they differ."""
+        ``primal`` is the largest violation of a constraint, ``dual`` the largest gradient that no multiplier cancels,
+        ``gap`` the sum of multiplier times slack. Groups whose units differ count in their own.
+        """
         programme, quality, perceived = self.solution.weighed()
         unit = scale(programme, quality)
         absolute = residuals(programme, quality, perceived)
@@ -242,7 +225,7 @@ class Calibration(Estimate):
 
     @checked
     def is_optimal(self, eps: float = 1e-8) -> bool:
-        """Whether primal and dual residual and duality gap are at most ``eps``.
+        """Whether all :attr:`residuals` are at most ``eps``.
 
         Parameters
         ----------
@@ -261,7 +244,7 @@ class Calibration(Estimate):
         >>> calibrate(Reviews.from_pairs(rows)).is_optimal()
         True
         """
-        return max(self.primal_residual, self.dual_residual, self.duality_gap) <= eps
+        return max(self.residuals) <= eps
 
     @cached_property
     def unique(self) -> bool:

@@ -296,7 +296,7 @@ def _sigma() -> Experiment:
 
 def _rank() -> Experiment:
     cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=RANK[sigma]) for sigma in SIGMAS)
-    measures = ("ndcg", "average_precision", "average_l1", "kendall", "spearman")
+    measures = ("ndcg", "average_precision", "average_l1")
     return Experiment("rank", "Rank-aware measures", cells, measures)
 
 
@@ -354,8 +354,6 @@ def measure(quality: FloatArray, truth: FloatArray, n: int) -> Measures:
         "average_l1": metrics.average_l1(quality, truth),
         "average_precision": 100.0 * metrics.average_precision(quality, truth, n),
         "ndcg": 100.0 * metrics.ndcg(quality, truth, n),
-        "kendall": metrics.kendall(quality, truth),
-        "spearman": metrics.spearman(quality, truth),
     }
 
 
@@ -537,8 +535,6 @@ MEASURES = {
     "average_l1": Measured("avg. L1", 1),
     "average_precision": Measured("AP %", 1),
     "ndcg": Measured("NDCG %", 1),
-    "kendall": Measured("Kendall", 3),
-    "spearman": Measured("Spearman", 3),
 }
 #: Tables are written whole, however wide the terminal is.
 UNCUT = 1000

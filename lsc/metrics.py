@@ -4,8 +4,7 @@ All functions take ``quality`` and ``truth``, shapes (N,), higher is better. Ite
 omitted; items without a quality (NaN) rank last. T is the list of the n truly best items and S the n items selected,
 both best first, with n for ``n_selected``. **Ties are not broken**: a measure is its expected value over all orders
 of tied items, on either side (for :func:`average_precision` to first order), so neither labels nor the order of rows
-matter. Kendall's and Spearman's coefficients have their own definitions for ties (tau-b, mean ranks), and omit items
-without a quality.
+matter. Correlations of ranks are in :mod:`scipy.stats`.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ __all__ = [
     "average_gap",
     "average_l1",
     "average_precision",
-    "kendall",
     "ndcg",
     "precision",
-    "spearman",
 ]
 
 import numpy as np
@@ -182,72 +179,6 @@ def ndcg(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     _, best, _ = _shares(quality, truth, n_selected)
     weight = 1.0 / np.log(np.arange(2, n_selected + 2))
     return float((_expected_discounts(_known(quality, truth)[0], weight) * best).sum() / weight.sum())
-
-
-def kendall(quality: FloatArray, truth: FloatArray) -> float:
-    """Return Kendall's tau-b; NaN if either side is constant.
-
-    Parameters
-    ----------
-    quality, truth
-        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
-
-    Returns
-    -------
-    float
-        Tau-b, from -1 to 1, the same order.
-
-    Raises
-    ------
-    InputError
-        If no truth is known.
-
-    Examples
-    --------
-    >>> round(kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 6)
-    0.333333
-    """
-    from scipy.stats import kendalltau
-
-    return _coefficient(kendalltau, quality, truth)
-
-
-def spearman(quality: FloatArray, truth: FloatArray) -> float:
-    """Return Spearman's rank correlation, ties at mean ranks; NaN if either side is constant.
-
-    Parameters
-    ----------
-    quality, truth
-        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
-
-    Returns
-    -------
-    float
-        From -1 to 1, the same order.
-
-    Raises
-    ------
-    InputError
-        If no truth is known.
-
-    Examples
-    --------
-    >>> round(spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 6)
-    0.5
-    """
-    from scipy.stats import spearmanr
-
-    return _coefficient(spearmanr, quality, truth)
-
-
-def _coefficient(function: object, quality: FloatArray, truth: FloatArray) -> float:
-    quality, truth = _known(quality, truth)
-    has_quality = np.isfinite(quality)
-    quality = quality[has_quality]
-    truth = truth[has_quality]
-    if quality.size < 2 or np.ptp(quality) == 0 or np.ptp(truth) == 0:
-        return float("nan")
-    return float(function(quality, truth).statistic)  # type: ignore[operator]
 
 
 def _known(quality: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
 
 
-# Pictures of papers: averages and calibrated scores, and the grey zone around the cut.
+# Pictures of papers: averages and calibrated scores, and the funding line.
 
 #: Number of papers with a label in the picture.
 WRITTEN = 10
@@ -94,49 +94,6 @@ def _papers(result: Estimate, order: IntArray, kinds: Sequence[str]) -> Ranked:
     low, high = (ends[order] for ends in intervals(result))
     names = [str(result.items[i]) for i in order.tolist()]
     return Ranked(result.reviews.printed(result.quality)[order], low, high, kinds, names)
-
-
-#: Meanings of the marks of lists.
-MEANINGS = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
-
-
-def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
-    """Return the picture of probabilities around the cut."""
-    chance = selection.chance
-    ranks = selection.ranked
-    order = ranks[order_of(-chance[ranks])]
-    lists = selection.lists
-    kinds = [MARKS[lists[i] or "out"] for i in order.tolist()]
-    names = [str(result.items[i]) for i in order.tolist()]
-    sure = counted(selection.certain.size, "paper is in", "papers are in")
-    words = (
-        f"The probability of each paper of being among the best {selection.n}. {sure} and {selection.out.size:,} out, "
-        f"each with an error probability of at most {percent(selection.error_rate)}; "
-        f"{counted(selection.discuss.size, 'paper is', 'papers are')} in the grey zone between, which the scores "
-        "cannot decide."
-    )
-    # The papers to discuss with some on either side, or those around the cut; those nearest to 1/2 are labelled first.
-    doubtful = [place for place, kind in enumerate(kinds) if kind == "diamond"] or [kinds.count("dot")]
-    first = max(0, doubtful[0] - BESIDE)
-    shown = slice(first, doubtful[-1] + 1 + BESIDE)
-    values = 100.0 * chance[order[shown]]
-    unknown = np.full(values.size, np.nan)
-    nearest = [place for place in order_of(np.abs(values - 50.0)).tolist() if kinds[first + place] == "diamond"]
-    points = Ranked(values, unknown, unknown, kinds[shown], names[shown], nearest)
-    return Picture(
-        "zone",
-        "The grey zone around the line",
-        words,
-        lambda width: ranked(
-            points,
-            width,
-            "chance of being among the best, %",
-            "papers, the likeliest first",
-            MEANINGS,
-            first=first + 1,
-            levels=(100.0 * selection.error_rate, 100.0 * (1.0 - selection.error_rate)),
-        ),
-    )
 
 
 def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
@@ -172,7 +129,7 @@ def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
             width,
             "calibrated score",
             "rank",
-            MEANINGS,
+            [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")],
             first=first + 1,
             line=None if line is None else (line, f"funding line {line:.2f}"),
             zone=(ends[0] + 1, ends[1] + 1, "random-selection group") if place.size else None,
@@ -244,7 +201,7 @@ def qualities(result: Estimate) -> Picture:
     )
 
 
-# Pictures of reviewers: on one scale with the papers, and by their stretch.
+# The picture of reviewers, on one scale with the papers.
 
 #: Number of reviewers with a label at either end.
 NAMED = 5
@@ -274,7 +231,8 @@ def _severities(result: PosteriorEstimate) -> Picture:
         f"Papers by calibrated score, and {counted(codes.size, 'reviewer')} on the same scale: a reviewer is at the "
         "quality of a paper that gets from them what an average paper gets from a typical reviewer, with a 90 % "
         f"interval. The most lenient gives {lenient:.2f} points more than a typical reviewer, the harshest {harsh:.2f} "
-        f"fewer; {_outside(out[codes])}"
+        f"fewer; {counted(int(out[codes].sum()), 'reviewer is', 'reviewers are')} outside the interquartile range with "
+        "probability 90 %."
     )
     return Picture(
         "wright",
@@ -282,31 +240,6 @@ def _severities(result: PosteriorEstimate) -> Picture:
         words,
         lambda width: wright_map(papers, points, width, "points"),
     )
-
-
-def _stretches(result: PosteriorEstimate) -> Picture:
-    stretch = result.reviewers.stretch
-    codes = np.flatnonzero(np.isfinite(stretch.mean) & (stretch.low > 0))
-    codes = codes[order_of(stretch.mean[codes])]
-    out = stands_out(stretch)
-    points = Ranked(stretch.mean[codes], stretch.low[codes], stretch.high[codes], *_marks(result, codes, out))
-    words = (
-        "The slope of each reviewer's scores, relative to a typical reviewer, with a 90 % interval: 2 spreads the same "
-        f"papers twice as far. From {stretch.mean[codes].min():.2f} to {stretch.mean[codes].max():.2f}; "
-        f"{_outside(out[codes])}"
-    )
-    meanings = [("dot", "reviewer"), ("diamond", "outside the interquartile range")]
-    return Picture(
-        "stretches",
-        "Reviewers by stretch",
-        words,
-        lambda width: ranked(points, width, "stretch", "reviewers, from narrow to wide", meanings, levels=(1.0,)),
-    )
-
-
-def _outside(out: BoolArray) -> str:
-    reviewers = counted(int(out.sum()), "reviewer is", "reviewers are")
-    return f"{reviewers} outside the interquartile range with probability 90 %."
 
 
 def _marks(result: PosteriorEstimate, codes: IntArray, out: BoolArray) -> tuple[list[str], list[str], list[int]]:
@@ -621,7 +554,7 @@ def _cut(result: Estimate, selection: Selection | None, extras: Sequence[str]) -
     if selection is not None and isinstance(result, PosteriorEstimate):
         parts += [funding_line(result, selection), Prose([expectation(selection)])]
         if selection.discuss.size:
-            parts += [discuss_table(result, selection), Prose(advice(result, selection)), zone(result, selection)]
+            parts += [discuss_table(result, selection), Prose(advice(result, selection))]
         parts += parts_of(changes(result, selection))
     if any(extras):
         parts += parts_of(extras)
@@ -637,7 +570,7 @@ def _reviewers(result: Estimate) -> Section:
     parts: list[Part] = []
     if result.beliefs.signal:
         opening, *lines = reviewer_lines(result)
-        parts = [_severities(result), _stretches(result), Listed(opening, [line.strip() for line in lines])]
+        parts = [_severities(result), Listed(opening, [line.strip() for line in lines])]
     return Section("people", "Reviewers", [*parts, Prose(misfit_lines(result) or [none])])
 
 

@@ -139,15 +139,13 @@ def test_every_picture_stands_alone(make: Callable[[Any], Pictured], tmp_path: P
         assert picture.title in picture._repr_html_()
 
 
-def test_a_selection_shows_its_line_and_its_grey_zone() -> None:
+def test_a_selection_shows_its_line() -> None:
     found = lsc.posterior(pandas.DataFrame(noisy()))
-    assert [found.plot(name).name for name in (None, "qualities", "wright", "stretches")] == [
-        *("moved", "qualities", "wright", "stretches"),
-    ]
+    assert [found.plot(name).name for name in (None, "qualities", "wright")] == ["moved", "qualities", "wright"]
     # Coarser scores leave some papers to discuss.
     coarse = pandas.DataFrame(noisy()).assign(score=lambda table: (table.score + 5 * table.index % 7).round())
     found = lsc.posterior(coarse)
-    assert [found.plot(name, n_selected=5).name for name in (None, "zone")] == ["line", "zone"]
+    assert found.plot(n_selected=5).name == "line"
     assert "best 5" in found.plot("moved", n_selected=5).words
     with pytest.raises(InputError, match=r"n_selected: expected 0 to 16 items"):
         found.plot(n_selected=17)

@@ -502,13 +502,12 @@ def ranked(
     cut: int | None = None,
     line: tuple[float, str] | None = None,
     zone: tuple[int, int, str] | None = None,
-    levels: Sequence[float] = (),
 ) -> Drawing:
     """Draw values from left to right with their intervals.
 
     ``up`` and ``along`` name the axes; ``first`` is the rank of the first value. Optional: ``cut``, the number of
     values left of a line; ``line``, a value and its name; ``zone``, first and last rank on a grey background, and its
-    name; ``levels``, values at which a line is drawn.
+    name.
     """
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 30
@@ -534,8 +533,6 @@ def ranked(
         falls = len(values.value) > 1 and values.value[0] > values.value[-1]
         side, anchor = (right - 6, "end") if falls else (left + 6, "start")
         drawing.text(side, y(line[0]) - 6, line[1], "label", anchor)
-    for level in levels:
-        drawing.line(left, y(level), right, y(level), "level")
     if cut is not None:
         drawing.line(x(cut + 0.5), top, x(cut + 0.5), bottom, "cut", f"the best {cut}")
         drawing.text(x(cut + 0.5) + 6, bottom - 8, f"best {cut}", "label")

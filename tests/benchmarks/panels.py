@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import spearmanr
 
 import lsc
-from lsc.metrics import spearman
 from reviewgraph import Reviews
 from tests.benchmarks.harness import storing
 from tests.benchmarks.harness.measures import (
@@ -213,7 +213,7 @@ def agreement(quality: FloatArray, truth: FloatArray) -> Record:
     known = np.isfinite(quality) & np.isfinite(truth)
     quality = quality[known]
     truth = truth[known]
-    record = {"spearman": 100.0 * spearman(quality, truth), "pairs": 100.0 * pairs_in_order(quality, truth)}
+    record = {"spearman": 100.0 * spearmanr(quality, truth).statistic, "pairs": 100.0 * pairs_in_order(quality, truth)}
     for share in SHARES:
         record[f"wrong {share:g}"] = 100.0 * wrongly_selected(quality, truth, max(1, round(share * truth.size)))
     return record

@@ -26,7 +26,7 @@ def test_every_table_calibrates_under_every_class(table: str, hypothesis: str) -
     reviews = read_reviews(DATA / table / "scores.csv", lower_is_better=table in LOWER)
     result = lsc.calibrate(reviews, hypothesis)
     assert np.isfinite(result.quality).all()
-    assert result.primal_residual <= 1e-8
+    assert result.residuals.primal <= 1e-8
     assert result.status == "inaccurate" or result.is_optimal(1e-6)
     assert sorted(set(result.rank[result.group == 1].tolist())) == list(range(1, int((result.group == 1).sum()) + 1))
 
