@@ -123,8 +123,8 @@ _SCORE = option(
     "Input",
     "--score NAME",
     is_eager=True,
-    help="The score that counts if reviews have several: a column, a criterion in a table with one row per score, or a "
-    "weighted sum such as '2*impact + rigour'.  [default: the overall score]",
+    help="The score that counts if reviews have several: a column, or a criterion in a table with one row per "
+    "score.  [default: the overall score]",
 )
 _MERGE = option(
     "Input",

@@ -172,9 +172,6 @@ class Columns:
     criteria: Mapping[str, FloatArray] = field(default_factory=dict)
     #: How sure the reviewers say they are, shape (E,), NaN where missing; None where the source does not say.
     confidence: FloatArray | None = None
-    #: The score as a :class:`~reviewgraph.formats.criteria.Weighted` sum of the criteria, in the place of ``score``;
-    #: None where it is no sum.
-    total: Any = None
     #: Whether each source passed the findings about its rows (:mod:`reviewgraph.formats.audit`); false by default.
     audited: bool = False
 

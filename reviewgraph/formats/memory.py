@@ -36,7 +36,7 @@ from reviewgraph.formats.columns import (
     recognised,
     require_named,
 )
-from reviewgraph.formats.criteria import say_unusual, taken_out
+from reviewgraph.formats.criteria import say_unusual
 from reviewgraph.formats.files import Problems
 from reviewgraph.formats.parts import ROLES, Asked, read_part
 from reviewgraph.formats.tables import Column, Numbers, Rows, Table, by_row, may_hold_scores, say_which_score
@@ -77,7 +77,7 @@ def from_frame(
     is a planned review; NaN is null in pandas and refused elsewhere.
 
     Where a review has several scores, ``score`` names the one that counts: a column, or a value of the column
-    ``criterion`` of a frame with a row for each score, or a weighted sum of them. The others become criteria: the
+    ``criterion`` of a frame with a row for each score. The others become criteria: the
     columns that ``criteria`` names, and by default all columns of numbers that may be scores; a note lists those
     without a usual name of a criterion.
     ``accept`` names findings of the audit that are accepted.
@@ -97,7 +97,7 @@ def from_frame(
             note(_in_python(message))
 
     try:
-        wanted, total = taken_out(choose_score(columns or {}, score), [table.header])
+        wanted = choose_score(columns or {}, score)
         require_named([table.header], (*ROLES, CONFIDENCE, CRITERION), wanted)
         places = locate(table.header, ROLES, wanted, table.name, lambda message: None)
     except InputError as error:
@@ -105,7 +105,7 @@ def from_frame(
     if SCORE.name in places and not grades:
         grades = _categories(table.column(places[SCORE.name]), say, lower_is_better=lower_is_better)
     try:
-        asked = Asked(wanted, grades, duplicates, lower_is_better, criteria, total)
+        asked = Asked(wanted, grades, duplicates, lower_is_better, criteria)
         part = read_part(table, asked, Audit(accept, say, in_python), problems, say)
         problems.raise_any()
         if SCORE.name not in places and SCORE.name not in wanted:
@@ -129,7 +129,6 @@ def from_frame(
         target=part.target,
         criteria=part.criteria,
         confidence=part.confidence,
-        total=total if total.weights else None,
         audited=True,
     )
 

@@ -27,7 +27,6 @@ from reviewgraph.formats.columns import (
 )
 from reviewgraph.formats.criteria import (
     Fields,
-    Weighted,
     confidence_place,
     further_places,
     is_attribute,
@@ -102,7 +101,6 @@ class Asked(NamedTuple):
     duplicates: str  #: The policy for pairs with two scores.
     lower_is_better: bool = False  #: 1 is the best score.
     criteria: Iterable[str] | None = None  #: The columns that are further scores; None to find them.
-    total: Weighted = Weighted()  #: The score as a sum of criteria; empty where it is none.
 
 
 def read_part(
@@ -335,7 +333,6 @@ def _places_beside(
         further = further_places(table, taken)
     else:
         further = [_place_of_criterion(table, name, taken) for name in asked.criteria]
-    further += [place for place in asked.total.places(table.header) if place not in {*taken, *further}]
     return {**places, **{str(place): place for place in further}}
 
 
@@ -357,21 +354,20 @@ def _criteria(
 ) -> dict[str, FloatArray]:
     """Return the further scores among columns, by name.
 
-    In tables of no system columns that describe papers or reviewers are none, unless they are parts of the score.
+    In tables of no system columns that describe papers or reviewers are none.
     """
     criteria: dict[str, FloatArray] = {}
-    summed = {table.header[place] for place in asked.total.places(table.header)}
     for name, column in columns.items():
         numbers = _criterion(table, column, asked.scale)
         if numbers is not None:
             criteria[name] = numbers
-        elif asked.criteria is not None or name in summed:
+        elif asked.criteria is not None:
             message = f"criteria: expected numbers in the column {name!r}, found others; convert it, or leave it out"
             raise InputError(message)
     if table.source is not None or asked.criteria is not None:
         return criteria
     codes = labels[REVIEWER.name].codes, labels[ITEM.name].codes
-    return {name: values for name, values in criteria.items() if name in summed or not is_attribute(values, *codes)}
+    return {name: values for name, values in criteria.items() if not is_attribute(values, *codes)}
 
 
 def _criterion(table: Table, column: Column | Numbers, scale: Sequence[str]) -> FloatArray | None:

@@ -33,10 +33,8 @@ from reviewgraph.formats.columns import (
     require_named,
 )
 from reviewgraph.formats.criteria import (
-    Weighted,
     joined_name,
     say_further,
-    taken_out,
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
@@ -91,8 +89,7 @@ def read_reviews(
         ``{"may.csv:score": "Merit"}``; an empty name means that there is no such column.
     score
         Where a review has several scores, the name of the one that counts: a column, or a criterion of a table with a
-        row for each score and a column ``criterion``; or a sum of them with weights, such as ``"2*impact + rigour"``.
-        The others become ``criteria`` of the reviews, the parts of a sum, too. By default the overall score of the
+        row for each score and a column ``criterion``. The others become ``criteria`` of the reviews. By default the overall score of the
         system, or the only column with a usual name of scores.
     items
         An items file, or the labels of all items: items without a review may be among them; others are refused.
@@ -163,14 +160,11 @@ def read_reviews(
     declared = None if items is None else _declared(items, wanted, note, known, listings.append)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
-    wanted, total = taken_out(wanted, [table.header for table in tables])
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
     # The name of a table has the sheet in it, or the file inside an archive.
     own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(paths, files, strict=True)}
     columns_by_file = [own_of[id(table)] for table in tables]
-    asked_of = [
-        Asked(file_columns, grades, duplicates, lower_is_better, None, total) for file_columns in columns_by_file
-    ]
+    asked_of = [Asked(file_columns, grades, duplicates, lower_is_better) for file_columns in columns_by_file]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[Part] = [
@@ -191,7 +185,7 @@ def read_reviews(
             ask_criteria(part.table, file_columns)
     counted_files = [
         part.table.provenance.with_rows(
-            len(part.lines), part.left_out, _filled(part.scored, part.criteria, part.is_long or bool(total.weights))
+            len(part.lines), part.left_out, _filled(part.scored, part.criteria, part.is_long)
         )
         for part in parts
     ]
@@ -211,7 +205,7 @@ def read_reviews(
     outsiders = frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
     columns_read = Columns(
         *(reviewer, item, reviewers, labels),
-        **_fields(parts, total),
+        **_fields(parts),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
         origin=beyond._replace(unlisted=_unlisted(tables, declared), outsiders=outsiders, files=files_read),
@@ -223,9 +217,8 @@ def read_reviews(
     rows_filled = _filled(np.concatenate([part.scored for part in parts]), columns_read.criteria)
     filled = _filled(reviews.scored, reviews.criteria)
     repeated = say_fulfilled(reviewer.size, rows_filled, reviews.n_reviews, filled)
-    notes = [] if any(part.is_long for part in parts) else [repeated]
-    for message in filter(None, [*notes, total.words(reviews.criteria)]):
-        say(message)
+    if repeated and not any(part.is_long for part in parts):
+        say(repeated)
     return reviews
 
 
@@ -250,7 +243,7 @@ def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool 
     return int(np.logical_or.reduce([scored, *fields]).sum())
 
 
-def _fields(parts: Sequence[Part], total: Weighted) -> dict[str, Any]:
+def _fields(parts: Sequence[Part]) -> dict[str, Any]:
     """Return the scores, criteria and confidence of the rows of all files, as :class:`Columns` takes them.
 
     Names of criteria that differ in case or blanks alone are one.
@@ -272,7 +265,6 @@ def _fields(parts: Sequence[Part], total: Weighted) -> dict[str, Any]:
         "target": joined_name([part.target for part in parts]),
         "criteria": {name: over_all([fields.get(name) for fields in by_name]) for name in _in_order(by_name)},
         "confidence": None if all(fields is None for fields in sure) else over_all(sure),
-        "total": total if total.weights else None,
     }
 
 

@@ -685,13 +685,8 @@ class Reviews(Pictured):
         columns = Audit(accept, note or partial(warn, category=ColumnWarning), words).of_table(columns)
         known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
         origin = known.pop("origin")
-        total = known.pop("total")
         known.pop("audited")
         table = cls.from_codes(**known, duplicates=duplicates)
-        # Only now each review is one row, whatever the number of rows that its criteria come from.
-        if total is not None:
-            score = frozen(total.score(table.criteria))
-            table = replace(table, score=score, scored=frozen(~np.isnan(score)), target=total.text)
         return replace(table, origin=origin, merge=Spellings.of(merge).merge)
 
     @classmethod
@@ -741,8 +736,7 @@ class Reviews(Pictured):
         merge
             As for :meth:`from_arrays`.
         score
-            The score that counts where a review has several: a column, or a value of the column ``criterion``, or a sum
-            of them with weights such as ``"2*impact + rigour"``. The others become :attr:`criteria`.
+            The score that counts where a review has several: a column, or a value of the column ``criterion``. The others become :attr:`criteria`.
         criteria
             The columns that are further scores, such as novelty; an empty list for none. By default all columns of
             numbers that may be scores.
@@ -778,8 +772,7 @@ class Reviews(Pictured):
         )
         _refuse_empty(read, "frame")
         reviews = cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept, note=noted.append)
-        lacking = read.total.words(reviews.criteria) if read.total else ""
-        for message in filter(None, [*noted, lacking]):
+        for message in noted:
             say(message)
         return replace(reviews, backend=backend_of(frame))
 
