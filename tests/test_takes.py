@@ -40,7 +40,6 @@ FORMS = {
     "lazy": lambda table: pl.from_pandas(frame_of(table)).lazy(),
     "dictionaries": lambda table: frame_of(table).to_dict("records"),
     "named tuples": lambda table: list(frame_of(table)[["score", "paper", "reviewer"]].itertuples(index=False)),
-    "series": lambda table: frame_of(table).set_index(["paper", "reviewer"]).score,
     "index": lambda table: frame_of(table).set_index("paper"),
     "pivot": lambda table: frame_of(table).pivot(index="paper", columns="reviewer", values="score"),
     "turned pivot": lambda table: frame_of(table).pivot(index="reviewer", columns="paper", values="score"),

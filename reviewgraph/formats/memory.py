@@ -1,10 +1,9 @@
-"""Reviews from what Python holds, one function per form: frames, Series, wide tables, rows, graphs and matrices."""
+"""Reviews from what Python holds, one function per form: frames, wide tables, rows, graphs and matrices."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +68,7 @@ def from_frame(
     """Read reviews from a data frame (pandas, polars, pyarrow or others) as from a file; columns are found by name.
 
     A lazy frame is collected. Levels of an index of pandas that are named like a reviewer or an item are columns, where
-    no column is. A wide table of pandas, whose index and columns are named so, is read so. The
-    categories of an ordered score column are a scale, the last one the best.
+    no column is. A wide table of pandas, whose index and columns are named so, is read so.
 
     ``columns`` gives unusual names, such as ``{"score": "OveMer"}``; ``reviewers`` and ``items`` exist even without
     rows; ``scale`` lists grades, best first. Labels are the Python values of the frame: 7 and "7" differ. A null score
@@ -102,8 +100,6 @@ def from_frame(
         places = locate(table.header, ROLES, wanted, table.name, lambda message: None)
     except InputError as error:
         raise InputError(f"{_in_python(str(error))}{_ask_wide(table, columns or {})}") from error
-    if SCORE.name in places and not grades:
-        grades = _categories(table.column(places[SCORE.name]), say, lower_is_better=lower_is_better)
     try:
         asked = Asked(wanted, grades, duplicates, lower_is_better, criteria)
         part = read_part(table, asked, Audit(accept, say, in_python), problems, say)
@@ -178,7 +174,7 @@ class FrameTable(Table):
 def _long(frame: Any) -> Any:
     """Return a frame in the form of narwhals: collected, and with the levels of its index that are roles as columns."""
     if hasattr(frame, "reset_index") and not hasattr(frame, "columns"):
-        message = "frame: expected a data frame, found a Series; pass it to check and the like, or frame.reset_index()"
+        message = "frame: expected a data frame, found a Series; write frame.reset_index()"
         raise InputError(message)
     if isinstance(getattr(frame, "index", None), Iterable) and hasattr(frame, "reset_index"):
         if getattr(frame.columns, "nlevels", 1) > 1:
@@ -270,48 +266,7 @@ def _ask_wide(table: FrameTable, wanted: Mapping[str, str]) -> str:
     )
 
 
-def _categories(column: Any, say: Callable[[str], object], *, lower_is_better: bool) -> tuple[str, ...]:
-    """Return the categories of an ordered column as a scale, best first; nothing where they are numbers in order."""
-    categories = tuple(getattr(column.dtype, "categories", ()) or ())
-    if not categories or lower_is_better:
-        return ()
-    numbers = [float(category) for category in categories] if are_scores(list(map(str, categories))) else []
-    if numbers == sorted(numbers) and numbers:
-        return ()
-    if numbers:
-        message = (
-            f"score: the categories are ordered {' < '.join(map(str, categories))}, against the numbers; say "
-            "lower_is_better=True, or convert the column to numbers"
-        )
-        raise InputError(message)
-    say(
-        f"score: read as an ordered scale from {categories[0]!r}, the worst, to {categories[-1]!r}, the best; where it "
-        f"is the other way round, say scale={'>'.join(map(str, categories))!r}"
-    )
-    return tuple(map(str, reversed(categories)))
-
-
-# Tables with an index, and rows.
-
-
-def from_series(series: Any, *, note: Callable[[str], object] | None = None) -> Columns:
-    """Read scores from a Series whose index has two levels, named as the columns of a frame.
-
-    >>> import pandas
-    >>> index = pandas.MultiIndex.from_tuples([("p1", "ann"), ("p2", "ann")], names=["paper", "reviewer"])
-    >>> from_series(pandas.Series([3.0, 4.0], index=index)).reviewers
-    ('ann',)
-    """
-    names = list(series.index.names)
-    sides = [_side_named(name) for name in names]
-    if sorted(filter(None, sides)) != ["item", "reviewer"]:
-        message = (
-            f"Series: expected an index of two levels named reviewer and item, found {names}; write "
-            'series.rename_axis(["reviewer", "item"]), in the order of the levels'
-        )
-        raise InputError(message)
-    score = "score" if series.name is None or _side_named(series.name) else str(series.name)
-    return from_frame(series.rename(score).reset_index(), score=score, note=note)
+# Tables with a named index and named columns, and rows.
 
 
 def _side_named(name: Any) -> str | None:
@@ -451,11 +406,10 @@ def from_networkx(
     """Read reviews from a bipartite graph of networkx in O(M log M + N log N + E log E).
 
     Nodes have the attribute ``bipartite``: 0 for a reviewer, 1 for an item; or ``reviewers`` lists the nodes that are
-    reviewers. A node without it is on the other side of its neighbours. Its label is the node itself, or
-    ``label`` if the node is ``("reviewer", label)`` or ``("item", label)``. Edges are reviews, in either direction; one
-    whose attribute ``score`` is missing or None is planned. The attribute ``title`` of items is kept, ``criteria`` (a
-    mapping of further scores) and ``confidence`` of edges, and the graph's ``target`` and, if none is passed,
-    ``lower_is_better``.
+    reviewers. The label of a node is the node itself, or ``label`` if it is ``("reviewer", label)`` or
+    ``("item", label)``. Edges are reviews, in either direction; one whose attribute ``score`` is missing or None is
+    planned. The attribute ``title`` of items is kept, ``criteria`` (a mapping of further scores) and ``confidence`` of
+    edges, and the graph's ``target`` and, if none is passed, ``lower_is_better``.
 
     >>> import networkx as nx
     >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
@@ -465,23 +419,13 @@ def from_networkx(
     """
     nodes = list(graph)
     number = {node: index for index, node in enumerate(nodes)}
-    edges = list(graph.edges(data=True))
-    ends = [(number[a], number[b]) for a, b, _ in edges]
-    sides = {node: attributes.get("bipartite", _side_in(node)) for node, attributes in graph.nodes(data=True)}
-    side = _sides(nodes, sides.values() if reviewers is None else _chosen(nodes, reviewers), ends, "bipartite")
-    _note_weights(score, [attributes for *_, attributes in edges], note)
-    columns = _from_vertices(
-        [
-            node[1] if isinstance(node, tuple) and len(node) == 2 and node[0] == SIDES[at] else node
-            for node, at in zip(nodes, side, strict=True)
-        ],
-        side,
-        [attributes.get("title") for _, attributes in graph.nodes(data=True)],
-        ends,
-        [attributes.get(score) for _, _, attributes in edges],
-        bool(graph.graph.get("lower_is_better", False)) if lower_is_better is None else lower_is_better,
-    )
-    return _with_further(columns, graph.graph.get("target"), [attributes for *_, attributes in edges])
+    attributes = [node_attributes for _, node_attributes in graph.nodes(data=True)]
+    sides = [entry.get("bipartite", _side_in(node)) for node, entry in zip(nodes, attributes, strict=True)]
+    side = _sides(nodes, sides if reviewers is None else _chosen(nodes, reviewers), "bipartite")
+    labels = [node[1] if _side_in(node) == at else node for node, at in zip(nodes, side, strict=True)]
+    ends = [(number[a], number[b]) for a, b in graph.edges()]
+    edges = [edge for *_, edge in graph.edges(data=True)]
+    return _from_graph(labels, side, attributes, ends, edges, graph.graph, score, lower_is_better, note)
 
 
 def from_igraph(
@@ -502,35 +446,12 @@ def from_igraph(
     <Columns: 2 reviewers, 3 items, 6 rows>
     """
     vertices = [vertex.attributes() for vertex in graph.vs]
-    edges = [edge.attributes() for edge in graph.es]
-    ends = graph.get_edgelist()
     names = [vertex.get("name", number) for number, vertex in enumerate(vertices)]
     types = [vertex.get("type") for vertex in vertices] if reviewers is None else _chosen(names, reviewers)
+    side = _sides(names, types, "type")
+    edges = [edge.attributes() for edge in graph.es]
     general = {name: graph[name] for name in graph.attributes()}
-    _note_weights(score, edges, note)
-    columns = _from_vertices(
-        names,
-        _sides(names, types, ends, "type"),
-        [vertex.get("title") for vertex in vertices],
-        ends,
-        [edge.get(score) for edge in edges],
-        bool(general.get("lower_is_better", False)) if lower_is_better is None else lower_is_better,
-    )
-    return _with_further(columns, general.get("target"), edges)
-
-
-def _with_further(columns: Columns, target: Any, edges: Sequence[Mapping[str, Any]]) -> Columns:
-    """Return reviews with the attributes ``criteria`` (further scores by name) and ``confidence`` of their edges."""
-    attributes = [edge.get("criteria") for edge in edges]
-    by_name = [fields if isinstance(fields, Mapping) else {} for fields in attributes]
-    sure = [edge.get("confidence") for edge in edges]
-    names = sorted({str(name) for fields in by_name for name in fields})
-    return replace(
-        columns,
-        target=None if target is None else str(target),
-        criteria={name: _or_nan(name, [fields.get(name) for fields in by_name]) for name in names},
-        confidence=None if all(value is None for value in sure) else _or_nan("confidence", sure),
-    )
+    return _from_graph(names, side, vertices, graph.get_edgelist(), edges, general, score, lower_is_better, note)
 
 
 def _or_nan(name: str, values: Sequence[Any]) -> FloatArray:
@@ -553,8 +474,8 @@ def _chosen(nodes: Sequence[Any], reviewers: Iterable[Any]) -> list[int]:
     return [int(node not in people) for node in nodes]
 
 
-def _sides(labels: Sequence[Any], values: Iterable[Any], edges: Sequence[tuple[int, int]], attribute: str) -> list[int]:
-    """Return 0 for reviewers and 1 for items: as the attribute says, or the opposite of a neighbour's side."""
+def _sides(labels: Sequence[Any], values: Iterable[Any], attribute: str) -> list[int]:
+    """Return 0 for reviewers and 1 for items, as the attribute says."""
     side: list[int | None] = []
     for value, vertex in zip(values, labels, strict=True):
         if value is not None and value not in (0, 1):
@@ -562,47 +483,13 @@ def _sides(labels: Sequence[Any], values: Iterable[Any], edges: Sequence[tuple[i
             raise InputError(message)
         side.append(None if value is None else int(value))
     if None in side:
-        neighbours: list[list[int]] = [[] for _ in labels]
-        for a, b in edges:
-            neighbours[a].append(b)
-            neighbours[b].append(a)
-        _spread(side, [vertex for vertex, value in enumerate(side) if value is not None], neighbours)
-        if None in side:
-            _ask_side(labels, side, neighbours, attribute)
-    return [int(value or 0) for value in side]
-
-
-def _spread(side: list[int | None], stack: list[int], neighbours: Sequence[Sequence[int]]) -> list[int]:
-    """Give the neighbours of some vertices the other side, and theirs; return the vertices in the order of visits."""
-    visited = list(stack)
-    while stack:
-        vertex = stack.pop()
-        for neighbour in neighbours[vertex]:
-            if side[neighbour] is None:
-                side[neighbour] = 1 - int(side[vertex] or 0)
-                stack.append(neighbour)
-                visited.append(neighbour)
-    return visited
-
-
-def _ask_side(
-    labels: Sequence[Any], side: list[int | None], neighbours: Sequence[Sequence[int]], attribute: str
-) -> None:
-    """Refuse vertices of which nothing says whether they are reviewers or items, with the two sides of the first."""
-    first = side.index(None)
-    side[first] = 0
-    members = _spread(side, [first], neighbours)
-    if any(side[vertex] == side[neighbour] for vertex in members for neighbour in neighbours[vertex]):
-        message = f"edges: expected a bipartite graph, found a cycle of odd length near vertex {labels[first]!r}"
+        message = (
+            f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex "
+            f"{labels[side.index(None)]!r}; set the attribute of every vertex, or pass the nodes as reviewers=[...] of "
+            "from_networkx or from_igraph"
+        )
         raise InputError(message)
-    halves = [[repr(labels[vertex]) for vertex in members if side[vertex] == half] for half in (0, 1)]
-    shown = " and ".join(f"{{{', '.join(half[:3])}{', ...' if len(half) > 3 else ''}}}" for half in halves)
-    message = (
-        f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex {labels[first]!r}; nothing "
-        f"says which of {shown} are reviewers: set the attribute, or pass the nodes as reviewers=[...] of "
-        "from_networkx or from_igraph"
-    )
-    raise InputError(message)
+    return [int(value or 0) for value in side]
 
 
 def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable[[str], object] | None) -> None:
@@ -617,15 +504,19 @@ def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable
         )
 
 
-def _from_vertices(
+def _from_graph(
     labels: Sequence[Label],
     side: Sequence[int],
-    titles: Sequence[str | None],
-    edges: Sequence[tuple[int, int]],
-    scores: Sequence[float | None],
-    lower_is_better: bool,
+    vertices: Sequence[Mapping[str, Any]],
+    ends: Sequence[tuple[int, int]],
+    edges: Sequence[Mapping[str, Any]],
+    general: Mapping[str, Any],
+    score: str,
+    lower_is_better: bool | None,
+    note: Callable[[str], object] | None,
 ) -> Columns:
-    """Read reviews from vertices 0, 1, ... with labels and sides, and edges between them with scores."""
+    """Read reviews from vertices 0, 1, ... with labels and sides, and edges between them, with their attributes."""
+    _note_weights(score, edges, note)
     which = np.array(side, np.int64)
     code = np.empty(which.size, np.int64)
     distinct: list[Sequence[Label]] = []
@@ -639,30 +530,39 @@ def _from_vertices(
             message = f"{name}: expected one vertex per label, found two vertices with the label {twice!r}"
             raise InputError(message)
     # An edge must join the sides, in either direction.
-    ends = np.array(edges, np.int64).reshape(-1, 2)
-    alike = np.flatnonzero(which[ends[:, 0]] == which[ends[:, 1]])
+    pairs = np.array(ends, np.int64).reshape(-1, 2)
+    alike = np.flatnonzero(which[pairs[:, 0]] == which[pairs[:, 1]])
     if alike.size:
-        a, b = ends[alike[0]].tolist()
+        a, b = pairs[alike[0]].tolist()
         message = (
             f"edges: expected a reviewer and an item, found {labels[a]!r} and {labels[b]!r}, both {SIDES[side[a]]}s"
         )
         raise InputError(message)
-    ends = np.where((which[ends[:, 0]] == 0)[:, None], ends, ends[:, ::-1])
+    pairs = np.where((which[pairs[:, 0]] == 0)[:, None], pairs, pairs[:, ::-1])
+    scores = [edge.get(score) for edge in edges]
+    fields = [edge["criteria"] if isinstance(edge.get("criteria"), Mapping) else {} for edge in edges]
+    sure = [edge.get("confidence") for edge in edges]
+    titles = zip(labels, side, [vertex.get("title") for vertex in vertices], strict=True)
+    target = general.get("target")
     return Columns(
-        *(code[ends[:, 0]], code[ends[:, 1]], distinct[0], distinct[1]),
+        *(code[pairs[:, 0]], code[pairs[:, 1]], distinct[0], distinct[1]),
         score=_numbers(scores),
-        scored=np.array([y is not None for y in scores], np.bool_),
-        row_name=lambda edge: "edge {} ({!r}, {!r})".format(edge, *(labels[end] for end in edges[edge])),
-        titles={
-            label: title for label, at, title in zip(labels, side, titles, strict=True) if at and title is not None
+        scored=np.array([value is not None for value in scores], np.bool_),
+        row_name=lambda edge: "edge {} ({!r}, {!r})".format(edge, *(labels[end] for end in ends[edge])),
+        titles={label: title for label, at, title in titles if at and title is not None},
+        lower_is_better=bool(general.get("lower_is_better", False) if lower_is_better is None else lower_is_better),
+        target=None if target is None else str(target),
+        criteria={
+            str(name): _or_nan(str(name), [entry.get(name) for entry in fields])
+            for name in sorted({name for entry in fields for name in entry}, key=str)
         },
-        lower_is_better=lower_is_better,
+        confidence=None if all(value is None for value in sure) else _or_nan("confidence", sure),
     )
 
 
 def _numbers(scores: Sequence[float | None]) -> FloatArray:
     try:
-        return np.array([0.0 if y is None else float(y) for y in scores], np.float64)
+        return np.array([0.0 if value is None else float(value) for value in scores], np.float64)
     except (TypeError, ValueError) as error:
         message = f"score: expected a number or None on every edge, found something else ({error})"
         raise InputError(message) from error

@@ -89,8 +89,8 @@ def read_reviews(
         ``{"may.csv:score": "Merit"}``; an empty name means that there is no such column.
     score
         Where a review has several scores, the name of the one that counts: a column, or a criterion of a table with a
-        row for each score and a column ``criterion``. The others become ``criteria`` of the reviews. By default the overall score of the
-        system, or the only column with a usual name of scores.
+        row for each score and a column ``criterion``. The others become ``criteria`` of the reviews. By default the
+        overall score of the system, or the only column with a usual name of scores.
     items
         An items file, or the labels of all items: items without a review may be among them; others are refused.
     scale

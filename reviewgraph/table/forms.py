@@ -58,10 +58,6 @@ def _from(library: str, name: str) -> Callable[[Any], bool]:
     return takes
 
 
-def _is_series(source: Any) -> bool:
-    return hasattr(source, "index") and hasattr(source, "reset_index") and not hasattr(source, "columns")
-
-
 def _are_named(source: Any) -> bool:
     """Whether they are rows with names, or columns by name."""
     if isinstance(source, Mapping):
@@ -132,7 +128,6 @@ FORMS = (
         lambda source: hasattr(type(source), "columns"),
         _reader("from_frame"),
     ),
-    Form("a Series with an index (reviewer, item)", _is_series, _reader("from_series")),
     Form("a reviewers x items matrix", is_matrix, _read_matrix),
     Form("dictionaries, named tuples or columns by name", _are_named, _reader("from_records")),
     Form("rows (reviewer, item, score)", lambda source: isinstance(source, list | tuple | Mapping), _read_rows),

@@ -736,7 +736,8 @@ class Reviews(Pictured):
         merge
             As for :meth:`from_arrays`.
         score
-            The score that counts where a review has several: a column, or a value of the column ``criterion``. The others become :attr:`criteria`.
+            The score that counts where a review has several: a column, or a value of the column ``criterion``. The
+            others become :attr:`criteria`.
         criteria
             The columns that are further scores, such as novelty; an empty list for none. By default all columns of
             numbers that may be scores.
