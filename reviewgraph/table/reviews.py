@@ -344,7 +344,7 @@ class Reviews(Pictured):
                 raise InputError(message)
             new = list(zip(columns["reviewer"], columns["item"], strict=True))
         else:
-            new = list(planned)
+            new = list(refuse("planned", planned, "Iterable[tuple[Label, Label]]"))
             refuse("planned", new, "list of pairs")
         known = self.spellings()
         people = known.respelled([plain_label(who) for who, _ in new], "reviewer", "planned")
