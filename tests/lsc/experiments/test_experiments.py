@@ -51,6 +51,7 @@ def test_a_folder_that_cannot_be_made_is_one_message(tmp_path: Path) -> None:
         run([TINY], 1, jobs=1, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     complete = run([TINY], 4, jobs=1)
 

@@ -54,6 +54,7 @@ def test_the_seed_decides_everything_and_assignments_may_be_given() -> None:
         simulate(noise=-1.0, seed=np.random.default_rng(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("hypothesis", "noise", "least"), [("linear", 0.0, 1.0), ("monotone", 0.0, 0.98)])
 def test_the_best_tenth_is_found_without_noise(hypothesis: str, noise: float, least: float) -> None:
     simulation = simulate(noise=noise, seed=np.random.default_rng(7))

@@ -73,6 +73,7 @@ def test_a_plan_does_not_depend_on_the_pace_of_the_clock(way, monkeypatch):
             assert repr(WAYS[way]().to_dict()) == repr(here.to_dict())
 
 
+@pytest.mark.slow
 def test_work_that_is_done_ends_the_search_where_seconds_do_not(monkeypatch):
     few = least().lower_bound
     monkeypatch.setattr(planning, "WORK", 1e-6)

@@ -210,6 +210,7 @@ def test_without_a_level_draws_are_rounded_from_fine_probabilities():
     assert result.randomised.largest == 5555 / UNITS
 
 
+@pytest.mark.slow
 def test_where_many_papers_are_apart_a_skeleton_repairs_each_assignment(monkeypatch):
     monkeypatch.setattr(spanning, "FEWEST", 5)
     bridged, start = [], spanning.Spanning.start
