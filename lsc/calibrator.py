@@ -426,7 +426,7 @@ class Calibrator:
     def _known(self, X: Any) -> tuple[list[Label | None], list[Label | None]]:
         """Return the labels of the pairs, None for reviewers and items that the fit does not know."""
         estimate = self._fitted()
-        spellings = self.reviews_.spellings()
+        spellings = self.reviews_._spellings()
         people, papers = _pairs_of(X, self.columns)
         reviewer_labels = spellings.respelled(people, "reviewer", "X")
         item_labels = spellings.respelled(papers, "paper", "X")
@@ -501,7 +501,7 @@ def _reviews_of(X: Any, y: Any, columns: Mapping[str, str] | None, *, lower_is_b
     scores = None if y is None else _scores("y", y)
     if _is_frame(X):
         read = replace(pairs_in(X, columns, scores, only=False), lower_is_better=lower_is_better)
-        return replace(Reviews.from_columns(read), backend=backend_of(X))
+        return replace(Reviews._from_columns(read), backend=backend_of(X))
     people, papers = _pairs_of(X, columns)
     if scores is None:
         message = "y: expected the scores of the pairs, found none; pass them, or a data frame with scores as X"
@@ -509,4 +509,4 @@ def _reviews_of(X: Any, y: Any, columns: Mapping[str, str] | None, *, lower_is_b
     if scores.size != len(people):
         message = f"y: expected one score per row of X, {len(people)}, found {scores.size}"
         raise InputError(message)
-    return Reviews.from_arrays(people, papers, scores, lower_is_better=lower_is_better, scored=np.isfinite(scores))
+    return Reviews._from_arrays(people, papers, scores, lower_is_better=lower_is_better, scored=np.isfinite(scores))

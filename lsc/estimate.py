@@ -44,7 +44,7 @@ def known_values(reviews: Reviews, references: Valued) -> FloatArray:
     >>> known_values(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)]), {"p2": 7.0}).tolist()
     [nan, 7.0]
     """
-    values = by_label(references, "references", ITEM, QUALITY.role, reviews.spellings())
+    values = by_label(references, "references", ITEM, QUALITY.role, reviews._spellings())
     code = match_labels(list(values), reviews.item_code, "references", "paper", other=reviews.reviewer_code)
     for label, value in values.items():
         if value is None or not np.isfinite(value):
@@ -69,7 +69,7 @@ def weights_of_reviews(reviews: Reviews, rows: IntArray, weights: Any, passed: R
     if isinstance(weights, np.ndarray | list):
         weight = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
     else:
-        weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
+        weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews._spellings()))[rows]
     wrong = np.flatnonzero(~np.isfinite(weight) | (weight <= 0))
     if wrong.size:
         reviewer, item = _labels(reviews, rows[wrong[0]])

@@ -261,7 +261,7 @@ def assign(
     # The data.
     clock = Clock(time_limit)
     scored = scored_pairs(affinity, reviewers, items, merge)
-    stated = stated.in_order(scored.order)
+    stated = stated._in_order(scored.order)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)

@@ -311,7 +311,7 @@ def plan_extra_reviews(
     chosen = target_named(target or "double")
     check_limits(max_reviews, time_limit)
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
-    stated = asked_rules("plan_extra_reviews", rules, given, HEEDED).in_order(order)
+    stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)._in_order(order)
     process = {"rounds": rounds, "worth": worth, "after": after}
     any_process = any(part is not None for part in (*process.values(), stated.min_reviews or None))
     in_rounds = not asked and goal.selects and any_process

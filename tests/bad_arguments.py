@@ -30,7 +30,6 @@ from planner._plans.constraints import HEEDED as PLANNED
 from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import ReviewGraphError, Reviews
 from reviewgraph._base import Progress
-from reviewgraph.formats import Columns
 from reviewgraph.graph.check import HEEDED as CHECKED
 
 PACKAGES: tuple[ModuleType, ...] = (reviewgraph, planner, lsc)
@@ -84,8 +83,6 @@ def calls(folder: Path) -> dict[str, Call]:
     table, rng = reviews(), np.random.default_rng(0)
     plan = planner.plan_extra_reviews(table, "survives-review")
     found, beliefs = lsc.calibrate(table), lsc.posterior(table)
-    columns = {"reviewer": [r[0] for r in ROWS], "item": [r[1] for r in ROWS], "score": [r[2] for r in ROWS]}
-    rows = Columns(table.reviewer, table.item, table.reviewers, table.items, table.score)
     design = {"n_items": 6, "n_reviewers": 6, "load": 3, "seed": rng}
     codes = {"reviewer": [0, 0, 1], "item": [0, 1, 1], "reviewers": 2, "items": 2}
     both: dict[str, Any] = {"reviews": table}
@@ -145,9 +142,7 @@ def calls(folder: Path) -> dict[str, Call]:
     made["posterior_stream"] = Call(of_stream(lsc.posterior_stream), {})
     methods: dict[str, tuple[Any, dict[str, Any]]] = {
         "Reviews.from_pairs": (Reviews, {"pairs": ROWS}),
-        "Reviews.from_arrays": (Reviews, columns),
         "Reviews.from_codes": (Reviews, codes),
-        "Reviews.from_columns": (Reviews, {"columns": rows}),
         "Reviews.from_frame": (Reviews, {"frame": table.to_frame("pandas")}),
         "Reviews.from_biadjacency": (Reviews, {"matrix": sp.csr_array(np.eye(3))}),
         "Reviews.from_networkx": (Reviews, {"graph": reviewgraph.to_networkx(table)}),
@@ -156,8 +151,6 @@ def calls(folder: Path) -> dict[str, Call]:
         "Reviews.reviewers_of": (table, {"item": 0}),
         "Reviews.printed": (table, {"values": [1.0]}),
         "Reviews.subset": (table, {"keep": np.arange(3)}),
-        "Reviews.with_codes": (table, {"reviewer": np.array([0]), "item": np.array([1])}),
-        "Reviews.with_labels": (table, {}),
         "Reviews.add": (table, {"planned": [("ann", "p9")]}),
         "Report.reaches": (reviewgraph.check(table), {"level": "double"}),
         "Plan.alternatives": (plan, {"reviewer": plan.reviews[0].reviewer, "item": plan.reviews[0].item}),

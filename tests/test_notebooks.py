@@ -204,7 +204,7 @@ def test_a_table_comes_back_as_it_was(kind: Any, rows: list[Any]) -> None:
     again = Reviews.from_frame(reviews.to_frame(kind))
     assert again.to_dict() == reviews.to_dict()
     assert again.backend == kind
-    assert again.subset(again.scored).with_labels(["zoe"]).add([("zoe", "new")]).backend == kind
+    assert again.subset(again.scored)._with_labels(["zoe"]).add([("zoe", "new")]).backend == kind
 
 
 @every_frame

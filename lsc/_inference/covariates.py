@@ -157,17 +157,17 @@ def read_covariates(reviews: Reviews, item_covariates: Any, reviewer_covariates:
     has_score = scored.reviews_per_item > 0
     factors: list[Factor] = []
     if item_covariates is not None:
-        columns = columns_by_label(item_covariates, "item_covariates", ITEM, reviews.spellings())
+        columns = columns_by_label(item_covariates, "item_covariates", ITEM, reviews._spellings())
         codes = _known(columns.values(), reviews.items, "item_covariates", "paper", reviews.reviewers)
         for name, column in columns.items():
             factors.append(factor_of(name, _by_code(column, codes), has_score, of_items=True))
     if reviewer_covariates is not None:
-        columns = columns_by_label(reviewer_covariates, "reviewer_covariates", REVIEWER, reviews.spellings())
+        columns = columns_by_label(reviewer_covariates, "reviewer_covariates", REVIEWER, reviews._spellings())
         codes = _known(columns.values(), reviews.reviewers, "reviewer_covariates", "reviewer", reviews.items)
         for name, column in columns.items():
             factors.append(factor_of(name, _by_code(column, codes), scored.loads > 0, of_items=False))
     if rankings is not None:
-        rows = rankings_of(rankings, "rankings", reviews.spellings())
+        rows = rankings_of(rankings, "rankings", reviews._spellings())
         codes = _known([[item for _, item, _ in rows]], reviews.items, "rankings", "paper", reviews.reviewers)
         lists: dict[Label, list[tuple[int, float]]] = {}
         for author, item, rank in rows:

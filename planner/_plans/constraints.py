@@ -242,7 +242,7 @@ def _most_of(members: IntArray, mine: BoolArray) -> IntArray:
 
 def people(table: Reviews, rules: Rules) -> People:
     """Return the panel rules and minimum reviews for a table; unknown reviewers raise a warning."""
-    asked = ruled(table.reviewers, rules, other=table.item_code, spellings=table.spellings())
+    asked = ruled(table.reviewers, rules, other=table.item_code, spellings=table._spellings())
     return People(asked, min(rules.min_reviews or 0, UNLIMITED))
 
 
@@ -339,11 +339,11 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
             raise InputError(message)
         if cost is None:
             return Prices()
-        code, value = _by_code(table, numbered_pairs(cost, "cost", COST.role, table.spellings()), "cost")
+        code, value = _by_code(table, numbered_pairs(cost, "cost", COST.role, table._spellings()), "cost")
         # A default that no pair has must not determine the unit.
         return Prices(code, value, float(value.max(initial=0.0)) if _all_priced(table, code) else 1.0)
-    pairs = numbered_pairs(affinity, "affinity", AFFINITY.role, table.spellings())
-    if cost is not None and numbered_pairs(cost, "cost", COST.role, table.spellings()).reviewer.size:
+    pairs = numbered_pairs(affinity, "affinity", AFFINITY.role, table._spellings())
+    if cost is not None and numbered_pairs(cost, "cost", COST.role, table._spellings()).reviewer.size:
         message = "cost and affinity: expected one of the two, found both; affinity is a preference as costs are"
         raise InputError(message)
     if min_affinity is not None and not math.isfinite(min_affinity):
@@ -366,7 +366,7 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
         message = f"{name}: expected finite numbers (none, or NaN, where there is none), found an infinite one"
         raise InputError(message)
     check_magnitude(name, value)
-    j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name, spellings=table.spellings())
+    j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name, spellings=table._spellings())
     kept = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[kept] * table.n_items + i[kept]
     order = np.argsort(code, kind="stable")
@@ -391,7 +391,7 @@ def as_pairs(pairs: Iterable[tuple[int, ...]]) -> IntArray:
 
 def with_extra(reviews: Reviews, pairs: IntArray) -> Reviews:
     """Return a table with more, planned reviews by code."""
-    return reviews.with_codes(pairs[:, 0], pairs[:, 1])
+    return reviews._with_codes(pairs[:, 0], pairs[:, 1])
 
 
 def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
@@ -400,7 +400,7 @@ def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
     >>> with_reviewers(Reviews.from_pairs([("b", 1), ("c", 1)]), ["a", "c"]).reviewer.tolist()
     [1, 2]
     """
-    return reviews.with_labels(labels)
+    return reviews._with_labels(labels)
 
 
 def pieces(reviews: Reviews) -> int:
@@ -531,7 +531,7 @@ def constrain(
     """
     rules = rules or Rules()
     # Spare loads, stated or by default.
-    spellings = reviews.spellings()
+    spellings = reviews._spellings()
     capacity = rules.capacity
     willing = rules.willing
     default = 0 if capacity is not None else UNLIMITED

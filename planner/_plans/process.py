@@ -329,13 +329,13 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
         if not is_scored.get(pair, False):
             (lost if review.reviewer in people or pair in lost_pairs else outstanding).append(review)
     table = _without(reviews, {(review.reviewer, review.item) for review in lost})
-    table = table.with_labels([review.reviewer for review in outstanding])
+    table = table._with_labels([review.reviewer for review in outstanding])
     new = [review for review in outstanding if (review.reviewer, review.item) not in is_scored]
     if new:
         codes = np.array(
             [(table.reviewer_code[review.reviewer], table.item_code[review.item]) for review in new], np.int64
         )
-        table = table.with_codes(codes[:, 0], codes[:, 1])
+        table = table._with_codes(codes[:, 0], codes[:, 1])
     budget = terms.budget if stated or terms.budget is None else terms.budget + len(lost)
     earlier = tuple(review for review in terms.earlier if review not in lost)
     terms_now = replace(
@@ -348,7 +348,7 @@ def _not_coming(rules: Rules, reviews: Reviews) -> tuple[set[Label], set[tuple[L
     """Return the reviewers, and the pairs, that will not deliver."""
     from reviewgraph.io import gone_of, pairs_of
 
-    spellings = reviews.spellings()
+    spellings = reviews._spellings()
     gone = gone_of(rules.gone, spellings)
     tables = [pairs_of(rules.conflicts or (), "conflicts", spellings)]
     tables += [] if gone.pairs is None else [gone.pairs]

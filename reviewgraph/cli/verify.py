@@ -200,7 +200,7 @@ def _rules(session: Session) -> PlainRules:
     lost = set(map(str, gone.reviewers)) if gone else set()
     new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in lost]
     away = [label for label in reviews.reviewers if label not in remaining.reviewer_code]
-    table = table_of(remaining.with_labels([*away, *new]))
+    table = table_of(remaining._with_labels([*away, *new]))
     usual = params["spare"] if params["spare"] is not None or capacity is None else 0
     spare = {} if usual is None else dict.fromkeys(table.reviewers, usual)
     uninvited = [label for label in (*away, *(remaining.origin.outsiders or ())) if label not in (willing or ())]

@@ -152,7 +152,7 @@ UNKNOWN = Origin()
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews.from_columns`."""
+    """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews._from_columns`."""
 
     reviewer: IntArray  #: Codes, shape (E,), in any order; a pair may occur twice.
     item: IntArray

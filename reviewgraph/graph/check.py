@@ -303,7 +303,7 @@ def violations_of(
     barred = over_load = short = None
     # Labels to codes, then reviews, loads and counts against the limits.
     if conflicts is not None:
-        pairs = pairs_of(conflicts, "conflicts", reviews.spellings())
+        pairs = pairs_of(conflicts, "conflicts", reviews._spellings())
         reviewer, item = match_pairs(pairs, people, papers, "conflicts")
         keys = (reviewer * N + item)[(reviewer >= 0) & (item >= 0)]
         rows = np.flatnonzero(np.isin(reviews.reviewer * N + reviews.item, keys)).tolist()
@@ -332,7 +332,7 @@ def _limits(limits: int | Valued, name: str, reviews: Reviews) -> IntArray:
         labels, other_side, label, value, role = other_side, labels, ITEM, DEMAND.role, "paper"
     if isinstance(limits, Real):
         return np.minimum(np.full(len(labels), limits, np.float64), MOST).astype(np.int64)
-    of_label = by_label(limits, name, label, value, reviews.spellings())
+    of_label = by_label(limits, name, label, value, reviews._spellings())
     code = match_labels(list(of_label), labels, name, role, other=other_side)
     limit = np.full(len(labels), NO_LIMIT, np.int64)
     for place, (who, number) in zip(code.tolist(), of_label.items(), strict=True):
@@ -583,7 +583,7 @@ def check(
     (True, 'double', 0)
     """
     whole = as_reviews(reviews)
-    stated = stated_rules("check", rules, given, HEEDED).in_order(Order.of(reviews, whole))
+    stated = stated_rules("check", rules, given, HEEDED)._in_order(Order.of(reviews, whole))
     reviews = without_gone(whole, stated.gone)
     n_scored = int(reviews.scored.sum())
     limits = (stated.conflicts, stated.load, stated.demand)
@@ -596,5 +596,5 @@ def check(
         n_selected=n_selected,
         look=fragile,
         missing=missing,
-        violations=violations_of(reviews.with_labels(whole.reviewers), *limits) if asked else None,
+        violations=violations_of(reviews._with_labels(whole.reviewers), *limits) if asked else None,
     )

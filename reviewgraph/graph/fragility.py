@@ -290,7 +290,7 @@ def keeps(
     if isinstance(missing, Real):
         by_reviewer[:] = missing
     else:
-        of_label = by_label(missing, "missing", REVIEWER, PROBABILITY.role, reviews.spellings())
+        of_label = by_label(missing, "missing", REVIEWER, PROBABILITY.role, reviews._spellings())
         code = match_labels(list(of_label), reviews.reviewers, "missing", "reviewer", other=reviews.items)
         by_reviewer[code[code >= 0]] = as_numbers("missing", list(of_label.values()))[code >= 0]
     wrong = by_reviewer[~((by_reviewer >= 0) & (by_reviewer <= 1))]

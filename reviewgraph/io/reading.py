@@ -212,7 +212,7 @@ def read_reviews(
         row_name=place,
         audited=True,
     )
-    reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known, accept=accept, note=finds)
+    reviews = Reviews._from_columns(columns_read, duplicates=duplicates, merge=known, accept=accept, note=finds)
     # A row without a value in a table with a row for each score is no planned review.
     rows_filled = _filled(np.concatenate([part.scored for part in parts]), columns_read.criteria)
     filled = _filled(reviews.scored, reviews.criteria)

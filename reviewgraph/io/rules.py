@@ -155,28 +155,8 @@ class Rules:
         """Names of the rules that are not None."""
         return tuple(field.name for field in fields(self) if getattr(self, field.name) is not None)
 
-    def in_order(self, order: Order) -> Rules:
-        """Return the rules with matrices and arrays as tables over the labels of an order, whose order they follow.
-
-        Parameters
-        ----------
-        order
-            The labels that the lines of matrices and the entries of arrays belong to.
-
-        Returns
-        -------
-        Rules
-            The same rules, by label.
-
-        Raises
-        ------
-        InputError
-            If a matrix or an array does not have the shape of the order.
-
-        Examples
-        --------
-        ``rules.in_order(Order.of(reviews, reviews))`` reads arrays in the order of the table.
-        """
+    def _in_order(self, order: Order) -> Rules:
+        """Return the rules with matrices and arrays as tables over the labels of an order, whose order they follow."""
         tables: dict[str, Any] = {}
         for name in self.stated:
             value = getattr(self, name)

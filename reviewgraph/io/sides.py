@@ -456,7 +456,7 @@ def without_gone(reviews: Reviews, gone_ones: Any) -> Reviews:
     """
     if gone_ones is None:
         return reviews
-    gone = gone_of(gone_ones, reviews.spellings())
+    gone = gone_of(gone_ones, reviews._spellings())
     code = match_labels(gone.reviewers, reviews.reviewers, "gone", "reviewer", other=reviews.items)
     lost: BoolArray = np.isin(reviews.reviewer, code[code >= 0])
     if gone.pairs is not None:

@@ -248,19 +248,8 @@ class Reviews(Pictured):
         array = as_numbers("values", values)
         return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
 
-    def spellings(self) -> Spellings:
-        """Return the spellings of these labels, by which similar labels of side tables are joined or refused.
-
-        Returns
-        -------
-        Spellings
-            Which matches labels of side tables with those of this table.
-
-        Examples
-        --------
-        >>> Reviews.from_pairs([("Ann@x.org", 1)]).spellings().respelled(["Ann@x.org"], "reviewer", "load")
-        ['Ann@x.org']
-        """
+    def _spellings(self) -> Spellings:
+        """Return the spellings of these labels, by which similar labels of side tables are joined or refused."""
         return Spellings(self.merge, {PERSON: self.reviewer_code, PAPER: self.item_code})
 
     # Other tables from this one
@@ -346,43 +335,19 @@ class Reviews(Pictured):
         else:
             new = list(refuse("planned", planned, "Iterable[tuple[Label, Label]]"))
             refuse("planned", new, "list of pairs")
-        known = self.spellings()
+        known = self._spellings()
         people = known.respelled([plain_label(who) for who, _ in new], "reviewer", "planned")
         papers = known.respelled([plain_label(what) for _, what in new], "paper", "planned")
-        table = self.with_labels(people, papers)
+        table = self._with_labels(people, papers)
         reviewer = typed_codes(table.reviewers)
         item = typed_codes(table.items)
-        return table.with_codes(
+        return table._with_codes(
             np.array([reviewer[type(label), label] for label in people], np.int64),
             np.array([item[type(label), label] for label in papers], np.int64),
         )
 
-    def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
-        """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
-
-        Parameters
-        ----------
-        reviewer, item
-            Shape (P,): codes of the reviews to add, of pairs that are not there yet.
-        score
-            Shape (P,): their scores; none by default: they are planned.
-
-        Returns
-        -------
-        Reviews
-            With the same reviewers and items.
-
-        Raises
-        ------
-        InputError, DuplicateReview
-            As :meth:`from_codes`; a pair that is in the table already counts as standing twice.
-
-        Examples
-        --------
-        >>> table = Reviews.from_pairs([("ann", 7), ("bob", 7), ("bob", 9)])
-        >>> table.with_codes(np.array([0]), np.array([1])).n_reviews
-        4
-        """
+    def _with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
+        """Return this table with reviews added by code, of pairs that are not in it: planned, or with scores."""
         reviewer = whole_codes(reviewer, "reviewer")
         item = whole_codes(item, "item")
         for codes, size, side in ((reviewer, self.n_reviewers, "reviewer"), (item, self.n_items, "item")):
@@ -411,25 +376,9 @@ class Reviews(Pictured):
         return replace(table, backend=self.backend, origin=self.origin, merge=self.merge)
 
     @checked
-    def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
-        """Return this table with further reviewers and items, who have no reviews; codes move to the natural order.
-
-        Parameters
-        ----------
-        reviewers, items
-            Labels to add; those that are there already stay as they are.
-
-        Returns
-        -------
-        Reviews
-            With the same reviews.
-
-        Examples
-        --------
-        >>> Reviews.from_pairs([("r2", "p")]).with_labels(["r1", "r2"]).reviewers
-        ('r1', 'r2')
-        """
-        known = self.spellings()
+    def _with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
+        """Return this table with further reviewers and items, who have no reviews; codes move to the natural order."""
+        known = self._spellings()
         reviewer_of, all_reviewers = extended(self.reviewers, known.respelled(list(reviewers), "reviewer", "reviewers"))
         item_of, all_items = extended(self.items, known.respelled(list(items), "paper", "items"))
         if len(all_reviewers) == self.n_reviewers and len(all_items) == self.n_items:
@@ -552,7 +501,7 @@ class Reviews(Pictured):
 
     @classmethod
     @checked
-    def from_arrays(
+    def _from_arrays(
         cls,
         reviewer: Iterable[Any],
         item: Iterable[Any],
@@ -565,44 +514,11 @@ class Reviews(Pictured):
         accept: str | Iterable[str] = (),
         **options: Any,
     ) -> Reviews:
-        """Build from columns of labels; ``reviewers`` and ``items`` may name more than the rows do.
-
-        ``options`` are those of :meth:`from_codes`; ``merge`` says what becomes of labels that differ in letter case,
-        blanks, invisible characters or type alone, as for :func:`reviewgraph.read_reviews`.
-
-        Parameters
-        ----------
-        reviewer, item
-            Labels, one per row.
-        score
-            Shape (rows,): scores; none by default: all reviews are planned.
-        reviewers, items
-            Labels that exist even without a row.
-        duplicates
-            What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
-        merge
-            What becomes of labels that differ in letter case, blanks, invisible characters or type alone: ``"all"``
-            joins them, ``"none"`` keeps them apart, a mapping says which become which; None (default) joins e-mail
-            addresses and refuses others.
-        accept
-            Names of findings of the audit that are accepted, as for :func:`reviewgraph.read_reviews`.
-        **options
-            Further options of :meth:`from_codes`.
-
-        Returns
-        -------
-        Reviews
-            Sorted by reviewer and item, with labels in natural order.
-
-        Examples
-        --------
-        >>> Reviews.from_arrays(["ann", "bob"], [7, 7], [1.0, 2.0], items=[7, 8])
-        <Reviews: 2 reviewers, 2 items, 2 reviews>
-        """
+        """Build from columns of labels, one per row; ``options`` are those of :meth:`from_codes`."""
         (left, people) = encode(reviewer, reviewers)
         (right, papers) = encode(item, items)
         columns = Columns(left, right, people, papers, None if score is None else as_numbers("score", score), **options)
-        return cls.from_columns(columns, duplicates=duplicates, merge=merge, accept=accept)
+        return cls._from_columns(columns, duplicates=duplicates, merge=merge, accept=accept)
 
     @classmethod
     @checked
@@ -616,8 +532,6 @@ class Reviews(Pictured):
     ) -> Reviews:
         """Build from (reviewer, item) pairs or (reviewer, item, score) triples; a score None is a planned review.
 
-        ``options`` are those of :meth:`from_arrays`.
-
         Parameters
         ----------
         pairs
@@ -625,7 +539,10 @@ class Reviews(Pictured):
         reviewers, items
             Labels that exist even without a row.
         **options
-            Further options of :meth:`from_arrays`.
+            ``duplicates`` says what becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``;
+            ``merge`` what becomes of labels that differ in letter case, blanks, invisible characters or type alone, and
+            ``accept`` names findings of the audit that are accepted, as for :func:`reviewgraph.read_reviews`. Further
+            ones are those of :meth:`from_codes`.
 
         Raises
         ------
@@ -638,11 +555,11 @@ class Reviews(Pictured):
         [2]
         """
         reviewer, item, values, known = split_rows(pairs)
-        return cls.from_arrays(reviewer, item, values, scored=known, reviewers=reviewers, items=items, **options)
+        return cls._from_arrays(reviewer, item, values, scored=known, reviewers=reviewers, items=items, **options)
 
     @classmethod
     @checked
-    def from_columns(
+    def _from_columns(
         cls,
         columns: Columns,
         *,
@@ -651,35 +568,7 @@ class Reviews(Pictured):
         accept: str | Iterable[str] = (),
         note: Callable[[str], object] | None = None,
     ) -> Reviews:
-        """Build from the columns of a format; raises as :meth:`from_codes`, and where labels are null or similar.
-
-        Every table passes the audit of :mod:`reviewgraph.formats.audit` here.
-
-        Parameters
-        ----------
-        columns
-            What a reader returns: codes, labels, scores.
-        duplicates
-            What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
-        merge
-            As for :meth:`from_arrays`.
-        accept
-            Names of findings of the audit that are accepted, as for :func:`reviewgraph.read_reviews`.
-        note
-            Called with what the audit finds; by default each sentence is a :class:`~reviewgraph.ColumnWarning`.
-
-        Returns
-        -------
-        Reviews
-            Sorted by reviewer and item, with labels in natural order.
-
-        Examples
-        --------
-        >>> from reviewgraph.formats.memory import from_frame
-        >>> import pandas
-        >>> Reviews.from_columns(from_frame(pandas.DataFrame({"reviewer": ["ann"], "paper": ["p1"], "score": [4]})))
-        <Reviews: 1 reviewer, 1 item, 1 review>
-        """
+        """Build from the columns of a reader, after the audit; raises also where labels are null or similar."""
         columns = joined(columns, merge, "reviews")
         words = str if columns.origin.files else in_python
         columns = Audit(accept, note or partial(warn, category=ColumnWarning), words).of_table(columns)
@@ -710,7 +599,7 @@ class Reviews(Pictured):
         """Build from any data frame that narwhals supports (pandas, polars, pyarrow, ...).
 
         Its arguments are those of :func:`reviewgraph.formats.memory.from_frame`, and ``duplicates`` and ``merge`` of
-        :meth:`from_arrays`: unusual names of columns, the score field that counts where a review has several, labels
+        :meth:`from_pairs`: unusual names of columns, the score field that counts where a review has several, labels
         without a row, grades from the best on (``"A>B>C"``), whether 1 is the best score, and a callback for notes on
         the columns chosen. The other score fields become :attr:`criteria`.
 
@@ -734,7 +623,7 @@ class Reviews(Pictured):
             Called with a sentence where one of several columns was chosen, or where columns of unusual names are read
             as criteria; by default each sentence is a :class:`~reviewgraph.ColumnWarning`.
         merge
-            As for :meth:`from_arrays`.
+            As for :meth:`from_pairs`.
         score
             The score that counts where a review has several: a column, or a value of the column ``criterion``. The
             others become :attr:`criteria`.
@@ -772,7 +661,7 @@ class Reviews(Pictured):
             accept=accept,
         )
         _refuse_empty(read, "frame")
-        reviews = cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept, note=noted.append)
+        reviews = cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept, note=noted.append)
         for message in noted:
             say(message)
         return replace(reviews, backend=backend_of(frame))
@@ -799,7 +688,7 @@ class Reviews(Pictured):
         duplicates
             What counts where an entry is stored twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
         merge, accept
-            As for :meth:`from_arrays`.
+            As for :meth:`from_pairs`.
         **options
             As for :func:`reviewgraph.formats.memory.from_biadjacency`: ``reviewers`` and ``items``, labels of rows and
             columns, and ``lower_is_better``.
@@ -817,7 +706,7 @@ class Reviews(Pictured):
         from reviewgraph.formats.memory import from_biadjacency
 
         read = from_biadjacency(matrix, **options)
-        return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
+        return cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
     @classmethod
     @checked
@@ -842,7 +731,7 @@ class Reviews(Pictured):
         duplicates
             What counts among parallel edges: ``"error"`` (default), ``"last"`` or ``"mean"``.
         merge, accept
-            As for :meth:`from_arrays`.
+            As for :meth:`from_pairs`.
         **options
             As for :func:`reviewgraph.formats.memory.from_networkx`: ``score``, the name of the attribute, and
             ``lower_is_better``.
@@ -863,7 +752,7 @@ class Reviews(Pictured):
         from reviewgraph.formats.memory import from_networkx
 
         read = from_networkx(graph, **options)
-        return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
+        return cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
     @classmethod
     @checked
@@ -900,7 +789,7 @@ class Reviews(Pictured):
         from reviewgraph.formats.memory import from_igraph
 
         read = from_igraph(graph, **options)
-        return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
+        return cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
 
 def _restored(*values: Any) -> Reviews:
@@ -936,7 +825,7 @@ def as_reviews(source: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     else:
         read = read_form(source, name, noted.append)
         _refuse_empty(read, name)
-        reviews = replace(Reviews.from_columns(read, note=noted.append), backend=backend_of(source))
+        reviews = replace(Reviews._from_columns(read, note=noted.append), backend=backend_of(source))
     for message in noted:
         warn(message, ColumnWarning)
     return reviews
@@ -965,7 +854,7 @@ def review_of_rows(source: ReviewsLike | Any, reviews: Reviews) -> IntArray:
         message = "reviews: expected a table in memory beside an array in the order of its rows, found a file; read it"
         raise InputError(message)
     read = read_form(source, "reviews", lambda message: None)
-    rows = joined(read, reviews.spellings(), "reviews", lambda message: None)  # notes were given before
+    rows = joined(read, reviews._spellings(), "reviews", lambda message: None)  # notes were given before
     reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
     item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]
     key = reviews.reviewer * reviews.n_items + reviews.item

@@ -158,7 +158,7 @@ def test_what_tables_become_keeps_fields_with_their_reviews():
     assert scored == {pair: fields for pair, fields in rows.items() if fields["overall"] is not None}
     assert by_pair(copy.deepcopy(reviews)) == by_pair(pickle.loads(pickle.dumps(reviews))) == rows
     assert not pickle.loads(pickle.dumps(reviews)).criteria["novelty"].flags.writeable
-    assert by_pair(reviews.with_labels(["a", "zz"], ["p0a"])) == rows
+    assert by_pair(reviews._with_labels(["a", "zz"], ["p0a"])) == rows
     new = reviews.add([("r0", "new"), ("aa", "p0")])
     empty = dict.fromkeys((*FIELDS, "confidence"))
     assert by_pair(new) == rows | {("r0", "new"): empty, ("aa", "p0"): empty}

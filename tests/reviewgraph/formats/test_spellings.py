@@ -108,7 +108,7 @@ def test_frames_and_pairs_go_through_the_gate() -> None:
     ways: dict[str, Callable[..., Reviews]] = {
         "frame": lambda **merge: Reviews.from_frame(frame, **merge),
         "pairs": lambda **merge: Reviews.from_pairs([tuple(row) for row in rows], **merge),
-        "arrays": lambda **merge: Reviews.from_arrays(frame["reviewer"], frame["paper"], frame["score"], **merge),
+        "arrays": lambda **merge: Reviews._from_arrays(frame["reviewer"], frame["paper"], frame["score"], **merge),
         "matrix": lambda **merge: Reviews.from_biadjacency(
             np.array([[1, np.nan], [np.nan, 2]]), reviewers=["ann", "Ann"], **merge
         ),
@@ -178,7 +178,7 @@ BESIDE: dict[str, Callable[[Reviews, str], object]] = {
     "missing": lambda table, who: keeps(table, {who: 0.5}, draws=20).levels,
     "weights": lambda table, who: posterior(table, weights={(who, "p1"): 5.0}).quality.tolist(),
     "add": lambda table, who: table.add([(who, "p3")]).to_dict(),
-    "with labels": lambda table, who: table.with_labels([who], ["p9"]).reviewers,
+    "with labels": lambda table, who: table._with_labels([who], ["p9"]).reviewers,
     "assign": lambda table, who: assign(GRID, demand=1, load={who: 2, "bob": 2}, target="none").reviews.to_dict(),
     "barred from": lambda table, who: assign(
         GRID, demand=1, load=3, conflicts=[(who, "p1")], fixed=[(who, "p2")], target="none"
@@ -194,7 +194,7 @@ GRID = {(who, paper): 1.0 + (who == "ann") for who in ("ann", "bob") for paper i
 
 
 def with_plan(table: Reviews) -> Reviews:
-    return table.with_codes(np.array([0]), np.array([2]))
+    return table._with_codes(np.array([0]), np.array([2]))
 
 
 @pytest.mark.parametrize("use", BESIDE)
@@ -242,7 +242,7 @@ def test_null_labels_are_refused_with_their_row(null: Any) -> None:
     frame = pd.DataFrame({"reviewer": pd.Series([who for who, _, _ in rows], dtype=object), "paper": "p", "score": 1.0})
     for build in (
         lambda: Reviews.from_pairs(rows),
-        lambda: Reviews.from_arrays(frame["reviewer"].to_numpy(), ["p"] * 3),
+        lambda: Reviews._from_arrays(frame["reviewer"].to_numpy(), ["p"] * 3),
         lambda: Reviews.from_frame(frame),
     ):
         with pytest.raises(

@@ -162,7 +162,7 @@ def test_schedules_use_the_budget_and_the_first_is_the_same_for_equal_draws() ->
 def test_continuing_is_planning_with_what_remains() -> None:
     reviews = table()
     first = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=20, rounds=4)
-    arrived = reviews.with_codes(*first.pairs.T, np.linspace(-1, 1, first.count))
+    arrived = reviews._with_codes(*first.pairs.T, np.linspace(-1, 1, first.count))
     after = plan_extra_reviews(arrived, objective="decision", after=written(first))
     by_hand = plan_extra_reviews(arrived, objective="decision", n_selected=5, max_reviews=15, rounds=3)
     assert after.pairs.tolist() == by_hand.pairs.tolist()
@@ -273,7 +273,7 @@ def played_through(seed: int) -> None:
         gone |= {who for (who, _), fate in zip(pairs, fates, strict=True) if fate > 0.9}
         come = [pair for pair in come if pair[0] not in gone]
         codes = np.array([(reviews.reviewer_code[j], reviews.item_code[i]) for j, i in come], np.int64).reshape(-1, 2)
-        reviews = reviews.with_codes(codes[:, 0], codes[:, 1], rng.standard_normal(len(come)))
+        reviews = reviews._with_codes(codes[:, 0], codes[:, 1], rng.standard_normal(len(come)))
     assert mailings == rounds
 
 
