@@ -10,9 +10,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pickle
 import signal
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,20 +57,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
-
-
-def pytest_sessionstart() -> None:
-    """Begin at the other end in every second worker: each then compiles half of the tests, and reads the other half.
-
-    All workers collect all tests in the same order, and would compile each module at the same time.
-    """
-    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 == 0 or sys.dont_write_bytecode:
-        return
-    gc.disable()
-    modules = sorted(Path(__file__).parent.rglob("test_*.py"), reverse=True)
-    for path in modules[: len(modules) // 2]:
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # what fails is reported by the collection
-            importlib.import_module(".".join(path.relative_to(Path(__file__).parents[1]).with_suffix("").parts))
 
 
 # A shell starts what runs in the background with Ctrl-C ignored, which all it starts inherits: tests press it.

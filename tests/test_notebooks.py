@@ -180,14 +180,6 @@ def test_what_is_empty_is_shown_and_not_drawn() -> None:
             shown.plot()
 
 
-def test_one_review_is_drawn() -> None:
-    one = pandas.DataFrame({"reviewer": ["ann"], "paper": ["p1"], "score": [3.0]})
-    for make in (Reviews.from_frame, check, lsc.posterior, lsc.calibrate, METHODS["average"]):
-        result: Pictured = make(one)
-        assert Tree.fromstring(result.plot().svg).tag.endswith("svg")
-        assert Tree.fromstring(result._repr_html_()) is not None
-
-
 @every_frame
 @pytest.mark.parametrize(
     "rows",
@@ -205,17 +197,6 @@ def test_a_table_comes_back_as_it_was(kind: Any, rows: list[Any]) -> None:
     assert again.to_dict() == reviews.to_dict()
     assert again.backend == kind
     assert again.subset(again.scored)._with_labels(["zoe"]).add([("zoe", "new")]).backend == kind
-
-
-@every_frame
-def test_labels_of_several_types_become_text(kind: Any) -> None:
-    pairs = [("ann", 1, 2.0), ("ann", "x", 3.0), ("bob", 2**70, 1.0), ("bob", True, 1.0)]
-    with pytest.raises(InputError, match="True and 1 differ in type alone"):
-        Reviews.from_pairs(pairs)
-    again = Reviews.from_frame(Reviews.from_pairs(pairs, merge="none").to_frame(kind))
-    assert set(again.items) == {"1", "x", str(2**70), "True"}
-    half = Reviews.from_pairs([("ann", 1), ("ann", 2.5)])
-    assert set(Reviews.from_frame(half.to_frame(kind)).items) == {1.0, 2.5}
 
 
 @every_frame

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,21 +22,18 @@ def test_a_name_of_the_last_release_is_an_error_that_says_the_new_one(old: str, 
         call(**{old: 1})
 
 
+def public_functions() -> Iterator[Any]:
+    for package in (rg, planner, lsc):
+        for thing in (getattr(package, name) for name in package.__all__):
+            owners = vars(thing).values() if inspect.isclass(thing) or inspect.ismodule(thing) else [thing]
+            yield from (one for one in owners if inspect.isfunction(one) and not one.__name__.startswith("_"))
+
+
 def test_one_name_for_the_size_of_a_selection_and_one_for_randomness() -> None:
     """No public function has a parameter of the old names; ``n`` is a number of draws."""
-    found = []
-    for package in (rg, planner, lsc):
-        for name in package.__all__:
-            thing = getattr(package, name)
-            owners = vars(thing).values() if inspect.isclass(thing) or inspect.ismodule(thing) else [thing]
-            for one in owners:
-                if inspect.isfunction(one) and not one.__name__.startswith("_"):
-                    names = set(inspect.signature(one).parameters)
-                    draws = {"draws", "sample"}
-                    wrong = {"select", "rng"} | (set() if one.__name__ in draws else {"n"})
-                    if names & wrong and one.__name__ != "draw_scores":
-                        found.append(f"{one.__qualname__}: {names & wrong}")
-    assert not found
+    for function in public_functions():
+        old = {"select", "rng"} | (set() if function.__name__ in {"draws", "sample"} else {"n"})
+        assert function.__name__ == "draw_scores" or not old & set(inspect.signature(function).parameters), function
 
 
 def test_seeds_are_whole_numbers_or_generators_everywhere() -> None:
