@@ -13,21 +13,19 @@ import numpy as np
 
 from lsc._inference.beliefs import Beliefs, InferenceStatus
 from lsc._inference.large import infer_on_cluster
-from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
+from lsc._model.hypotheses import Hypothesis
 from lsc._solver.clustered import minimise_clustered
-from lsc._solver.newton import MAX_ITERATIONS
 from lsc.calibration import NEARLY, SHARP, CalibrationStatus
 from lsc.estimate import central_interval, warn_unconverged
 from lsc.evidence.support import ReportingScale, scale_given
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL
-from reviewgraph._base import FloatArray, InputError, IntArray, Progress, Result, checked, counted, or_none, whole_seed
+from lsc.streams import expect_scores, line_of
+from reviewgraph._base import FloatArray, IntArray, Progress, Result, checked, counted, or_none, whole_seed
 from reviewgraph.streams import ClusterTable, Grid, Share, components_of, load_part, split
 
 #: A result on the cluster, or one yet to come.
 Future: TypeAlias = Any
-#: Columns of the items of a shard: quality, standard error, average and group.
-NAMES = ("quality", "standard_error", "average", "group")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,33 +64,8 @@ class ClusterEstimate(Result):
         columns = self.table.grid.sent(self.table.grid.each(_columns, self.values, sign=sign), len(COLUMNS))
         return self.table.grid.frame(1, dict(zip(COLUMNS, columns, strict=True)))
 
-    def collect(self) -> dict[str, FloatArray]:
-        """Return quality, standard error, average and group of all items to the client.
-
-        Returns
-        -------
-        dict
-            Arrays of shape (N,) by name, in the direction of the scores as used: higher is better.
-
-        Examples
-        --------
-        ``result.collect()["quality"]`` are the qualities of a table whose items fit into the client's memory.
-        """
-        whole = np.concatenate(self.table.grid.fetch(self.values), axis=1)
-        return dict(zip(NAMES, whole, strict=True))
-
     def to_columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return the columns of :meth:`items`, collected.
-
-        Returns
-        -------
-        dict
-            Lists by name, None where a value is missing.
-
-        Examples
-        --------
-        ``result.to_columns()["quality"]`` is a list.
-        """
+        """Return the columns of :meth:`items`, collected."""
         labels = [label for part in self.table.grid.fetch(self.table.grid.labels_of(1)) for label in part]
         whole = np.concatenate(self.table.grid.fetch(self.values), axis=1)
         columns = _columns(whole, -1.0 if self.table.grid.lower_is_better else 1.0)
@@ -102,17 +75,7 @@ class ClusterEstimate(Result):
         }
 
     def headline(self) -> str:
-        """Return the numbers of items and scores.
-
-        Returns
-        -------
-        str
-            A phrase without a full stop.
-
-        Examples
-        --------
-        ``result.headline()`` is, for example, ``30 items, 120 scores``.
-        """
+        """Return the numbers of items and scores."""
         return f"{counted(self.table.n_items, 'item')}, {counted(self.table.n_scored, 'score')}"
 
 
@@ -124,12 +87,6 @@ def _columns(values: FloatArray, sign: float) -> list[Any]:
     quality, error, average, group = values
     low, high = np.sort(sign * central_interval(quality, error, LEVEL), axis=1).T
     return [sign * quality, sign * average, error, low, high, group.astype(np.int64)]
-
-
-def _expect_scores(table: ClusterTable) -> None:
-    if not table.n_scored:
-        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
-        raise InputError(message)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,17 +135,7 @@ class ClusterPosterior(ClusterEstimate):
         return grid.frame(0, columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return status, hyperparameters and log evidences.
-
-        Returns
-        -------
-        dict
-            Text and numbers.
-
-        Examples
-        --------
-        ``result.to_dict()["status"]`` is ``converged`` where messages and hyperparameters have converged.
-        """
+        """Return status, hyperparameters and log evidences."""
         beliefs = self.beliefs
         return {
             "method": "posterior",
@@ -238,10 +185,11 @@ def posterior_cluster(
     Examples
     --------
     >>> from reviewgraph import cluster_reviews
-    >>> with cluster_reviews("scores/*.parquet", "tcp://head:8786", "/shared") as table:  # doctest: +SKIP
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> with cluster_reviews("scores/*.parquet", Client("tcp://head:8786"), "/shared") as table:  # doctest: +SKIP
     ...     posterior_cluster(table).items().to_parquet("/shared/qualities")
     """
-    _expect_scores(table)
+    expect_scores(table)
     grid = table.grid
     beliefs = infer_on_cluster(grid, whole_seed(seed), teller(progress))
     warn_unconverged(beliefs.off)
@@ -268,7 +216,7 @@ class ClusterCalibration(ClusterEstimate):
     ----------
     hypothesis
         Name of the hypothesis class.
-    objective, status, message, iterations
+    objective, status, message
         As those of :class:`lsc.Calibration`.
 
     Examples
@@ -280,22 +228,11 @@ class ClusterCalibration(ClusterEstimate):
     objective: float
     status: CalibrationStatus
     message: str
-    iterations: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return class, status and objective.
-
-        Returns
-        -------
-        dict
-            Text and numbers.
-
-        Examples
-        --------
-        ``result.to_dict()["objective"]`` is the sum of squared distances.
-        """
+        """Return class, status and objective."""
         own = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
-        return {"method": "lsc", **own, "iterations": self.iterations}
+        return {"method": "lsc", **own}
 
 
 @checked
@@ -304,7 +241,6 @@ def calibrate_cluster(
     hypothesis: str | Hypothesis = "linear",
     *,
     max_slope: float | None = None,
-    max_iterations: int = MAX_ITERATIONS,
     progress: Callable[[Progress], object] | None = None,
 ) -> ClusterCalibration:
     """Calibrate a table on a cluster: the qualities of :func:`lsc.calibrate_stream`, up to rounding.
@@ -318,8 +254,6 @@ def calibrate_cluster(
     max_slope
         C, the maximum slope of a scoring function (10 by default), for a hypothesis given by name; an error with an
         object.
-    max_iterations
-        Maximum number of Newton steps.
     progress
         Called after each step.
 
@@ -340,25 +274,22 @@ def calibrate_cluster(
     Examples
     --------
     >>> from reviewgraph import cluster_reviews
-    >>> with cluster_reviews("scores/*.parquet", "tcp://head:8786", "/shared") as table:  # doctest: +SKIP
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> with cluster_reviews("scores/*.parquet", Client("tcp://head:8786"), "/shared") as table:  # doctest: +SKIP
     ...     calibrate_cluster(table).items().to_parquet("/shared/qualities")
     """
-    given = hypothesis_of(hypothesis, max_slope=max_slope)
-    if given.shape is not Shape.LINEAR:
-        lines = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
-        message = f"hypothesis: expected {lines} for a table on a cluster, found {given.name!r}"
-        raise InputError(message)
-    _expect_scores(table)
-    lower = given.bounds[0]
+    line = line_of(hypothesis, max_slope, "on a cluster")
+    expect_scores(table)
+    lower = line.bounds[0]
     deviation = _deviation(table.grid)
 
     def exact(noise: float, spread: float) -> bool:
         return bool(np.sqrt(noise) <= NEARLY * (max(spread, lower * deviation) or lower))
 
-    best = minimise_clustered(table.grid, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
-    values = _reported(table.grid, best.quality, 1.0 / lower, fixes_unit=given.fixes_unit)
+    best = minimise_clustered(table.grid, line, exact, sharp=SHARP, progress=progress)
+    values = _reported(table.grid, best.quality, 1.0 / lower, fixes_unit=line.fixes_unit)
     status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
-    return ClusterCalibration(table, values, given.name, best.objective, status, best.message, best.iterations)
+    return ClusterCalibration(table, values, line.name, best.objective, status, best.message)
 
 
 def _sum_of_scores(share: Share) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from lsc._inference.beliefs import Beliefs
 from lsc._inference.large import infer_by_passes
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
-from lsc._solver.newton import MAX_ITERATIONS, minimise_streamed
+from lsc._solver.newton import minimise_streamed
 from lsc.calibration import NEARLY, SHARP, CalibrationStatus
 from lsc.estimate import best_first, central_interval, ranks, warn_unconverged
 from lsc.evidence.support import numbered, reporting_scale
@@ -33,7 +33,7 @@ from reviewgraph._base import (
     or_none,
     whole_seed,
 )
-from reviewgraph.streams import ROWS, Labels, Stream, pieces_of
+from reviewgraph.streams import ROWS, ClusterTable, Labels, Stream, pieces_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +71,7 @@ class StreamedEstimate(Result):
         return np.full(self.stream.n_items, np.nan)
 
     @checked
-    def best_of_largest(self, n_selected: int) -> IntArray:
+    def best(self, n_selected: int) -> IntArray:
         """Return the codes of the best items of the largest group, best first.
 
         Parameters
@@ -86,31 +86,9 @@ class StreamedEstimate(Result):
 
         Examples
         --------
-        ``result.best_of_largest(10)`` are their codes.
+        ``[result.items[i] for i in result.best(10)]`` are the ten best of the result of :func:`calibrate_stream`.
         """
         return best_first(np.where(self.group == 1, self.quality, np.nan))[:n_selected]
-
-    @checked
-    def best(self, n_selected: int) -> list[tuple[str, float, float]]:
-        """Return the best items of the largest group, best first.
-
-        Parameters
-        ----------
-        n_selected
-            Number of items to select.
-
-        Returns
-        -------
-        list of tuple
-            Label, quality and average of each item, in points and direction of the scores.
-
-        Examples
-        --------
-        ``result.best(10)`` are the ten best of the result of :func:`calibrate_stream`.
-        """
-        order = self.best_of_largest(n_selected)
-        values = (self.stream.printed(given[order]).tolist() for given in (self.quality, self.average))
-        return list(zip([self.items[i] for i in order.tolist()], *values, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of every estimate; ``items`` is None, since there may be too many."""
@@ -158,11 +136,21 @@ class StreamedEstimate(Result):
         return f"{counted(self.stream.n_items, 'item')}, {counted(self.stream.n_scored, 'score')}"
 
 
-def expect_scores(stream: Stream) -> None:
+def expect_scores(table: Stream | ClusterTable) -> None:
     """Raise if no review has a score."""
-    if not stream.n_scored:
+    if not table.n_scored:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
         raise InputError(message)
+
+
+def line_of(hypothesis: str | Hypothesis, max_slope: float | None, where: str) -> Hypothesis:
+    """Return the class of scoring functions; raise unless they are lines."""
+    kind = hypothesis_of(hypothesis, max_slope=max_slope)
+    if kind.shape is not Shape.LINEAR:
+        lines = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
+        message = f"hypothesis: expected {lines} for a table {where}, found {kind.name!r}"
+        raise InputError(message)
+    return kind
 
 
 def scores_given(stream: Stream) -> IntArray:
@@ -210,7 +198,7 @@ class StreamedCalibration(StreamedEstimate):
     ----------
     hypothesis
         Name of the hypothesis class.
-    objective, status, message, iterations
+    objective, status, message
         As those of :class:`lsc.Calibration`.
 
     Examples
@@ -222,7 +210,6 @@ class StreamedCalibration(StreamedEstimate):
     objective: float
     status: CalibrationStatus
     message: str
-    iterations: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of a calibration; ``items`` is None, since there may be too many."""
@@ -240,7 +227,6 @@ def calibrate_stream(
     hypothesis: str | Hypothesis = "linear",
     *,
     max_slope: float | None = None,
-    max_iterations: int = MAX_ITERATIONS,
     progress: Callable[[Progress], object] | None = None,
 ) -> StreamedCalibration:
     """Calibrate a table larger than memory: the qualities of :func:`lsc.calibrate`, by passes over the reviews.
@@ -256,8 +242,6 @@ def calibrate_stream(
     max_slope
         C, the maximum slope of a scoring function (10 by default), for a hypothesis given by name; an error with an
         object.
-    max_iterations
-        Maximum number of Newton steps.
     progress
         Called after each step.
 
@@ -288,24 +272,18 @@ def calibrate_stream(
     ...         result.rank.tolist(), result.status.value
     ([3, 2, 1], 'optimal')
     """
-    given = hypothesis_of(hypothesis, max_slope=max_slope)
-    if given.shape is not Shape.LINEAR:
-        lines = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
-        message = f"hypothesis: expected {lines} for a table larger than memory, found {given.name!r}"
-        raise InputError(message)
+    line = line_of(hypothesis, max_slope, "larger than memory")
     expect_scores(stream)
-    lower = given.bounds[0]
+    lower = line.bounds[0]
 
     def exact(noise: float, quality: FloatArray) -> bool:
         return bool(np.sqrt(noise) <= NEARLY * (max(float(np.std(quality)), lower * _deviation(stream)) or lower))
 
-    best = minimise_streamed(stream, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
+    best = minimise_streamed(stream, line, exact, sharp=SHARP, progress=progress)
     group, linked = scored_groups(stream)
-    quality, average = _reported(stream, best.quality, group, 1.0 / lower, linked & given.fixes_unit)
-    return StreamedCalibration(
-        *(stream, quality, average, group, given.name, best.objective),
-        *(CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE, best.message, best.iterations),
-    )
+    quality, average = _reported(stream, best.quality, group, 1.0 / lower, linked & line.fixes_unit)
+    status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
+    return StreamedCalibration(stream, quality, average, group, line.name, best.objective, status, best.message)
 
 
 def _reported(

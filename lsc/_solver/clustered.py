@@ -377,7 +377,6 @@ def minimise_clustered(
     exact: Callable[[float, float], bool],
     *,
     sharp: float,
-    max_iterations: int,
     progress: Listener | None = None,
 ) -> ClusterMinimiser:
     """Solve the programme of linear reviewers, as :func:`lsc._solver.newton.minimise_streamed`.
@@ -414,7 +413,7 @@ def minimise_clustered(
     for last_stage_only in (False, True):
         merit = ClusterPasses(table, lines, commons, scalars)
         start: Any = Vector(table, begin)
-        run = descend(merit, start, tolerance, max_iterations, progress, last_stage_only=last_stage_only)
+        run = descend(merit, start, tolerance, newton.MAX_ITERATIONS, progress, last_stage_only=last_stage_only)
         converged, message = run.outcome(tolerance)
         if last_stage_only and not converged:  # the first solution stands
             break

@@ -424,7 +424,6 @@ def minimise_streamed(
     exact: Callable[[float, FloatArray], bool],
     *,
     sharp: float,
-    max_iterations: int = MAX_ITERATIONS,
     progress: Listener | None = None,
 ) -> Minimiser:
     """Solve the programme of linear reviewers without references, by passes over the reviews.
@@ -449,7 +448,7 @@ def minimise_streamed(
         lines, common, scale, begin = _tabulate(stream, overview, hypothesis.bounds, unit, blocks, places)
         for last_stage_only in (False, True):
             merit = Passes(lines, lines.floor.size, common, np.zeros(common.degree.size, np.bool_))
-            run = descend(merit, begin, tolerance, max_iterations, progress, last_stage_only=last_stage_only)
+            run = descend(merit, begin, tolerance, MAX_ITERATIONS, progress, last_stage_only=last_stage_only)
             converged, message = run.outcome(tolerance)
             if last_stage_only and not converged:  # the first solution stands
                 break

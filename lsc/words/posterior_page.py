@@ -482,8 +482,9 @@ def calibration_lines(calibration: StreamedCalibration) -> list[str]:
         "",
         "Best of the largest group:",
     ]
-    for rank, (label, quality, average) in enumerate(calibration.best(SHOWN), start=1):
-        lines.append(f"  {rank:>3}  {label}  {quality:.3f}  (average {average:.3f})")
+    quality, average = (calibration.stream.printed(values) for values in (calibration.quality, calibration.average))
+    for rank, i in enumerate(calibration.best(SHOWN).tolist(), start=1):
+        lines.append(f"  {rank:>3}  {calibration.items[i]}  {quality[i]:.3f}  (average {average[i]:.3f})")
     return lines
 
 
@@ -497,11 +498,12 @@ def posterior_lines(result: StreamedPosterior, selection: Selection | None = Non
         "",
         "Best of the largest group, with 90 % ranges:",
     ]
-    best = result.best_of_largest(SHOWN)
-    ends = np.sort(result.stream.printed(result.interval()[best]), axis=1).tolist()
-    for rank, ((label, quality, average), (low, high)) in enumerate(zip(result.best(SHOWN), ends, strict=True), 1):
+    quality, average = (result.stream.printed(values) for values in (result.quality, result.average))
+    ends = np.sort(result.stream.printed(result.interval()), axis=1)
+    for rank, i in enumerate(result.best(SHOWN).tolist(), start=1):
+        low, high = ends[i]
         range_ = f"{low:.2f} to {high:.2f}" if np.isfinite(low) else "unknown"
-        lines.append(f"  {rank:>3}  {label}  {quality:.2f}  ({range_}; average {average:.2f})")
+        lines.append(f"  {rank:>3}  {result.items[i]}  {quality[i]:.2f}  ({range_}; average {average[i]:.2f})")
     if selection is not None:
         lines += ["", *list_lines(selection, result.group, lambda i: str(selection.named(np.array([i]))[0]))]
     reviewers = standing_out(result.beliefs, result.stream.reviewers, scores_given(result.stream))

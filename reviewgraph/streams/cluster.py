@@ -19,7 +19,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from glob import glob
 from itertools import chain, count, pairwise
 from operator import getitem
 from pathlib import Path
@@ -31,15 +30,13 @@ from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph._base.errors import DuplicateReview, InputError
 from reviewgraph._base.labels import Label, Whole, encode, natural_key, plain_label
-from reviewgraph._base.text import counted, listed
+from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, locate
 from reviewgraph.table.rows import merge_duplicates
 
 #: A result on the cluster, or one yet to come.
 Future: TypeAlias = Any
 
-#: Seconds to wait for a scheduler.
-PATIENCE = 10.0
 #: Labels per partition of the input from which the borders of partitions and shards are chosen.
 SAMPLE = 500
 #: Values that one task adds.
@@ -71,22 +68,10 @@ def reporting() -> Iterator[None]:
         raise InputError(message) from error
 
 
-def connected(address: Any) -> Any:
-    """Return a client of the scheduler at an address; a client is returned as it is."""
-    if all(hasattr(address, name) for name in ("gather", "map", "nthreads")) and not isinstance(address, type):
-        return address
-    if not isinstance(address, str):
-        message = f"client: expected a distributed.Client or the address of a scheduler, found {address!r:.80}"
+def _expect_client(client: Any) -> None:
+    if not all(hasattr(client, name) for name in ("gather", "map", "nthreads")) or isinstance(client, type):
+        message = f"client: expected a distributed.Client, as Client('tcp://host:8786'), found {client!r:.80}"
         raise InputError(message)
-    with reporting():
-        from distributed import Client
-
-        try:
-            return Client(address, timeout=PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:
-            message = f"cluster: expected a Dask scheduler at {address}, found none; start it with 'dask scheduler', "
-            message += "or check the address"
-            raise InputError(message) from error
 
 
 # Reading: labels become codes by rank, reviews go to the partitions of their reviewers.
@@ -536,11 +521,11 @@ def cluster_reviews(
     Parameters
     ----------
     source
-        A Dask data frame, or the path of a Parquet file, a folder or pattern of Parquet files, or a list of paths. One
-        row per review; columns are found by name as by :func:`reviewgraph.read_reviews`. Labels are text or whole
-        numbers, scores numbers.
+        A Dask data frame, or a Parquet file, a folder or pattern of such files, or a list of paths. One row per review;
+        columns are found by name as by :func:`reviewgraph.read_reviews`. Labels are text or whole numbers, scores
+        numbers.
     client
-        A ``distributed.Client``, or the address of a scheduler, ``tcp://host:8786``.
+        A ``distributed.Client``, such as ``Client("tcp://host:8786")``.
     folder
         A folder that the client and all workers see, for the table and for checkpoints: about 25 bytes per review, and
         up to 200 more for a posterior. What is written there is removed at the end.
@@ -571,7 +556,7 @@ def cluster_reviews(
 
     Examples
     --------
-    A cluster of one thread in this process; elsewhere, ``"tcp://host:8786"`` and a folder on a shared disk:
+    A cluster of one thread in this process; elsewhere, ``Client("tcp://host:8786")`` and a folder on a shared disk:
 
     >>> import pandas, dask.dataframe
     >>> from distributed import Client
@@ -590,62 +575,34 @@ def cluster_reviews(
     if not Path(folder).is_dir():
         message = f"folder: expected a folder that the client and all workers see, found {str(folder)!r}"
         raise InputError(message)
-    connection = connected(client)
+    _expect_client(client)
     with reporting():
-        frames, names = _frames(source, columns or {}, connection)
-    parts = partitions or max(1, sum(connection.nthreads().values()))
+        frames, names = _frames(source, columns or {}, client)
+    parts = partitions or max(1, sum(client.nthreads().values()))
     home = Path(tempfile.mkdtemp(prefix="reviewgraph-", dir=folder))
     try:
-        yield ClusterTable(_read(frames, names, connection, home, parts, lower_is_better=lower_is_better))
+        yield ClusterTable(_read(frames, names, client, home, parts, lower_is_better=lower_is_better))
     finally:
         shutil.rmtree(home, ignore_errors=True)
-        if connection is not client:
-            connection.close()
 
 
 def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Future], list[str]]:
     """Return the parts of the input on the cluster, and the names of its columns of reviewer, item and score."""
-    if hasattr(source, "to_delayed") and hasattr(source, "columns"):
-        header = [str(name) for name in source.columns]
-        names = _names(header, columns, "table")
-        return client.compute(source[names].to_delayed()), names
-    paths: Any = [source] if isinstance(source, (str, Path)) else source
-    if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, Path)) for path in paths):
-        message = f"source: expected a Dask data frame or paths of Parquet files, found {source!r:.80}"
-        raise InputError(message)
-    import pyarrow
-    import pyarrow.parquet
+    table = source
+    if not (hasattr(source, "to_delayed") and hasattr(source, "columns")):
+        import dask.dataframe
 
-    folders = (f"{path}/*.parquet" if Path(path).is_dir() else str(path) for path in paths)
-    files = [path for each in folders for path in sorted(glob(each))]
-    names = []
-    groups: list[tuple[str, int]] = []
-    for path in files:
         try:
-            file = pyarrow.parquet.ParquetFile(path)
-        except (OSError, pyarrow.ArrowInvalid) as error:
-            message = f"{path}: expected a Parquet file, found one that cannot be read ({error})"
+            table = dask.dataframe.read_parquet(source if isinstance(source, list) else str(source))
+        except Exception as error:
+            message = (
+                f"source: expected a Dask data frame or Parquet files that can be read, found {source!r:.80} ({error})"
+            )
             raise InputError(message) from error
-        names = names or _names(file.schema_arrow.names, columns, path)
-        groups += [(path, group) for group in range(file.num_row_groups)]
-    if not groups:
-        message = (
-            f"source: expected Parquet files with rows, found none in {listed([repr(str(path)) for path in paths])}"
-        )
-        raise InputError(message)
-    return client.map(read_group, *zip(*groups, strict=True), names=names, pure=False), names
-
-
-def _names(header: Sequence[str], columns: dict[str, str], name: str) -> list[str]:
-    places = locate(header, ROLES, columns, name, lambda message: None)
-    return [header[places[role.name]] for role in ROLES if role.name in places]
-
-
-def read_group(path: str, group: int, names: Sequence[str]) -> Any:
-    """Read a row group of a Parquet file."""
-    import pyarrow.parquet
-
-    return pyarrow.parquet.ParquetFile(path).read_row_group(group, columns=list(names)).to_pandas()
+    header = [str(name) for name in table.columns]
+    places = locate(header, ROLES, columns, "table", lambda message: None)
+    names = [header[places[role.name]] for role in ROLES if role.name in places]
+    return client.compute(table[names].to_delayed()), names
 
 
 def _read(

@@ -13,8 +13,8 @@ from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, listed
 from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk
-from reviewgraph.graph.levels import LEVELS, NAMES
 from reviewgraph.streams.cluster import ClusterTable, Future, Grid, Share
+from reviewgraph.streams.connection import decided_levels
 
 # Connected components: the items of a partition that its reviewers join are one group; each item points at a smaller
 # one of its component, the roots of a group are put under the smallest of them, and paths are halved, until all items
@@ -248,15 +248,7 @@ class ClusterCheck(Result):
     @property
     def known(self) -> dict[str, bool | None]:
         """Whether each level holds, by name, the strongest first; None if it is not decided."""
-        pieces = self.pieces
-        missing = self.least_degrees_of_freedom
-        covered = self.table.n_items == 1
-        decided = [level.decided(pieces=pieces, missing=missing, covered=covered) for level in LEVELS]
-        # Each level implies those after it.
-        return {
-            name: True if any(decided[: place + 1]) else False if False in decided[place:] else None
-            for place, name in enumerate(NAMES)
-        }
+        return decided_levels(self.pieces, self.least_degrees_of_freedom, covered=self.table.n_items == 1)
 
     @property
     def undecided(self) -> list[str]:
@@ -264,34 +256,14 @@ class ClusterCheck(Result):
         return [name for name, holds in self.known.items() if holds is None]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return sizes, the components and the levels.
-
-        Returns
-        -------
-        dict
-            Numbers, and the levels by name: true, false, or None where it is not decided.
-
-        Examples
-        --------
-        ``check_cluster(table).to_dict()["pieces"]`` is the number of connected components.
-        """
+        """Return sizes, the number of components, and the levels by name, None where it is not decided."""
         table = self.table
         sizes = {"reviewers": table.n_reviewers, "items": table.n_items, "reviews": table.n_reviews}
         least = {"degrees_of_freedom": self.least_degrees_of_freedom}
         return {**sizes, "pieces": self.pieces, "levels": self.known, "undecided": self.undecided, "at_least": least}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the sizes of the components; those of reviewers and items are :meth:`frames`.
-
-        Returns
-        -------
-        dict
-            Lists group, items and reviewers.
-
-        Examples
-        --------
-        ``check_cluster(table).to_columns()["items"]`` are the numbers of items, largest first.
-        """
+        """Return the sizes of the components; those of reviewers and items are :meth:`frames`."""
         items, reviewers = self.sizes.T.tolist()
         return {"group": list(range(1, self.pieces + 1)), "items": items, "reviewers": reviewers}
 
@@ -312,17 +284,7 @@ class ClusterCheck(Result):
         return by_reviewer, grid.frame(1, {"group": self.item_labels})
 
     def headline(self) -> str:
-        """Return the numbers of items and components.
-
-        Returns
-        -------
-        str
-            A phrase without a full stop.
-
-        Examples
-        --------
-        ``check_cluster(table).headline()`` is, for example, ``4 items, 2 pieces, undecided: recoverable``.
-        """
+        """Return the numbers of items and components, and what is undecided."""
         words = f"{counted(self.table.n_items, 'item')}, {counted(self.pieces, 'piece')}"
         return f"{words}, undecided: {listed(self.undecided)}" if self.undecided else words
 

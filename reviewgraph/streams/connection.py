@@ -26,6 +26,23 @@ PASSES = 30
 ROWS = 1 << 18
 
 
+def decided_levels(pieces: int, missing: int, *, covered: bool) -> dict[str, bool | None]:
+    """Return whether each level holds, by name, the strongest first; None if it is not decided.
+
+    ``missing`` is a lower bound on the degrees of freedom, ``covered`` whether one doubly connected component is known
+    to cover all items.
+    """
+    decided = [level.decided(pieces=pieces, missing=missing, covered=covered) for level in LEVELS]
+    # Each level implies those after it.
+    levels: dict[str, bool | None] = {}
+    for place, name in enumerate(NAMES):
+        if any(decided[: place + 1]):
+            levels[name] = True
+        else:
+            levels[name] = False if False in decided[place:] else None
+    return levels
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Connection(Result):
     """The check of a table larger than memory, see :func:`check_stream`.
@@ -60,13 +77,7 @@ class Connection(Result):
     def known(self) -> dict[str, bool | None]:
         """Whether each level holds, by name, the strongest first; None if it is not decided."""
         covered = self.least_cover == self.stream.n_items
-        missing = self.least_degrees_of_freedom
-        decided = [level.decided(pieces=self.pieces, missing=missing, covered=covered) for level in LEVELS]
-        # Each level implies those after it.
-        return {
-            name: True if any(decided[: place + 1]) else False if False in decided[place:] else None
-            for place, name in enumerate(NAMES)
-        }
+        return decided_levels(self.pieces, self.least_degrees_of_freedom, covered=covered)
 
     @property
     def level(self) -> str | None:

@@ -12,12 +12,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from functools import partial
 from glob import escape, glob, has_magic
 from itertools import islice
 from pathlib import Path as Folder
-from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar, overload
 
@@ -26,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
-from reviewgraph._base.arrays import FloatArray, IntArray
+from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import FileRead
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, columns_of, locate, recognised, require_named
@@ -116,22 +114,6 @@ class Spill:
             except OSError as error:
                 raise no_room(error) from error
         return entries
-
-    def write_sorted(self, numbers: Callable[[], Iterable[FloatArray]], batch: int) -> None:
-        """Write numbers, which may be larger than memory, in ascending order.
-
-        >>> with Spill("<f8") as spill:
-        ...     spill.write_sorted(lambda: [np.array([3.0, -1.0]), np.array([2.0])], 1000)
-        ...     spill.read(0, 3).tolist()
-        [-1.0, 2.0, 3.0]
-        """
-        for part in sorted_numbers(numbers, batch):
-            self.append(part)
-
-    def parts(self, rows: int) -> Iterator[npt.NDArray[Any]]:
-        """Read all entries in parts of ``rows``."""
-        for first in range(0, self.size, rows):
-            yield self.read(first, min(first + rows, self.size))
 
 
 def no_room(error: object) -> InputError:
@@ -244,16 +226,6 @@ def opened(batch: int) -> Iterator[Engine]:
             yield Engine(connection, Folder(folder), pool)
 
 
-def sorted_numbers(parts: Callable[[], Iterable[FloatArray]], batch: int) -> Iterator[FloatArray]:
-    """Return numbers in ascending order, in parts."""
-    schema = pa.schema({"number": pa.float64()})
-    batches = (pa.record_batch([pa.array(part)], schema=schema) for part in parts())
-    with opened(batch) as engine:
-        engine.connection.register("numbers", pa.RecordBatchReader.from_batches(schema, batches))
-        for part in engine.batches("SELECT number FROM numbers ORDER BY number"):
-            yield part.column(0).to_numpy()
-
-
 # The files of reviews.
 
 
@@ -277,91 +249,31 @@ class Labels(Sequence[str]):
         return str(label.as_py() if isinstance(label, pa.Scalar) else label)
 
 
-# Files by name: patterns, and objects in stores, which are copied, since provenance takes all their bytes anyway.
+# Files by name, and patterns.
 
 
 def expanded(paths: Iterable[Path]) -> list[str]:
     """Return the names of files, patterns such as ``part-*.parquet`` replaced by the files that match, in order.
 
+    Files are read more than once, so addresses and pipes are refused.
+
     >>> expanded(["scores.parquet"])
     ['scores.parquet']
     """
-    names = []
+    names: list[str] = []
     for name in map(str, paths):
-        # In an address a question mark begins options of the store, and nothing can be listed on the web.
-        remote = "://" in name
-        if not has_magic(name.partition("?")[0] if remote else name) or _is_web(name) or os.path.exists(name):
+        if "://" in name or Folder(name).is_fifo():
+            message = f"{name}: cannot be read (expected a file on this machine); download it, or save it, first"
+            raise InputError(message)
+        if not has_magic(name) or os.path.exists(name):
             names.append(name)
             continue
-        found = sorted(_in_store(name) if remote else glob(name, recursive=True))
-        if not found:
+        matching = sorted(glob(name, recursive=True))
+        if not matching:
             message = f"{name}: expected a file or a pattern that matches files, found none"
             raise InputError(message)
-        names += found
+        names += matching
     return names
-
-
-def _in_store(name: str) -> list[str]:
-    """Return the objects that match a pattern."""
-    from pyarrow.fs import FileSelector, FileType
-
-    pattern, mark, options = name.partition("?")
-    plain = pattern[: min(pattern.index(sign) for sign in "*[" if sign in pattern)].rpartition("/")[0]
-    with _reached(name):
-        system, folder = _system_of(plain + mark + options)
-        inside = system.get_file_info(FileSelector(folder, recursive=True))
-    wanted = folder + pattern[len(plain) :]
-    found = [one.path[len(folder) :] for one in inside if _matches(one, wanted, FileType.File)]
-    return [plain + path + mark + options for path in found]
-
-
-def _matches(one: Any, pattern: str, file: Any) -> bool:
-    """Whether an object is a file that matches a pattern, folder by folder."""
-    parts = one.path.split("/")
-    wanted = pattern.split("/")
-    return one.type == file and len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
-
-
-def _is_web(name: str) -> bool:
-    return name.startswith(("http://", "https://"))
-
-
-def _system_of(name: str) -> tuple[Any, str]:
-    from pyarrow.fs import FileSystem
-
-    system, path = FileSystem.from_uri(name)
-    return system, path
-
-
-@contextmanager
-def _reached(name: str) -> Iterator[None]:
-    """Raise one InputError where an object cannot be reached, whatever the library raises."""
-    try:
-        yield
-    except Exception as error:
-        message = f"{name}: cannot be read ({cut(error)}); check the address and the permissions, or copy the file here"
-        raise InputError(message) from error
-
-
-def local(name: str, folder: Folder, number: int) -> str:
-    """Return the path of a file; an object in a store, and a pipe, which is read once, are copied into the folder."""
-    remote = "://" in name
-    if not remote and not Folder(name).is_fifo():
-        return os.path.abspath(name)
-    target = str(folder / f"{number}.object")
-    with _reached(name):
-        if not remote:
-            source: Any = open(name, "rb")  # noqa: SIM115
-        elif _is_web(name):
-            from urllib.request import urlopen
-
-            source = urlopen(name)  # noqa: S310 (of these two schemes)
-        else:
-            system, path = _system_of(name)
-            source = system.open_input_stream(path)
-    with source, open(target, "wb") as copy, _reached(name):
-        copyfileobj(source, copy, HEAD)
-    return target
 
 
 # Files by format: where DuckDB finds their rows.
@@ -565,7 +477,7 @@ class Source:
     def __init__(self, engine: Engine, paths: Sequence[Path], columns: Mapping[str, str], note: Note) -> None:
         self.names = expanded(paths)
         self.engine = engine
-        self.paths = [local(name, engine.folder, number) for number, name in enumerate(self.names)]
+        self.paths = list(map(os.path.abspath, self.names))
         self.files = [_opened(name, path, columns) for name, path in zip(self.names, self.paths, strict=True)]
         self.stamps = [_stamp(name, path) for name, path in zip(self.names, self.paths, strict=True)]
         headers = [file.header for file in self.files]

@@ -61,7 +61,9 @@ def on_cluster(table, job):
     if job == "check":
         found = check_cluster(table).pieces
     else:
-        found = (calibrate_cluster if job == "lines" else posterior_cluster)(table).collect()["quality"]
+        found = (
+            (calibrate_cluster if job == "lines" else posterior_cluster)(table).items().compute()["quality"].to_numpy()
+        )
     return found, time.perf_counter() - begun
 
 
