@@ -11,10 +11,6 @@ from .calibration import Calibration as Calibration
 from .calibration import CalibrationStatus as CalibrationStatus
 from .calibration import calibrate as calibrate
 from .calibrator import Calibrator as Calibrator
-from .clusters import ClusterCalibration as ClusterCalibration
-from .clusters import ClusterPosterior as ClusterPosterior
-from .clusters import calibrate_cluster as calibrate_cluster
-from .clusters import posterior_cluster as posterior_cluster
 from .comparing import Comparison as Comparison
 from .comparing import compare as compare
 from .errors import CalibrationError as CalibrationError
@@ -27,7 +23,11 @@ from .evidence import optimality as optimality
 from .evidence.optimality import ScoringFunction as ScoringFunction
 from .posteriors import PosteriorEstimate as PosteriorEstimate
 from .posteriors import posterior as posterior
+from .streams import ClusterCalibration as ClusterCalibration
+from .streams import ClusterPosterior as ClusterPosterior
 from .streams import StreamedCalibration as StreamedCalibration
 from .streams import StreamedPosterior as StreamedPosterior
+from .streams import calibrate_cluster as calibrate_cluster
 from .streams import calibrate_stream as calibrate_stream
+from .streams import posterior_cluster as posterior_cluster
 from .streams import posterior_stream as posterior_stream

@@ -54,7 +54,6 @@ ROOMS: dict[str, dict[str, str]] = {
         "posteriors": "_inference estimate evidence predictions selection",
         "calibration": "_model _solver errors estimate evidence",
         "baselines": "errors estimate evidence",
-        "clusters": "_inference _model _solver calibration estimate evidence posteriors selection",
         "streams": "_inference _model _solver calibration estimate evidence posteriors selection",
         "simulation": "_model",
         "methods": "baselines calibration estimate posteriors streams",

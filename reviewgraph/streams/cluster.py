@@ -19,6 +19,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from glob import glob
 from itertools import chain, count, pairwise
 from operator import getitem
 from pathlib import Path
@@ -588,21 +589,41 @@ def cluster_reviews(
 
 def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Future], list[str]]:
     """Return the parts of the input on the cluster, and the names of its columns of reviewer, item and score."""
-    table = source
-    if not (hasattr(source, "to_delayed") and hasattr(source, "columns")):
-        import dask.dataframe
+    if hasattr(source, "to_delayed") and hasattr(source, "columns"):
+        names = _names([str(name) for name in source.columns], columns, "table")
+        return client.compute(source[names].to_delayed()), names
+    import pyarrow
+    import pyarrow.parquet
 
-        try:
-            table = dask.dataframe.read_parquet(source if isinstance(source, list) else str(source))
-        except Exception as error:
-            message = (
-                f"source: expected a Dask data frame or Parquet files that can be read, found {source!r:.80} ({error})"
-            )
-            raise InputError(message) from error
-    header = [str(name) for name in table.columns]
-    places = locate(header, ROLES, columns, "table", lambda message: None)
-    names = [header[places[role.name]] for role in ROLES if role.name in places]
-    return client.compute(table[names].to_delayed()), names
+    # A task for each row group of each file.
+    paths = source if isinstance(source, list | tuple) else [source]
+    names = []
+    groups: list[tuple[str, int]] = []
+    for path in map(str, paths):
+        for name in sorted(glob(f"{path}/*.parquet" if Path(path).is_dir() else path)):
+            try:
+                file = pyarrow.parquet.ParquetFile(name)
+            except (OSError, pyarrow.ArrowInvalid) as error:
+                message = f"{name}: expected a Parquet file, found one that cannot be read ({error})"
+                raise InputError(message) from error
+            names = names or _names(file.schema_arrow.names, columns, name)
+            groups += [(name, group) for group in range(file.num_row_groups)]
+    if not groups:
+        message = f"source: expected a Dask data frame or Parquet files with rows, found {source!r:.80}"
+        raise InputError(message)
+    return client.map(read_group, *zip(*groups, strict=True), names=names, pure=False), names
+
+
+def _names(header: Sequence[str], columns: dict[str, str], name: str) -> list[str]:
+    places = locate(header, ROLES, columns, name, lambda message: None)
+    return [header[places[role.name]] for role in ROLES if role.name in places]
+
+
+def read_group(path: str, group: int, names: Sequence[str]) -> Any:
+    """Read a row group of a Parquet file."""
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetFile(path).read_row_group(group, columns=list(names)).to_pandas()
 
 
 def _read(
