@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import InputError, Reviews, read_reviews, to_networkx
+from reviewgraph import InputError, Reviews, read_reviews
 from reviewgraph.cli import main
 from reviewgraph.io.sides import without_gone
 
@@ -172,23 +172,6 @@ def test_what_tables_become_keeps_fields_with_their_reviews():
     }
 
 
-@pytest.mark.parametrize("lower", [False, True])
-def test_bipartite_graphs_carry_all_fields(lower):
-    reviews = Reviews.from_frame(pandas.DataFrame(wide(drawn(10))), lower_is_better=lower)
-    back = Reviews.from_networkx(to_networkx(reviews))
-    assert by_pair(back) == by_pair(reviews)
-    assert back.target == "overall"
-
-
-def test_lower_is_better_turns_all_fields():
-    frame = pandas.DataFrame({"reviewer": ["a", "b"], "item": ["p"] * 2, "overall": [1, 3], "novelty": [2, 5]})
-    reviews = Reviews.from_frame(frame, lower_is_better=True)
-    assert (reviews.score.tolist(), reviews.criteria["novelty"].tolist()) == ([-1.0, -3.0], [-2.0, -5.0])
-    assert reviews.to_dict()["novelty"] == [2.0, 5.0]
-    added = reviews.add([("c", "p")])
-    assert added.to_dict()["novelty"] == [2.0, 5.0, None]
-
-
 @pytest.mark.parametrize(
     ("cells", "values"),
     [
@@ -271,30 +254,6 @@ def test_all_downloads_of_hotcrp_have_the_fields_of_its_json(version):
 
 def _reviews_of_api(folder):
     return json.loads((folder / "api-reviews.json").read_text("utf-8"))["reviews"]
-
-
-def test_openreviews_fields_are_criteria(write):
-    def note(number, paper, signature, **content):
-        return {
-            "id": f"n{number}",
-            "forum": paper,
-            "signatures": [signature],
-            "invitations": [f"V.cc/2026/Conference/{paper}/-/Official_Review"],
-            "content": {name: {"value": value} for name, value in content.items()},
-        }
-
-    sure = {"confidence": "4: You are confident in your assessment, but not certain."}
-    notes = [
-        note(1, "p1", "~Ann_Lee1", rating="8: accept, good paper", soundness="3 good", summary="Fine", **sure),
-        note(2, "p2", "~Ann_Lee1", rating="5: borderline", presentation=2, confidence=3, flag_for_ethics_review=["No"]),
-        note(3, "p2", "~Bob_May1", soundness="2 fair", presentation=1, rating="3: reject", confidence=5),
-    ]
-    reviews = read_reviews(write(json.dumps({"notes": notes}).encode(), "notes.json"))
-    assert by_pair(reviews) == {
-        ("~Ann_Lee1", "p1"): {"rating": 8.0, "soundness": 3.0, "presentation": None, "confidence": 4.0},
-        ("~Ann_Lee1", "p2"): {"rating": 5.0, "soundness": None, "presentation": 2.0, "confidence": 3.0},
-        ("~Bob_May1", "p2"): {"rating": 3.0, "soundness": 2.0, "presentation": 1.0, "confidence": 5.0},
-    }
 
 
 # Commands.

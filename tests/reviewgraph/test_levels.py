@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from reviewgraph import InputError, Reviews, check
-from reviewgraph.graph import ALL_NAMES, level_named, structure_of
+from reviewgraph.graph import level_named, structure_of
 from reviewgraph.graph.levels import ALL, LEVELS
 from tests.strategies import Rows, tables, to_reviews
 
@@ -21,18 +21,6 @@ ASKING: dict[str, Callable[[str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("unknown", ["triple", "Double", "", "none"])
-@pytest.mark.parametrize("ask", ASKING.values(), ids=list(ASKING))
-def test_an_unknown_level_is_refused(ask: Callable[[str], Any], unknown: str) -> None:
-    with pytest.raises(InputError, match=f"level: expected one of {', '.join(ALL_NAMES)}, found '{unknown}'"):
-        ask(unknown)
-
-
-def test_names_and_words_are_told_apart() -> None:
-    for words in ("name", "term", "words"):
-        assert len({getattr(level, words) for level in ALL}) == len(ALL)
-
-
 @given(tables())
 def test_a_level_implies_those_after_it(table: tuple[Rows, int]) -> None:
     structure = structure_of(to_reviews(*table))
@@ -40,12 +28,6 @@ def test_a_level_implies_those_after_it(table: tuple[Rows, int]) -> None:
     assert held == sorted(held)
     named = held[len(ALL) - len(LEVELS) :]
     assert structure.level == next((level.name for level, holds in zip(LEVELS, named, strict=True) if holds), None)
-
-
-@pytest.mark.parametrize("level", ALL, ids=ALL_NAMES)
-def test_the_verdict_of_a_level_says_its_words(level: Any) -> None:
-    said = level.verdict("All 7 papers are", "3 groups (doubly connected components)", "2 links missing")
-    assert said.startswith(f"All 7 papers are {level.words}")
 
 
 def test_scores_are_not_asked_whether_a_level_survives() -> None:

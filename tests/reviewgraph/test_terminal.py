@@ -20,13 +20,6 @@ def test_words_stay_and_lines_fit(lead: str, words: str, width: int) -> None:
         assert all(len(line) <= width for line in lines)
 
 
-def test_later_lines_stand_below_the_words_of_the_first() -> None:
-    long = "     -0.04  R01 gave 7, counts as 5.48 (-1.39 as this reviewer is lenient); weight 22 %"
-    first, second = folded(long, 60)
-    assert first.startswith("     -0.04  R01")
-    assert second == f"{' ' * 12}reviewer is lenient); weight 22 %"
-
-
 def test_a_number_and_its_sign_and_a_name_and_its_chance_are_not_parted() -> None:
     lines = folded("  " + ", ".join(f"P{n} ({n} %)" for n in range(10, 40)), 40)
     assert len(lines) > 2
@@ -48,7 +41,3 @@ def test_tables_fit_and_give_way_in_their_text_only(width: int, rows: list[tuple
 def test_cells_that_differ_look_different(cells: list[str]) -> None:
     _, *lines = text_table(["paper", "n"], [[cell, "7"] for cell in cells], text=[0], width=12)
     assert len({line.removesuffix("7").rstrip() for line in lines}) == len(cells)
-
-
-def test_tables_that_fit_are_not_cut() -> None:
-    assert text_table(["a", "n"], [["x" * 70, "7"]], text=[0], width=80)[1] == "x" * 70 + "  7"

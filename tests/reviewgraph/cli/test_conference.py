@@ -151,14 +151,6 @@ def test_paths_are_relative_to_the_file(folder: Path, monkeypatch: pytest.Monkey
     assert "--conference ../conference.toml" in found.stdout
 
 
-def test_columns_are_named_by_role_and_other_files_may_have_them() -> None:
-    Path("reviews.csv").write_text(REVIEWS.replace("reviewer,item", "Who,What"), encoding="utf-8")
-    section = '[columns]\nreviewer = "Who"\nitem = "What"\naffinity = "Fit"\n'
-    assert run("check reviews.csv", section).exit_code == 0
-    told = run("check reviews.csv --columns reviewer=Who,item=What,affinity=Fit --conference none")
-    assert "no file that was read has a column 'Fit'" in told.stderr
-
-
 def test_the_template_and_the_sections_of_the_manual_are_those_that_are_read() -> None:
     page = (Path(__file__).parents[3] / "docs/how-to/conference-file.md").read_text("utf-8")
     template = page.partition("```toml\n")[2].partition("```")[0]
@@ -169,19 +161,6 @@ def test_the_template_and_the_sections_of_the_manual_are_those_that_are_read() -
         assert section == "columns" or set(re.findall(r"`([a-z-]+)`", keys)) <= known, section
     for section in {name for sections in commands.values() for name in sections}:
         assert f"`[{section}]`" in page
-
-
-def test_what_one_command_alone_reads_is_told_to_the_next() -> None:
-    found = run("check", '[check]\nreviews = "reviews.csv"\nitems = "papers.csv"\n')
-    assert "Next: reviewgraph calibrate reviews.csv --items papers.csv\n" in found.stdout
-    found = run("check", '[input]\nreviews = "reviews.csv"\nitems = "papers.csv"\n')
-    assert "Next: reviewgraph calibrate\n" in found.stdout
-
-
-def test_a_check_of_a_plan_names_the_reviews_as_well() -> None:
-    Path("reviews.csv").write_text("reviewer,item\na,1\na,2\nb,2\nb,3\nc,3\nc,1\n", encoding="utf-8")
-    found = run("plan -o plan.csv", '[input]\nreviews = ["reviews.csv"]\n')
-    assert "Next: reviewgraph check reviews.csv plan.csv --require double" in found.stdout, found.output
 
 
 def test_a_level_of_the_file_is_not_put_before_an_objective_that_is_typed() -> None:

@@ -77,11 +77,6 @@ def test_labels_of_a_map_do_not_lie_upon_each_other(n: int, width: int) -> None:
             assert not (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
 
 
-def test_a_map_is_the_same_every_time() -> None:
-    again = drawn_map.__wrapped__(60, WIDE)
-    assert Tree.tostring(drawn_map(60, WIDE)) == Tree.tostring(again)
-
-
 def test_bars_are_as_long_as_their_numbers() -> None:
     root = Tree.fromstring(bars([Bar("a", 10), Bar("b", 5, True), Bar("c", 0)], WIDE, "kind").markup("b", "t", "w"))
     lengths = [float(mark.get("width", "nan")) for mark in root.iter("rect")]

@@ -8,7 +8,6 @@ import io
 import json
 import re
 import shlex
-import socket
 import sys
 import time
 import warnings
@@ -31,13 +30,11 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
-from reviewgraph._base.errors import InputError
 from reviewgraph.cli import main
 from reviewgraph.cli.app import pages, workspace
-from reviewgraph.cli.app.pages import Guard, bound
+from reviewgraph.cli.app.pages import Guard
 from reviewgraph.cli.app.steps import EXCEL, STEPS, table_fields, title_of
 from reviewgraph.cli.app.workspace import Workspace, recognise, safe_name
-from reviewgraph.cli.output import Refusal
 from tests import conference_systems as systems
 from tests.reviewgraph.formats.exports import as_xlsx
 
@@ -207,13 +204,6 @@ def test_a_malformed_form_is_refused_with_one_sentence(
     assert client.get(f"/{guard.token}/").status_code == 200
 
 
-def test_deep_files_are_refused_with_a_message(client: Any, guard: Guard) -> None:
-    answer = posted(client, guard, ("deep.toml", "a = " + "[" * 20_000))
-    assert answer.status_code == 422
-    assert "deep.toml: expected TOML" in answer.text
-    assert posted(client, guard, ("deep.json", "[" * 200_000)).status_code == 200
-
-
 def test_names_hold_no_path_and_nothing_that_options_separate_by(tmp_path: Path) -> None:
     names = [
         "../../x.csv",
@@ -248,14 +238,6 @@ def test_what_is_dropped_in_is_never_imported(client: Any, guard: Guard) -> None
     page = client.get(f"/{guard.token}/check").text
     assert "imported" not in page
     assert "What is missing" in page or "comparable" in page
-
-
-def test_a_port_in_use_is_one_message() -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        with pytest.raises(Refusal, match=r"another program uses it; name another one"):
-            bound("127.0.0.1", other.getsockname()[1])
 
 
 # What files are, and what is run.
@@ -330,12 +312,6 @@ def test_a_bad_value_is_one_message_at_its_field(client: Any, guard: Guard) -> N
     assert 'id="result"' not in page
 
 
-def test_without_reviews_nothing_runs(client: Any, guard: Guard) -> None:
-    answer = client.post(f"/{guard.token}/check", data={})
-    assert answer.status_code == 422
-    assert "There are no reviews yet" in answer.text
-
-
 @pytest.mark.slow
 def test_the_saved_choices_do_the_same_in_a_terminal(
     client: Any, guard: Guard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -377,15 +353,6 @@ def test_a_command_that_runs_is_stopped(client: Any, guard: Guard) -> None:
     ended(client, guard)
     page = client.get(f"/{guard.token}/plan").text
     assert "Stopped, no result." in page or "the command was stopped" in page
-
-
-def test_one_file_per_role(tmp_path: Path) -> None:
-    found = Workspace(tmp_path)
-    found.add("r.csv", REVIEWS.encode())
-    for name in ("conflicts.csv", "conflicts2.csv"):
-        found.add(name, b"paper,reviewer\np1,r1\n")
-    with pytest.raises(InputError, match=r"expected one file, found conflicts\.csv, conflicts2\.csv"):
-        found.words(STEPS["plan"])
 
 
 # Files of all systems, modelled as their exports are documented.
@@ -458,26 +425,3 @@ def test_of_several_tables_in_a_file_one_is_selected(client: Any, guard: Guard, 
     client.post(f"/{guard.token}/clear")
     posted(client, guard, (f"r.{kind}", data), ("conference.toml", conference))
     assert client.get(f"/{guard.token}/download/conference.toml").text == conference
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("a.csv", b"", "the file is empty"),
-        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(50), "found a binary file"),
-        ("a.pdf", b"%PDF-1.4\n%\xe2\xe3\n", "found a PDF document"),
-        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "found an old spreadsheet"),
-        ("a.json", b'{"a": 1}', "found JSON of another shape"),
-        ("a.json", b"[{", "the JSON is damaged"),
-    ],
-)
-def test_a_file_that_is_none_is_one_message_and_the_others_stay(
-    client: Any, guard: Guard, name: str, data: bytes, message: str
-) -> None:
-    posted(client, guard, ("r.csv", REVIEWS), (name, data))
-    page = client.get(f"/{guard.token}/").text
-    (found,) = errors(page)
-    assert message in found
-    assert "Not recognised, so it is not used" in page
-    assert f"<legend>{name}</legend>" in page
-    assert 'value="reviews" selected' in page
