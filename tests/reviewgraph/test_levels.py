@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from hypothesis import given
 
 from reviewgraph import InputError, Reviews, check
-from reviewgraph.graph import level_named, structure_of
+from reviewgraph.graph import structure_of
 from reviewgraph.graph.levels import ALL, LEVELS
 from tests.strategies import Rows, tables, to_reviews
 
 TABLE = Reviews.from_pairs([("a", 1, 5.0), ("a", 2, 4.0), ("b", 1, 1.0), ("b", 2, 2.0)])
-ASKING: dict[str, Callable[[str], Any]] = {
-    "level_named": level_named,
-    "reaches": check(TABLE).reaches,
-    "reaches by scores": lambda level: check(TABLE).reaches(level, use_scores=True),
-}
 
 
 @given(tables())
