@@ -19,8 +19,8 @@ def __getattr__(name: str) -> object:
         message := import_module("reviewgraph._base.errors").say_foreign(name, module)
     ):
         raise ImportError(message)
-    found = globals()[name] = getattr(import_module(module), attribute)
-    return found
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value
 
 
 def _places() -> dict[str, tuple[str, str]]:
@@ -38,8 +38,8 @@ def _places() -> dict[str, tuple[str, str]]:
             elif isinstance(node, ast.Assign):  # under another name
                 home, _, name = ast.unparse(node.value).rpartition(".")
                 places[ast.unparse(node.targets[0])] = home, name
-    found: dict[str, tuple[str, str]] = globals()["_PLACES"]
-    return found
+    known: dict[str, tuple[str, str]] = globals()["_PLACES"]
+    return known
 
 
 def __dir__() -> list[str]:

@@ -413,7 +413,7 @@ def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
     for member_group in np.flatnonzero(needs.members.any(axis=0)).tolist():
         kind_of_review = partial(people.ruled.kind, member_group, what="review")
         demands.append((pairs[place[group == member_group]], needs.members[:, member_group], kind_of_review))
-    demands.append((pairs, needs.each, partial(noun, one="review", many="reviews")))
+    demands.append((pairs, needs.each, partial(noun, singular="review", many="reviews")))
     for able, needed_by_item, kind in demands:
         short, give, use = _cut(task.spare, able, needed_by_item)
         if short.size:

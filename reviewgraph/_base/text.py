@@ -27,18 +27,18 @@ LISTED = 5
 SHOWN = 40
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def counted(count: int, singular: str, many: str = "") -> str:
     """Return a number and its noun, in the singular where there is one.
 
     >>> counted(1, "paper"), counted(1200, "paper"), counted(0, "piece has", "pieces have")
     ('1 paper', '1,200 papers', '0 pieces have')
     """
-    return f"{count:,} {noun(count, one, many)}"
+    return f"{count:,} {noun(count, singular, many)}"
 
 
-def noun(count: int, one: str, many: str = "") -> str:
+def noun(count: int, singular: str, many: str = "") -> str:
     """Return the noun alone, in the number that fits."""
-    return one if count == 1 else many or f"{one}s"
+    return singular if count == 1 else many or f"{singular}s"
 
 
 def percent(share: float) -> str:

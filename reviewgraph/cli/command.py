@@ -68,11 +68,11 @@ Sections = Mapping[str, Mapping[str, click.Parameter]]
 
 @dataclass
 class Conference:
-    """A conference file: its sections (``found``), and the keys that the running command uses (``taken``)."""
+    """A conference file: its ``content`` by section, and the keys that the running command uses (``taken``)."""
 
     path: str
     text: str
-    found: Mapping[str, Any]
+    content: Mapping[str, Any]
     taken: dict[str, Taken] = field(default_factory=dict)
 
     @property
@@ -80,20 +80,20 @@ class Conference:
         """The record of the file: its hash and the options taken from it."""
         options = tuple((option.key, _shown(option.written)) for option in self.taken.values())
         digest = hashlib.sha256(self.text.encode("utf-8")).hexdigest()
-        keys = sum(len(section) for section in self.found.values())
+        keys = sum(len(section) for section in self.content.values())
         return FileRead(self.path, rows=keys, sha256=digest, options=options)
 
     def is_within(self, sections: Sections) -> bool:
         """Whether there are no sections and keys but these."""
         return all(
             isinstance(keys, dict) and (name == COLUMNS or set(keys) <= set(sections.get(name, ())))
-            for name, keys in self.found.items()
+            for name, keys in self.content.items()
         )
 
     def expect_known(self, commands: Mapping[str, Sections]) -> None:
         """Refuse sections and keys of no command."""
         shared = {name for sections in commands.values() for name in sections} - set(commands) | {COLUMNS}
-        for section, keys in self.found.items():
+        for section, keys in self.content.items():
             if section not in {*shared, *commands} or not isinstance(keys, dict):
                 known = [f"[{name}]" for name in (*sorted(shared), *commands)]
                 unknown = (
@@ -108,11 +108,11 @@ class Conference:
 
     def take(self, command: str, sections: Sections, columns: click.Parameter | None, typed: Collection[str]) -> None:
         """Take the options of a command that were not typed; the section of the command overrides the others."""
-        names = self.found.get(COLUMNS)
+        names = self.content.get(COLUMNS)
         if columns is not None and names and columns.name not in typed:
             self.taken[columns.name or ""] = self._columns(names)
-        for section in sorted(self.found, key=lambda name: name == command):
-            for key, written in self.found[section].items() if section in sections else ():
+        for section in sorted(self.content, key=lambda name: name == command):
+            for key, written in self.content[section].items() if section in sections else ():
                 parameter = sections[section].get(key)
                 if parameter is not None and parameter.name not in typed:
                     place = self.place(section, key)
@@ -212,12 +212,12 @@ def _homes(key: str, commands: Mapping[str, Sections]) -> list[str]:
     return [name for name in homes if name not in commands] or list(homes)
 
 
-def _refuse_unknown(place: str, known: Collection[str], found: str, homes: Collection[str], name: str) -> NoReturn:
+def _refuse_unknown(place: str, known: Collection[str], unknown: str, homes: Collection[str], name: str) -> NoReturn:
     """Refuse a section or a key, with a suggestion."""
     if homes:
         message = f"{place}: expected {name} in {' or '.join(f'[{home}]' for home in homes)}; move it there"
     else:
-        message = f"{place}: expected one of {', '.join(known)}; found {found}{near(name, known)}"
+        message = f"{place}: expected one of {', '.join(known)}; found {unknown}{near(name, known)}"
     raise Refusal(message)
 
 

@@ -80,9 +80,9 @@ def expect_apart(context: click.Context | None) -> None:
     for param, path in named:
         if param.callback is not writable:
             continue
-        for other, also in named:
-            if other is not param and same_file(path, also):
-                name = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(context)
+        for second, second_path in named:
+            if second is not param and same_file(path, second_path):
+                name = second.opts[0] if isinstance(second, click.Option) else second.make_metavar(context)
                 message = f"{param.opts[0]} {path}: {name} names the same file; write to another one"
                 raise InputError(message)
 
@@ -96,11 +96,11 @@ def _files(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
                 yield param, value
 
 
-def same_file(path: str, other: str) -> bool:
-    """Whether two paths are the same file; ``other`` may name a part of it, after a ``#``."""
+def same_file(path: str, second: str) -> bool:
+    """Whether two paths are the same file; the second may name a part of it, after a ``#``."""
     if stream_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path)):
         return False
-    for name in filter(None, (other, other.rpartition("#")[0])):
+    for name in filter(None, (second, second.rpartition("#")[0])):
         with contextlib.suppress(OSError):
             if os.path.realpath(path) == os.path.realpath(name) or os.path.samefile(path, name):
                 return True

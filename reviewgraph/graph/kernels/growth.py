@@ -174,9 +174,9 @@ def second_shared(state: Growth, a: int, b: int, thing: int) -> int:
     base = b * len(state.degree)
     review = state.first[a]
     for _ in range(state.length[a]):
-        other = item[review]
-        if other != thing and table[place_of(table, base + other)] != EMPTY:
-            return int(other)
+        second = item[review]
+        if second != thing and table[place_of(table, base + second)] != EMPTY:
+            return int(second)
         review = following[review]
     return -1
 
@@ -188,12 +188,12 @@ def scan_holders(state: Growth, component: int, thing: int) -> None:
     state.seen[component] = state.counters[SCAN]
     holder = state.top[thing]
     while holder >= 0 and not state.counters[FULL]:
-        other = root_of(state.parent, state.reviewer[holder])
-        if state.seen[other] != state.counters[SCAN]:
-            state.seen[other] = state.counters[SCAN]
-            second = second_shared(state, component, other, thing)
+        holding = root_of(state.parent, state.reviewer[holder])
+        if state.seen[holding] != state.counters[SCAN]:
+            state.seen[holding] = state.counters[SCAN]
+            second = second_shared(state, component, holding, thing)
             # Absorbed by one that holds the item: it has compared it, or will.
-            if second >= 0 and absorb(state, component, other, thing, second) != component:
+            if second >= 0 and absorb(state, component, holding, thing, second) != component:
                 return
         holder = state.beside[holder]
 
@@ -206,14 +206,14 @@ def scan_others(state: Growth, component: int, thing: int) -> None:
     begun = False
     while not begun or review != state.first[component]:
         begun = True
-        other = state.item[review]
-        holder = state.top[other] if other != thing else -1
+        second = state.item[review]
+        holder = state.top[second] if second != thing else -1
         while holder >= 0 and not state.counters[FULL]:
             holding = root_of(state.parent, state.reviewer[holder])
             if (
                 holding != component
                 and state.table[place_of(state.table, holding * len(state.degree) + thing)] != EMPTY
-                and absorb(state, component, holding, thing, other) != component
+                and absorb(state, component, holding, thing, second) != component
             ):
                 return
             holder = state.beside[holder]

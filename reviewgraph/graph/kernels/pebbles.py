@@ -329,11 +329,11 @@ def grow_block(
         if i < 0:
             continue
         for e in range(item_start[i], item_start[i + 1]):
-            other = find(game.parent, body_by_item[e])
-            if blocks.member_of[other] < 0:
+            neighbour = find(game.parent, body_by_item[e])
+            if blocks.member_of[neighbour] < 0:
                 stamp += 1
-                if is_rigid_with(game, blocks, other, body, stamp):
-                    count = enter(blocks, other, body, count)
+                if is_rigid_with(game, blocks, neighbour, body, stamp):
+                    count = enter(blocks, neighbour, body, count)
     return count, stamp
 
 

@@ -51,18 +51,18 @@ def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
     >>> parent.tolist()
     [0, 1, 1, 3, 1]
     """
-    one = parent[left]
-    other = parent[right]
-    while one.size:
-        np.minimum.at(parent, np.maximum(one, other), np.minimum(one, other))
+    left_root = parent[left]
+    right_root = parent[right]
+    while left_root.size:
+        np.minimum.at(parent, np.maximum(left_root, right_root), np.minimum(left_root, right_root))
         while not np.array_equal(above := parent[parent], parent):
             parent[:] = above
         # Continue with the pairs of roots that are not joined yet.
-        one = parent[one]
-        other = parent[other]
-        apart = np.flatnonzero(one != other)
-        one = one[apart]
-        other = other[apart]
+        left_root = parent[left_root]
+        right_root = parent[right_root]
+        apart = np.flatnonzero(left_root != right_root)
+        left_root = left_root[apart]
+        right_root = right_root[apart]
 
 
 @kernel
@@ -255,12 +255,12 @@ def merge_pairs(
                         reached.only_top[end] = reached.only_end[end] = -1
                     continue
                 # The second way closes a cycle with the first.
-                other = first_middle[end]
+                partner = first_middle[end]
                 if heeds_levels:
-                    other = second_middle(reached, middle, end, upper, lower)
-                    if other < 0:
+                    partner = second_middle(reached, middle, end, upper, lower)
+                    if partner < 0:
                         continue
-                a, b, u, v = (middle, other, top, end) if top_is_item else (top, end, middle, other)
+                a, b, u, v = (middle, partner, top, end) if top_is_item else (top, end, middle, partner)
                 if union(parent, vertex[a], vertex[b]):
                     record(merges, count, vertex[a], vertex[b], vertex[u] - n_reviewers, vertex[v] - n_reviewers)
                     count += 1
@@ -492,26 +492,26 @@ def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: 
     place = state.place[thing]
     end = place
     for e in range(place, place + state.holders[thing]):
-        other = find(state.parent, state.holder[e])
-        if state.seen[other] != stamp:
-            state.seen[other] = stamp
-            state.holder[end] = other
+        root = find(state.parent, state.holder[e])
+        if state.seen[root] != stamp:
+            state.seen[root] = stamp
+            state.holder[end] = root
             end += 1
     state.holders[thing] = end - place
     for e in range(place, end):
         # Either may have been absorbed since the list was made.
-        mine = find(state.parent, component)
-        other = find(state.parent, state.holder[e])
-        if mine == other:
+        large = find(state.parent, component)
+        small = find(state.parent, state.holder[e])
+        if large == small:
             continue
-        u, v = shared_pair(state, mine, other)
+        u, v = shared_pair(state, large, small)
         if v < 0:
             continue
         # The larger cover absorbs the smaller, and of equal ones the first reviewer's.
-        if (state.cover[other], mine) > (state.cover[mine], other):
-            mine, other = other, mine
-        absorb(state, mine, other)
-        record(merges, count, mine, other, u, v)
+        if (state.cover[small], large) > (state.cover[large], small):
+            large, small = small, large
+        absorb(state, large, small)
+        record(merges, count, large, small, u, v)
         count += 1
     return count
 
