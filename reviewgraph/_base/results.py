@@ -268,7 +268,6 @@ def _side(values: Sequence[Any]) -> str:
 
 
 def _element(tag: str, text: str, style: str = "") -> str:
-    """Return text, escaped, as an element."""
     from html import escape
 
     return f"<{tag}{f' style={style!r}' if style else ''}>{escape(visible(text))}</{tag}>"

@@ -206,7 +206,6 @@ def _told_apart(cells: Sequence[str]) -> int:
 
 
 def _filled(cell: str, size: int, *, left: bool) -> str:
-    """Cut a cell to a size, or fill it up."""
     if columns(cell) > size:
         while columns(cell) >= size:
             cell = cell[:-1]

@@ -70,7 +70,6 @@ def read_duties(session: Session) -> dict[str, Any]:
 
 
 def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:
-    """Check a table larger than memory."""
     from reviewgraph.streams.connection import check_stream, page
 
     expect_table(options["output"], "a CSV file", "leave out --stream")
@@ -215,7 +214,6 @@ def check(
 
 
 def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[str]:
-    """Return the line on the required level, if there is one."""
     going_by = ", going by the scores" if use_scores else ""
     return [f"Required level {required}{going_by}: {'reached' if reached else 'missed'}."] if required else []
 

@@ -213,7 +213,6 @@ def _homes(key: str, commands: Mapping[str, Sections]) -> list[str]:
 
 
 def _refuse_unknown(place: str, known: Collection[str], unknown: str, homes: Collection[str], name: str) -> NoReturn:
-    """Refuse a section or a key, with a suggestion."""
     if homes:
         message = f"{place}: expected {name} in {' or '.join(f'[{home}]' for home in homes)}; move it there"
     else:
@@ -483,7 +482,6 @@ class Command(PlainCommand):
         return [os.path.join(".", word) if word.startswith("-") else word for words in paths for word in words]
 
     def _expect_file_kept(self, ctx: click.Context) -> None:
-        """Refuse to write over the conference file."""
         conference: Conference | None = Session.of(ctx).conference
         for parameter in self.params:
             path = ctx.params.get(parameter.name or "")

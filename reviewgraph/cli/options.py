@@ -74,7 +74,6 @@ def _expect_roles(ctx: click.Context, param: click.Parameter, roles: Iterable[st
 
 
 def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Keep the rule for similar labels."""
     if value is not None:
         from reviewgraph.formats.side import read_merges
         from reviewgraph.formats.spellings import BY_OPTION, Spellings
@@ -99,7 +98,6 @@ def _scale(ctx: click.Context, param: click.Parameter, value: str | None) -> str
 
 
 def _accepted(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
-    """Return the findings that are accepted."""
     from reviewgraph.formats.audit.audit import FINDINGS
 
     names = [name.strip() for name in (value or "").split(",") if name.strip()]
@@ -244,7 +242,6 @@ class Share:
 
 
 def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> Share | None:
-    """Read ``N`` or ``P%``."""
     if value is None:
         return None
     percent = value.strip().endswith("%")

@@ -361,7 +361,6 @@ def _as_typed(value: Any) -> str:
 
 
 def _readers() -> dict[str, Callable[..., Any]]:
-    """Return how the file of each option is read."""
     from reviewgraph.formats import side
     from reviewgraph.io.reading import read_reviews
     from reviewgraph.io.sides import Gone

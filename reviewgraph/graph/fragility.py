@@ -469,7 +469,6 @@ def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -
 
 
 def _grown(reviews: Reviews, units: Units, order: IntArray, slots: int) -> Growth:
-    """Enter units in this order."""
     state = new_growth(reviews.reviewer, reviews.item, reviews.n_reviewers, reviews.n_items, slots)
     enter_all.form(ENTRY * reviews.n_reviews)(state, units, order, 0, order.size)
     return state

@@ -422,7 +422,6 @@ def _map(report: Report, grouping: Grouping) -> Section:
 
 
 def _map_words(grouping: Grouping) -> str:
-    """Describe the map, numbers included."""
     n = len(grouping)
     hanging = int(grouping.hanging.sum())
     apart = int((grouping.piece > 0).sum())

@@ -88,7 +88,6 @@ def _templates() -> Environment:
 
 
 def _page(request: Request, workspace: Workspace, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page."""
     context = {
         "base": request.scope["root_path"],
         "here": name,
@@ -105,7 +104,6 @@ def _page(request: Request, workspace: Workspace, name: str, status: int = 200, 
 
 
 def _to(request: Request, place: str) -> RedirectResponse:
-    """Return to a page after a form."""
     return RedirectResponse(f"{request.scope['root_path']}/{place}", 303)
 
 
@@ -206,7 +204,6 @@ async def _chosen(workspace: Workspace, form: FormData) -> str:
 
 
 def _take(workspace: Workspace, form: FormData, fields: Any) -> None:
-    """Take the values of fields."""
     for entry in fields:
         value = form.get(entry.key)
         workspace.values[entry.key] = value.strip() if isinstance(value, str) else ""
