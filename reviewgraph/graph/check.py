@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from reviewgraph._base.text import LISTED, counted, listed, noun, ranging
 from reviewgraph.formats.columns import ITEM, REVIEWER, UNKNOWN
 from reviewgraph.formats.side import DEMAND, LOAD
 from reviewgraph.graph.components import doubly_connected_components, structure_of
-from reviewgraph.graph.fragility import losses, losses_of
-from reviewgraph.graph.levels import LevelName, level_named
+from reviewgraph.graph.fragility import fragile, keeps, losses
+from reviewgraph.graph.levels import Connected, LevelName, level_named
 from reviewgraph.graph.precision import Assumptions, assumed, expectations, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import stated_rules
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.components import Components, Structure
-    from reviewgraph.graph.fragility import Losses
+    from reviewgraph.graph.fragility import Fragile, Keeps
     from reviewgraph.graph.precision import Outlook
     from reviewgraph.io.rules import Rules
     from reviewgraph.io.sides import Pairs, Valued
@@ -348,6 +348,8 @@ def _limits(limits: int | Valued, name: str, reviews: Reviews) -> IntArray:
 
 # The report.
 
+#: Maximum reviews of a table whose critical reviewers are searched by default, in a fraction of a second.
+QUICK = 300
 #: The rules that a check supports.
 HEEDED = ("conflicts", "gone", "demand", "load")
 
@@ -394,9 +396,15 @@ class Report(Pictured):
     _pictured_by: ClassVar[str] = "reviewgraph.report.check:pictures"
 
     @cached_property
-    def losses(self) -> Losses:
-        """Critical reviewers and reviews, and the probability that each level is kept."""
-        return losses_of(self.reviews, self.level, self.look, self.missing)
+    def fragile(self) -> Fragile | None:
+        """Critical reviewers and reviews of the highest level that holds; None where they were not searched."""
+        wanted = self.reviews.n_reviews <= QUICK if self.look is None else self.look
+        return fragile(self.reviews, cast("LevelName", self.level or Connected.name)) if wanted else None
+
+    @cached_property
+    def keeps(self) -> Keeps | None:
+        """The probability that each level is kept; None without probabilities that reviews fail to arrive."""
+        return None if self.missing is None else keeps(self.reviews, self.missing)
 
     @cached_property
     def expected(self) -> Outlook:
@@ -478,7 +486,8 @@ class Report(Pictured):
         unlisted = self.reviews.origin.unlisted
         report["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
         report["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
-        report |= self.losses.to_dict()
+        report["fragile"] = None if self.fragile is None else self.fragile.to_dict()
+        report["keeps"] = None if self.keeps is None else self.keeps.to_dict()["levels"]
         if self.as_of_now is not None:
             report["as_of_now"] = self.as_of_now.to_dict()
         if self.scored is not None:
@@ -521,7 +530,7 @@ class Report(Pictured):
             *("", *groups(self.structure)),
             *(["", *self.violations.lines()] if self.violations else []),
             *expectations(self.expected),
-            *losses(self.losses),
+            *losses(self.fragile, self.keeps),
         ]
         return "\n".join(lines)
 

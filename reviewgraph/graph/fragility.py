@@ -7,10 +7,9 @@ then by division of the rest (``double``), and by bases of the count matroid and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from reviewgraph.graph.components import connected_components, doubly_connected_
 from reviewgraph.graph.kernels.compiling import POLICY, STEP
 from reviewgraph.graph.kernels.growth import FULL, Frames, Units, certify, divide, enter_all, new_growth
 from reviewgraph.graph.kernels.pebbles import Game, play_on
-from reviewgraph.graph.levels import LEVELS, Connected, LevelName, level_named
+from reviewgraph.graph.levels import LEVELS, LevelName, level_named
 from reviewgraph.io.matching import match_labels
 from reviewgraph.io.sides import by_label
 from reviewgraph.table.reviews import as_reviews
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     import igraph
 
     from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.labels import Label
     from reviewgraph.graph.kernels.growth import Growth
     from reviewgraph.graph.levels import Level
     from reviewgraph.io.sides import Valued
@@ -312,41 +310,6 @@ def keeps(
     return Keeps(tuple(Kept(level.name, share, error) for level, share, error in rows), draws)
 
 
-# The part of a check that is about losses.
-
-#: Maximum reviews of a table that is searched by default: plain Python takes a fraction of a second.
-QUICK = 300
-
-
-@dataclass(frozen=True, eq=False)
-class Losses:
-    """Critical reviewers and reviews of the highest level that holds, and probabilities that levels are kept."""
-
-    fragile: Fragile | None  # Whose loss lowers the highest level that holds; None where it was not looked for
-    keeps: Keeps | None  # How likely each level is kept; None where no probability was given
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return both by the keys of the command's ``--json``."""
-        return {
-            "fragile": None if self.fragile is None else self.fragile.to_dict(),
-            "keeps": None if self.keeps is None else self.keeps.to_dict()["levels"],
-        }
-
-
-def losses_of(
-    reviews: Reviews,
-    level: str | None,
-    look: bool | None = None,
-    missing: float | Mapping[Label, float] | None = None,
-) -> Losses:
-    """Search the critical ones (by default in tables of at most :data:`QUICK` reviews) and simulate losses."""
-    wanted = reviews.n_reviews <= QUICK if look is None else look
-    return Losses(
-        fragile(reviews, cast("LevelName", level or Connected.name)) if wanted else None,
-        None if missing is None else keeps(reviews, missing),
-    )
-
-
 # ``connected``: all items lie in one piece, each with a review. Articulation points and bridges, in linear time.
 
 
@@ -561,13 +524,13 @@ RECOVERABLE_FINDER = Finder(
 # The sections of a check's page on losses; items are papers.
 
 
-def losses(lost: Losses) -> list[str]:
-    """Return all of them."""
-    if lost.fragile is None:
+def losses(critical: Fragile | None, simulated: Keeps | None) -> list[str]:
+    """Return all of them; None was not computed."""
+    if critical is None:
         lines = ["", "Whose loss would lower the level was not looked for in a table of this size; --fragile does it."]
     else:
-        lines = single(lost.fragile)
-    return lines if lost.keeps is None else [*lines, *kept(lost.keeps)]
+        lines = single(critical)
+    return lines if simulated is None else [*lines, *kept(simulated)]
 
 
 def single(critical: Fragile) -> list[str]:

@@ -21,7 +21,6 @@ from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import TIE, cdf, cut_of, quantile, snapped
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import ranks
-from reviewgraph._base.results import Result
 from reviewgraph._base.text import LISTED, counted, shortened
 from reviewgraph.table.reviews import as_reviews
 
@@ -360,8 +359,8 @@ class Step(NamedTuple):
     right: float  # Expected share of right selections
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Outlook(Result):
+@dataclass(frozen=True, eq=False)
+class Outlook:
     """Expected errors of the items of a table once all its reviews have scores."""
 
     structure: Structure  # What the table promises without noise
@@ -373,19 +372,6 @@ class Outlook(Result):
     def reviews(self) -> Reviews:
         """The table, all its reviews counting."""
         return self.structure.reviews
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return item and expected standard errors, of the estimate, of averages, and after one more review."""
-        return {
-            "item": list(self.reviews.items),
-            "error": self.error.tolist(),
-            "average_error": self.average.tolist(),
-            "error_with_one_more": self.with_one_more.tolist(),
-        }
-
-    def headline(self) -> str:
-        """Return the number of items and their median error."""
-        return f"{counted(self.reviews.n_items, 'item')}, median error {float(np.median(self.error)):.3g}"
 
     @property
     def error(self) -> FloatArray:

@@ -347,7 +347,7 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
         _map(report, grouping),
         loads(reviews),
         *([_errors(report.expected)] if reviews.n_items else []),
-        Section("losses", "If reviews are lost", parts_of(losses(report.losses))),
+        Section("losses", "If reviews are lost", parts_of(losses(report.fragile, report.keeps))),
         Section("tables", "Tables", [paper_table(report), reviewer_table(report, grouping), group_table(grouping)]),
     ]
     return Document(
