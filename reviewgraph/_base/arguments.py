@@ -225,7 +225,9 @@ def count_of(value: Any, name: str) -> int:
 
 def whole_seed(seed: int | np.random.Generator) -> int:
     """Return a seed as a whole number, which a generator draws."""
-    return seed if isinstance(seed, int) else int(seed if isinstance(seed, Integral) else seed.integers(LARGEST))
+    if isinstance(seed, int):
+        return seed
+    return int(seed if isinstance(seed, Integral) else seed.integers(LARGEST))
 
 
 #: What a keyword may mean in a function that has another name for it, the likelier first.

@@ -256,8 +256,8 @@ def _table(columns: Mapping[str, Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
-    return _element("td", text, _side([value]))
+    text = "" if value is None else str(value)
+    return _element("td", f"{value:.4g}" if isinstance(value, float) else text, _side([value]))
 
 
 def _side(values: Sequence[Any]) -> str:

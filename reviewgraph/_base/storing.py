@@ -62,7 +62,9 @@ def stream_of(path: str | os.PathLike[str]) -> int | None:
     if match is None:
         return None
     number = match[1] or match[4]
-    return int(number) if number else 1 if match[2] else 2
+    if number:
+        return int(number)
+    return 1 if match[2] else 2
 
 
 def draft_beside(target: str) -> str:

@@ -10,6 +10,7 @@ import shutil
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise, takewhile
+from operator import eq
 from typing import Any, Protocol, TypeVar
 
 from reviewgraph._base.errors import InputError
@@ -95,7 +96,9 @@ def _picture(character: str) -> str:
     code = ord(character)
     if code < 0x20:
         return chr(_PICTURES + code)
-    return _DELETE if code == 0x7F else f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code == 0x7F:
+        return _DELETE
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 class _Named(Protocol):
@@ -198,11 +201,11 @@ def columns(text: str) -> int:
 def _told_apart(cells: Sequence[str]) -> int:
     """Return the minimum width to which cells can be cut so that different ones still look different."""
     # Of sorted cells, neighbours have the most in common. After it come one more character, wide or not, and the dots.
-    neighbours = pairwise(sorted(set(cells)))
-    common = [
-        "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*two, strict=False))) for two in neighbours
-    ]
-    return max([_LEAST, *(columns(start) + 3 for start in common)])
+    least = _LEAST
+    for cell, following in pairwise(sorted(set(cells))):
+        common = sum(takewhile(bool, map(eq, cell, following)))
+        least = max(least, columns(cell[:common]) + 3)
+    return least
 
 
 def _filled(cell: str, size: int, *, left: bool) -> str:

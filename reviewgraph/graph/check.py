@@ -162,7 +162,9 @@ def state_of(n_reviews: int, n_scored: int) -> str:
     """Return how many of some reviews have a score, in words; nothing without reviews."""
     if not n_reviews:
         return ""
-    return "all scored" if n_scored == n_reviews else f"{n_scored:,} scored" if n_scored else "no scores yet"
+    if n_scored == n_reviews:
+        return "all scored"
+    return f"{n_scored:,} scored" if n_scored else "no scores yet"
 
 
 def groups(structure: Structure) -> list[str]:

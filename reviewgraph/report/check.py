@@ -18,7 +18,7 @@ from reviewgraph.graph.check import PRECISE, by_scores, facts, groups, state_of,
 from reviewgraph.graph.fragility import losses
 from reviewgraph.graph.levels import level_named
 from reviewgraph.graph.precision import expectations, selection
-from reviewgraph.report.groups import Groups, group_map
+from reviewgraph.report.groups import Groups, group_map, kinds_of
 from reviewgraph.report.page import (
     Column,
     Document,
@@ -184,8 +184,7 @@ class Grouping:
     @property
     def linked(self) -> list[str]:
         """How each group is linked, in words."""
-        states = zip(self.piece.tolist(), self.hanging.tolist(), strict=True)
-        return [LINKED["apart" if piece else "hanging" if hanging else "group"] for piece, hanging in states]
+        return [LINKED[kind] for kind in kinds_of(self.piece, self.hanging)]
 
 
 def grouping_of(structure: Structure) -> Grouping:

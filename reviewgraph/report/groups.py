@@ -55,7 +55,12 @@ def radii(sizes: IntArray, width: float) -> FloatArray:
 
 def frame_height(n_groups: int, width: float) -> int:
     """Return a suitable height for a number of circles."""
-    return round(width * (0.68 if n_groups > 60 else 0.5 if n_groups > 12 else 0.42) * (1.3 if width < 500 else 1.0))
+    share = 0.42
+    if n_groups > 60:
+        share = 0.68
+    elif n_groups > 12:
+        share = 0.5
+    return round(width * share * (1.3 if width < 500 else 1.0))
 
 
 def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float) -> Layout:
@@ -227,14 +232,19 @@ def _meanings(groups: Groups) -> list[tuple[str, str]]:
     return entries
 
 
+def kinds_of(piece: IntArray, hanging: BoolArray) -> list[str]:
+    """Return the mark of each group: ``apart`` from the largest piece, ``hanging`` by one paper, or ``group``."""
+    kinds: list[str] = np.where(piece > 0, "apart", np.where(hanging, "hanging", "group")).tolist()
+    return kinds
+
+
 def _lines(drawing: Drawing, place: FloatArray, links: IntArray, kind: str) -> None:
     ends = place[links].round(1).tolist()
     drawing.path("".join(f"M{a:g} {b:g}L{c:g} {d:g}" for (a, b), (c, d) in ends), kind)
 
 
 def _circles(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray) -> None:
-    states = zip(groups.piece.tolist(), groups.hanging.tolist(), strict=True)
-    kinds = ["apart" if piece else "hanging" if hanging else "group" for piece, hanging in states]
+    kinds = kinds_of(groups.piece, groups.hanging)
     for number, ((x, y), size) in enumerate(zip(place.tolist(), radius.tolist(), strict=True)):
         mark(drawing, x, y, kinds[number], groups.names[number], size)
         if size >= INSIDE:

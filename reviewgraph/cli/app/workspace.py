@@ -207,7 +207,7 @@ class Workspace:
                     else:
                         unused.append(f"columns {key}")
                 elif key in keys and not isinstance(value, list | dict):
-                    self.values[key] = "yes" if value is True else "" if value is False else str(value)
+                    self.values[key] = {True: "yes", False: ""}[value] if isinstance(value, bool) else str(value)
                 else:
                     unused.append(key)
         self.results = {}
