@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation, and write the tables of its gallery: ``python -m docs.pictures``.
+"""Draw the pictures of the documentation: ``python -m docs.pictures``.
 
 The pictures of the gallery are what the code on its pages saves; those of the home page and the tutorials are below.
 Tests compare all of them with the files. Screenshots of reports need Chromium: ``python -m docs.pictures --reports``.
@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,78 +31,12 @@ REPORTS = {
 }
 
 
-def course() -> Iterator[tuple[object, ...]]:
-    """Yield the grades of a course whose two sections share one essay: 40 essays, two graders each."""
-    import numpy as np
-
-    rng = np.random.default_rng(11)
-    sections = [["Ana", "Ben", "Caro"], ["Dan", "Eva", "Finn"]]
-    yield "grader", "essay", "grade"
-    for number in range(40):
-        graders = sections[number // 20]
-        pair = [graders[number % 3], graders[(number + 1) % 3]]
-        pair += ["Dan"] if number == 7 else []
-        quality = rng.normal(70, 9)
-        for who in pair:
-            harsh = {"Ben": 6, "Eva": -4, "Finn": 8}.get(who, 0)
-            yield who, f"E{number + 1:02}", round(min(100, quality - harsh + rng.normal(0, 4)))
-
-
-def contest() -> Iterator[tuple[object, ...]]:
-    """Yield the marks of a contest: 30 dances, 10 judges, four judges per dance, one of them severe."""
-    import numpy as np
-
-    rng = np.random.default_rng(5)
-    judges = [f"judge {letter}" for letter in "ABCDEFGHIJ"]
-    severity = dict(zip(judges, rng.normal(0, 0.6, len(judges)), strict=True)) | {"judge F": 2.5}
-    yield "judge", "dance", "mark"
-    for number in range(30):
-        quality = rng.normal(6.5, 1.2)
-        for who in sorted(rng.permutation(judges)[:4].tolist()):
-            yield (
-                who,
-                f"dance {number + 1}",
-                round(float(np.clip(quality - severity[who] + rng.normal(0, 0.7), 0, 10)), 1),
-            )
-
-
-def forum() -> Iterator[tuple[object, ...]]:
-    """Yield reviews with three criteria and a confidence: 36 papers, 24 reviewers, three reviews per paper."""
-    import numpy as np
-
-    rng = np.random.default_rng(8)
-    severity = rng.normal(0, 1, 24)
-    yield "email", "paper", "overall", "novelty", "clarity", "confidence"
-    for paper in range(36):
-        quality = rng.normal(6, 1.5)
-        for who in sorted(rng.permutation(24)[:3].tolist()):
-            sure = int(rng.integers(2, 6))
-            novelty, clarity = (
-                round(float(np.clip(quality / 2 - severity[who] / 2 + rng.normal(0, 0.6), 1, 5))) for _ in "ab"
-            )
-            overall = round(float(np.clip(quality - severity[who] + rng.normal(0, 2.6 / sure**0.5), 1, 10)))
-            yield f"r{who + 1:02}@example.org", paper + 1, overall, novelty, clarity, sure
-
-
-#: Tables of the gallery. All are simulated.
-TABLES: dict[str, Callable[[], Iterator[tuple[object, ...]]]] = {
-    "grades.csv": course,
-    "marks.csv": contest,
-    "forum.csv": forum,
-}
-
-
-def written(rows: Iterator[tuple[object, ...]]) -> str:
-    """Return rows as the text of a CSV file."""
-    return "".join(",".join(map(str, row)) + "\n" for row in rows)
-
-
 @contextlib.contextmanager
 def folder(path: Path) -> Iterator[None]:
     """Work in a folder that has the tables of the gallery."""
     before = Path.cwd()
-    for name in TABLES:
-        shutil.copy(GALLERY / name, path)
+    for table in GALLERY.glob("*.csv"):
+        shutil.copy(table, path)
     shutil.copy(DEMO, path)
     os.chdir(path)
     try:
@@ -215,9 +149,7 @@ def screenshots() -> None:
 
 
 def main() -> None:
-    """Write tables, pictures and the printed lines of the gallery."""
-    for name, rows in TABLES.items():
-        (GALLERY / name).write_text(written(rows()), "utf-8")
+    """Write pictures and the printed lines of the gallery."""
     for name, picture in pictures().items():
         (DOCS / name).write_text(picture.svg, "utf-8")
     for page in pages():

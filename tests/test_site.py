@@ -47,11 +47,6 @@ def test_a_question_is_answered_as_its_page_shows(page: Path, tmp_path: Path) ->
         assert same(path.read_text("utf-8"), (pictures.GALLERY / path.name).read_text("utf-8")), path.name
 
 
-@pytest.mark.parametrize("name", pictures.TABLES)
-def test_tables_of_the_gallery_are_what_the_script_writes(name: str) -> None:
-    assert (pictures.GALLERY / name).read_text("utf-8") == pictures.written(pictures.TABLES[name]())
-
-
 @pytest.mark.parametrize("name", tables.TABLES)
 def test_tables_of_pages_say_what_the_code_says(name: str) -> None:
     assert tables.shown(name).strip() == tables.TABLES[name][1]().strip(), "run python -m docs.tables"
