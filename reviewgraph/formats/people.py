@@ -12,11 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from reviewgraph._base.arrays import spread
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import identity
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, TITLE, Role, locate, normalise, recognised
@@ -237,6 +233,7 @@ class Parted(NamedTuple):
     def notes(self, role: str) -> list[str]:
         """Return what to tell the user.
 
+        >>> import numpy as np
         >>> part_people(Column(np.array([0, 1]), ["Ann; Bob", "TBD"])).notes("reviewer")[0]
         "1 cell with several reviewers split, as 'Ann; Bob'"
         """
@@ -255,6 +252,7 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
 
     Cells that name nobody have no person; labels that are ``known`` are persons, whatever they look like.
 
+    >>> import numpy as np
     >>> parted = part_people(Column(np.array([0, 1, 2]), ["Ann; Bob", "TBD", "Bob"]))
     >>> parted.row.tolist(), [parted.column.values[code] for code in parted.column.codes.tolist()]
     ([0, 0, 2], ['Ann', 'Bob', 'Bob'])
@@ -273,6 +271,10 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
         return None
     codes: dict[str, int] = {}
     listed = [[codes.setdefault(name, len(codes)) for name in names] for names in people]
+    import numpy as np
+
+    from reviewgraph._base.arrays import spread
+
     size = np.array([len(names) for names in people], np.int64)
     count = size[column.codes]
     first = (np.cumsum(size) - size)[column.codes]
@@ -341,6 +343,8 @@ class Melted(Wrapped):
         return f"{self.table.place(self.rows.lines[row])}, column {quote(self.headers[column])}"
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        import numpy as np
+
         labels, *columns = self.rows.columns
         width = len(columns)
         codes: dict[str, int] = {}
@@ -371,6 +375,8 @@ def melted(
     that is no value. Known labels among the headers and in the first column say which axis is which, otherwise the
     header of the first column does.
     """
+    from reviewgraph._base.labels import identity
+
     roles = [replace(role, required=False) for role in (REVIEWER, ITEM)]
     if table.source is not None or len(table.header) < 2 or recognised(table.header, [value], names):
         return None
