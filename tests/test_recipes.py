@@ -21,8 +21,6 @@ import pytest
 import lsc
 from lsc._model.hypotheses import HYPOTHESES, Sloped
 from reviewgraph import Reviews, check
-from reviewgraph.formats import System
-from reviewgraph.formats.opening import Format
 from reviewgraph.graph import level_named
 from reviewgraph.graph.levels import ALL
 
@@ -304,19 +302,6 @@ def test_every_command_knows_what_the_recipes_add(packages: Path, tmp_path: Path
     done = subprocess.run(run, input=shown + COMMANDS, cwd=work, env=environment, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
     assert (work / "prizes.txt").read_text("utf-8").startswith("w")
-
-
-# What is defined wrongly is refused where it is defined, or used first.
-
-
-@pytest.mark.parametrize(
-    ("base", "part", "writer"),
-    [(Format, "suffix", "write"), (System, "words", "write"), (System, "suffix", "write"),
-     (System, "results", "write_results")],
-)  # fmt: skip
-def test_a_file_that_nothing_writes_is_refused(base: type, part: str, writer: str) -> None:
-    with pytest.raises(TypeError, match=f"Mute: .* {part}, here '[.]mute', has to define {writer}"):
-        type("Mute", (base,), {"name": "mute", part: ".mute"})
 
 
 def test_a_wrong_unit_of_a_hypothesis_class_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,11 +58,6 @@ class Format:
     #: The end of the names of files written in it; empty if tables are not written in it.
     suffix: ClassVar[str] = ""
 
-    def __init_subclass__(cls) -> None:
-        if cls.suffix and cls.write is Format.write:
-            message = f"{cls.__name__}: a format with a suffix, here {cls.suffix!r}, has to define write"
-            raise TypeError(message)
-
     def fits(self, data: bytes) -> bool:
         """Return whether a file begins as this format does."""
         raise NotImplementedError

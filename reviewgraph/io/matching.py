@@ -1,7 +1,7 @@
 """Labels of side tables, matched with those of the reviews.
 
 Where no row matches the table is refused. Where some rows do not match a warning counts them, with examples and, where
-letter case, e-mail addresses or exchanged columns explain it, the explanation; labels that differ from a known one in
+letter case, or exchanged columns explain it, the explanation; labels that differ from a known one in
 leading zeros and the like are refused. Conflicts that match nobody are refused unless something explains them, because
 a lost one does harm. Each distinct label is processed once.
 """
@@ -12,7 +12,6 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -43,8 +42,6 @@ REVIEWS = "the reviews"
 SERIES = "#"
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"^[^\W\d_]+-?(?=\d+$)")
-#: Similarity from which a label may be another.
-CLOSE = 0.75
 #: How to accept labels of nobody.
 ACCEPT = (
     "correct the labels; if these are nobody here, add --merge none, which leaves such rows out and keeps apart all "
@@ -312,7 +309,7 @@ class Mismatch:
             return f"; {exchanged:,} of {self.missed:,} match {exchange}", False
         if rows:
             return f"; {rows:,} of {self.missed:,} match {likeness.words}: {example}", likeness.refused
-        return self._mail(), False
+        return "", False
 
     def unsettled(self, settled: Settled) -> Mismatch:
         """Return the same for the rows none of whose unknown labels is settled."""
@@ -323,18 +320,6 @@ class Mismatch:
             free = [label not in side.known and settled.frees(label, forms, shapes) for label in side.labels]
             rows &= ~np.array(free, np.bool_)[side.codes]
         return replace(self, unknown=rows)
-
-    def near(self) -> str:
-        """Return which known labels the first unknown ones may be."""
-        guesses = []
-        for side in self.sides:
-            texts = {_words(label): label for label in side.known}
-            for label in nsmallest(EXAMPLES, self.strangers(side), key=natural_key):
-                words = _words(label)
-                # Numbers are near to others without meaning them.
-                close = get_close_matches(words, texts, 1, CLOSE) if any(map(str.isalpha, words)) else []
-                guesses += [f"{quote(label)} may be {quote(texts[close[0]])}"] if close else []
-        return f"; {', '.join(guesses)}" if guesses else ""
 
     def _alike(self, likeness: Likeness) -> tuple[int, str]:
         explained = np.ones(self.unknown.size, np.bool_)
@@ -360,25 +345,10 @@ class Mismatch:
         exchanged = [codes_among(side.labels, side.other)[side.codes] >= 0 for side in self.sides]
         return int((np.all(exchanged, axis=0) & self.unknown).sum())
 
-    def _mail(self) -> str:
-        """Return the explanation that only one of the tables has e-mail addresses, or nothing."""
-        for side in self.sides:
-            strange = {"@" in str(label) for label in self.strangers(side)}
-            known = {"@" in str(label) for label in side.known}
-            if len(strange) == len(known) == 1 and strange != known:
-                here, known_are = ("e-mail addresses", "names") if strange == {True} else ("names", "e-mail addresses")
-                return f"; here are {here}, there {known_are}: read both from columns of one kind"
-        return ""
-
 
 def _shape(label: Label) -> str:
     """Return a label with its numbers replaced by a mark."""
     return _DIGITS.sub(SERIES, as_text(label))
-
-
-def _words(label: Label) -> str:
-    """Return the words of a label in alphabetical order: of a name the order of its parts does not matter."""
-    return " ".join(sorted(re.findall(r"[^\W_]+", identity(label))))
 
 
 def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> None:
@@ -397,7 +367,7 @@ def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> 
     nothing = (unsettled if asked else mismatch).missed == mismatch.unknown.size
     if asked and (lost.missed or nothing):
         shown = lost if lost.missed else mismatch
-        why = shown.explanation()[0] or shown.near()
+        why = shown.explanation()[0]
         message = f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}"
         raise InputError(message)
     if by_form and unknown != "refused":

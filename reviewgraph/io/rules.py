@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph._base.arguments import kinds_of, refuse, unexpected
@@ -140,7 +139,6 @@ class Rules:
                 continue
             # Whole numbers are counts.
             hint = str(field.type).replace("int", "count")
-            _refuse_form(field.name, value)
             if kinds_of(hint):
                 refuse(field.name, value, hint)
             if isinstance(value, Iterator):
@@ -198,19 +196,6 @@ class Rules:
     def __repr__(self) -> str:
         """Return the rules that are not None, large tables by their size."""
         return f"Rules({', '.join(f'{name}={_shown(getattr(self, name))}' for name in self.stated)})"
-
-
-def _refuse_form(name: str, value: Any) -> None:
-    """Refuse one number where each reviewer has one, and the other way round, by the name of the other rule."""
-    if name == "capacity" and isinstance(value, Real):
-        message = f"capacity: expected a number for each reviewer, found {value!r}; for everyone say spare={value!r}"
-        raise InputError(message)
-    if name == "spare" and not isinstance(value, Real | str):
-        message = (
-            f"spare: expected one whole number for all reviewers without a capacity, found {type(value).__name__}; one "
-            "for each reviewer is capacity, an array in the order of reviews.reviewers or a table by label"
-        )
-        raise InputError(message)
 
 
 def _brought(name: str, value: Any) -> Any:

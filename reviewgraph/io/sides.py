@@ -25,11 +25,10 @@ from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, wa
 from reviewgraph._base.labels import Label, as_text, first_repeated, is_null, plain_label
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns, Role, locate, normalise
-from reviewgraph.formats.files import Problems
-from reviewgraph.formats.people import melted, part_people
+from reviewgraph.formats.people import part_people
 from reviewgraph.formats.side import CONFLICT
 from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
-from reviewgraph.formats.tables import Column, Grid, Line, by_row
+from reviewgraph.formats.tables import Column
 from reviewgraph.io.matching import match_labels, match_pairs, pairs_among
 from reviewgraph.table.forms import has_order
 from reviewgraph.table.reviews import Reviews
@@ -57,7 +56,7 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
     """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
 
     The keys of a mapping are (reviewer, item), or reviewers with several items each as values. A data frame of
-    conflicts may have a column of yes and no, or be a matrix of such words, as a file may.
+    conflicts may have a column of yes and no.
 
     >>> pairs_of([("b", "p"), ("a", "p")], "conflicts").reviewer.tolist()
     [0, 1]
@@ -83,22 +82,9 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
 
 
 def _conflicting(table: Any, name: str) -> tuple[list[Any], list[Any]]:
-    """Return reviewers and items of the rows of a data frame that are conflicts, or of the cells of a matrix."""
+    """Return reviewers and items of the rows of a data frame that are conflicts."""
     frame = _frame_of(table)
     flag = CONFLICT.role
-    if not (_has_column(frame, REVIEWER) and _has_column(frame, ITEM)):
-        whole = table.reset_index() if getattr(getattr(table, "index", None), "name", None) else table
-        columns = {str(header): _frame_of(whole).get_column(header).to_list() for header in _frame_of(whole).columns}
-        labels = {as_text(label): label for column in columns.values() for label in column if not is_null(label)}
-        labels |= {str(header): plain_label(header) for header in whole.columns}
-        texts = [["" if is_null(cell) else as_text(cell) for cell in column] for column in columns.values()]
-        lines = [Line(list(row), f"{name}, row {number}") for number, row in enumerate(zip(*texts, strict=True))]
-        known = {REVIEWER.name: (), ITEM.name: ()}
-        matrix = melted(Grid(name, list(columns), lines), {}, known, flag, CONFLICT.parse, lambda note: None)
-        if matrix is not None:
-            rows = matrix.read(range(3), Problems()).columns
-            item, reviewer, cells = map(by_row, rows)
-            return _flagged([labels[who] for who in reviewer], [labels[what] for what in item], cells, flag.name, name)
     if not _has_column(frame, flag):
         reviewer, item = _columns(frame, (REVIEWER, ITEM), name)
         return reviewer, item

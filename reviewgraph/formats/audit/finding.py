@@ -115,6 +115,8 @@ def finding(
     name: str, effect: Effect, words: str, then: str, *, of_rows: bool = True, **more: Any
 ) -> Callable[[Callable[[Draft, Note], Draft]], Finding]:
     """Return the decorator that makes a finding of the function that looks for it."""
+    if effect == "noted":
+        more = {"accepted": "no note", **more}
     return lambda look: Finding(name, effect, words, then, look, of_rows, **more)
 
 

@@ -391,7 +391,6 @@ _RANKS = frozenset(
     "noted",
     "scores called rank, place or impact score, or 1, 2, ... of every reviewer: 1 is usually the best",
     "noted, with the direction that was read",
-    accepted="no note",
 )
 def ranks(draft: Draft, note: Note) -> Draft:
     """Note ranks that are read as scores."""

@@ -6,18 +6,23 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted, in_full
-from reviewgraph.formats.audit.finding import Draft, Note, finding, numbers_of, overrule, texts_of
+from reviewgraph.formats.audit.finding import Draft, Note, numbers_of, overrule, texts_of
+from reviewgraph.formats.audit.finding import finding as finding_of
 from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+
+#: All findings here are about the whole table.
+finding = partial(finding_of, of_rows=False)
 
 #: Papers from which on labels that number the reviews of a paper are no coincidence.
 FEWEST_PAPERS = 5
@@ -34,7 +39,6 @@ _PERSON = re.compile(r"@|(?:\d{4}-){3}\d{3}[\dX]|^~\w+\d$")
     "asked",
     "e-mail addresses or profiles of people as papers, while no reviewer is one",
     "refused: reviewers and papers are exchanged",
-    of_rows=False,
 )
 def exchanged_columns(draft: Draft, note: Note) -> Draft:
     """Refuse items that are e-mail addresses while reviewers are none."""
@@ -162,7 +166,6 @@ def _are_of_papers(draft: Draft) -> bool:
     "asked",
     "reviewers who number the reviews of each paper (Reviewer 1 to Reviewer k, R1, A, first ...)",
     "refused, since who reviewed several papers is not known; noted where every paper has all of them",
-    of_rows=False,
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
@@ -230,7 +233,6 @@ _OF_ALL = 0.8
     "asked",
     "a reviewer of nearly all papers whose scores are the mean, maximum, minimum or median of the others",
     "refused; left out and counted where the label says so (Average, Consensus, Total ...)",
-    of_rows=False,
     accepted="the label is a reviewer",
 )
 def mean_reviewers(draft: Draft, note: Note) -> Draft:
@@ -320,7 +322,6 @@ def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
     "asked",
     "a paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever it is called",
     "refused",
-    of_rows=False,
     accepted="the label is a paper",
 )
 def mean_papers(draft: Draft, note: Note) -> Draft:
@@ -353,8 +354,6 @@ TIMES = 2
     "noted",
     "a reviewer without any score, beside scores of others, who has at least twice the papers of any of them",
     "noted, with the numbers of papers",
-    of_rows=False,
-    accepted="no note",
 )
 def lone_reviewers(draft: Draft, note: Note) -> Draft:
     """Note a reviewer who may be nobody, whatever the word for it is."""
@@ -380,8 +379,6 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
     "noted",
     "plans and scores of the same papers, with as many reviewers each and no reviewer in common",
     "noted, with an example of both",
-    of_rows=False,
-    accepted="no note",
 )
 def unmatched_plans(draft: Draft, note: Note) -> Draft:
     """Note reviewers who may have one label in a plan and another beside their scores."""
@@ -414,8 +411,6 @@ FEWEST_EQUAL = 8
     "noted",
     "a reviewer of nearly all papers with one score for all of them, as of a column that is no reviewer",
     "noted",
-    of_rows=False,
-    accepted="no note",
 )
 def constant_reviewers(draft: Draft, note: Note) -> Draft:
     """Note reviewers who give every paper the same score."""
@@ -444,8 +439,6 @@ _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<se
     "noted",
     "reviewers whose labels are all combinations of two lists of words, as of a column per judge and category",
     "noted, with an example",
-    of_rows=False,
-    accepted="no note",
 )
 def crossed_labels(draft: Draft, note: Note) -> Draft:
     """Note reviewers who are combinations of judges and categories."""
@@ -485,8 +478,6 @@ HEAP = 0.2
     "noted",
     "99, -1, 999 or 0 apart from all other scores, which may mean that there is no score",
     "noted, with the number of reviews",
-    of_rows=False,
-    accepted="no note",
 )
 def no_score_codes(draft: Draft, note: Note) -> Draft:
     """Note numbers that may mean "no score", in the score and in each criterion."""
@@ -594,8 +585,6 @@ _DATE = re.compile(
     "noted",
     "papers whose labels are dates beside others that are none: ids such as 1-3 that a spreadsheet changed",
     "noted, with their number",
-    of_rows=False,
-    accepted="no note",
 )
 def date_labels(draft: Draft, note: Note) -> Draft:
     """Note labels of items that a spreadsheet may have made dates."""
@@ -622,8 +611,6 @@ _APART = {"reviewer": 2.0, "item": 3.0}
     "noted",
     "reviewers, or papers, whose scores lie on ranges that do not overlap, as marks out of 5 and out of 100",
     "noted, with the two ranges",
-    of_rows=False,
-    accepted="no note",
 )
 def ranges(draft: Draft, note: Note) -> Draft:
     """Note reviewers, or papers, whose scores share no range."""

@@ -216,10 +216,6 @@ class System:
     results: ClassVar[str] = ""  #: Description of its import of qualities and lists; empty if it has none.
 
     def __init_subclass__(cls) -> None:
-        for part, writer in (("words", "write"), ("suffix", "write"), ("results", "write_results")):
-            if getattr(cls, part) != getattr(System, part) and getattr(cls, writer) is getattr(System, writer):
-                message = f"{cls.__name__}: a system with {part}, here {getattr(cls, part)!r}, has to define {writer}"
-                raise TypeError(message)
         cls.exports = tuple(replace(export, system=cls.name, extras=cls.extras) for export in cls.exports)
 
     def write(self, outgoing: Outgoing) -> str:

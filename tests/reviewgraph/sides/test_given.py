@@ -113,14 +113,6 @@ def test_conflicts_in_a_frame_may_have_a_column_of_yes_and_no(library, yes, no):
             pairs_of(odd, "conflicts")
 
 
-def test_conflicts_in_a_frame_may_be_a_matrix_of_words():
-    frame = pd.DataFrame({"paper": [7, 8], "a": ["X", None], "b": ["", "x"]})
-    for given in (frame, frame.set_index("paper"), pl.from_pandas(frame)):
-        assert sorted(listed(pairs_of(given, "conflicts"))) == PAIRS
-    with pytest.raises(InputError, match="no reviewer column"):
-        pairs_of(frame.assign(a="what"), "conflicts")
-
-
 @pytest.mark.parametrize("conflicts", [[("a; b", "7"), ("TBD", "8")], {"a; b": ["7"], "n.n.": ["8"]}])
 def test_several_people_and_nobody_are_told_of_pairs_as_of_files(conflicts):
     table = Reviews.from_pairs([("a", "7"), ("b", "7"), ("a", "8")])
