@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import InputError, read_reviews
+from reviewgraph import read_reviews
 from reviewgraph.formats import delimited
-from reviewgraph.formats.side import read_reviewers
 from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
 
 
@@ -48,21 +47,6 @@ def test_parquet_problems_name_rows(tmp_path, column, message):
     columns = {"email": ["a", "b"], "paper": ["1", "2"]} | column
     pyarrow.parquet.write_table(pa.table(columns), tmp_path / "r.parquet")
     assert message in refused(tmp_path / "r.parquet")
-
-
-def test_parquet_flags_and_damaged_columns(tmp_path):
-    table = pa.table({"email": ["a", None], "paper": ["1", "2"], "senior": [True, None]})
-    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
-    with pytest.raises(InputError, match="row 2: the reviewer is empty"):
-        read_reviewers(tmp_path / "r.parquet")
-    pyarrow.parquet.write_table(table.slice(0, 1), tmp_path / "r.parquet")
-    assert read_reviewers(tmp_path / "r.parquet")["a"].senior is True
-    big = pa.table({"email": ["a"] * 999, "paper": [f"{n * n}" for n in range(999)]})
-    pyarrow.parquet.write_table(big, tmp_path / "r.parquet", compression="none", use_dictionary=False)
-    data = bytearray((tmp_path / "r.parquet").read_bytes())
-    data[4:40] = b"\xff" * 36
-    (tmp_path / "r.parquet").write_bytes(bytes(data))
-    assert "the Parquet file cannot be read" in refused(tmp_path / "r.parquet")
 
 
 @pytest.mark.parametrize("role", ["email", "paper", "rating", "title"])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 
-import polars
 import pytest
 
-from reviewgraph import InputError, Reviews, read_reviews
+from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import side
 from tests.reviewgraph.formats.exports import as_xlsx
 from tests.reviewgraph.reading_cases import refused, rows
@@ -129,22 +128,6 @@ def test_labels_such_as_grader_1_are_no_header_and_columns_of_one_workbook_count
     for columns in ({}, named) if head[0] == "Student" else (named,):
         found = read_reviews(path, columns=columns)
         assert (found.n_reviews, sorted(set(found.to_dict()["reviewer"]))) == (12, ["Grader 0", "Grader 1", "Grader 2"])
-
-
-@pytest.mark.parametrize(
-    ("reviewer", "item"),
-    [
-        *(("annotator", "task"), ("WorkerId", "HITId"), ("Juror", "Team #"), ("critic", "movie"), ("taster", "wine")),
-        *(("Panellist", "Proposal number"), ("labeler", "Document ID"), ("judge model", "prompt"), ("coder", "talk")),
-        *(("Gutachter", "Beitrag"), ("Évaluateur", "Projet"), ("evaluador", "propuesta"), ("revisore", "progetto")),
-        *(("審査員", "作品"), ("Juror", "Entry No."), ("jury member", "Pitch"), ("annotator_id", "response id")),
-    ],
-)
-def test_people_and_papers_have_many_names(write, reviewer, item):
-    name = write(f"x,{item},{reviewer},score\nz,i,r,1\n")
-    assert rows(read_reviews(name)) == [("r", "i", 1.0)]
-    frame = polars.DataFrame({item: ["i"], reviewer: ["r"], "score": [1.0]})
-    assert rows(Reviews.from_frame(frame)) == [("r", "i", 1.0)]
 
 
 def test_names_of_papers_that_may_be_criteria_are_papers_where_nothing_else_is(write):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import random
 
 import openpyxl
@@ -18,7 +17,6 @@ from tests.reviewgraph.formats.exports import as_spreadsheet_xml, as_xlsx
 from tests.reviewgraph.reading_cases import refused, rows
 
 WANTED = [("ann", "p1", 3.0), ("ann", "p2", 5.0), ("bob", "p1", 4.0)]
-LINES = ["ann,p1,3", "ann,p2,5", "bob,p1,4"]
 
 
 def workbook(change, sheets=None):
@@ -41,24 +39,6 @@ def read(name, **options):
     notes = []
     reviews = read_reviews(name, note=notes.append, **options)
     return rows(reviews), notes
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "sep=;\n" + "\n".join(["judge,entry,score", *LINES]).replace(",", ";"),
-        "\ufeffsep=,\r\njudge,entry,score\r\n" + "\r\n".join(LINES),
-        "SEP=\t\n" + "\n".join(["judge,entry,score", *LINES]).replace(",", "\t"),
-        "judge,entry,score,,\n" + "".join(f"{line},,\n" for line in LINES) + ",,,,\n,,,,\n",
-        "judge,entry,score,,\n" + "\n".join(LINES),
-        "judge,entry,score\n" + "".join(f"{line},,\n,,\n" for line in LINES),
-        "Exported by a tool, 2026\n\njudge;entry;score\n" + "\n".join(LINES).replace(",", ";"),
-        "# exported\n# by a tool\njudge,entry,score\n" + "\n".join(LINES),
-        ",,\nThe jury,,\n,,\njudge,entry,score\n" + "\n".join(LINES),
-    ],
-)
-def test_text_as_spreadsheets_save_it(write, text):
-    assert read(write(text.encode())) == (WANTED, [])
 
 
 def test_a_row_of_numbers_is_no_header(write):
@@ -93,24 +73,6 @@ def test_hidden_rows_and_columns_are_read_and_counted(write):
     hidden = f'{before}{mark} ss:Hidden="1"{after}Row>{xml.rpartition("Row>")[2]}'
     _, notes = read(write(hidden, "book.xls"))
     assert notes == ["book.xls, sheet R: 1 hidden row read; delete what is not to count"]
-
-
-def test_merged_cells_have_their_value_everywhere(write):
-    cells = [
-        ["The jury of 2026", "", ""],
-        ["entry", "judge", "score"],
-        ["p1", "ann", 3],
-        ["", "bob", 4],
-        ["p2", "ann", 5],
-    ]
-
-    def merge(book):
-        for area in ("A1:C1", "A3:A4"):
-            book["S"].merge_cells(area)
-
-    name = write(workbook(merge, {"S": cells}), "book.xlsx")
-    told = "book.xlsx, sheet S: 2 blocks of merged cells read, with the value in each cell"
-    assert read(name) == (WANTED, [told])
 
 
 def test_two_header_rows_are_one(write):
@@ -192,22 +154,6 @@ def test_numbers_shown_as_percent_are_percentages(write):
     )
     side = write(workbook(show("C2", "C3", "C4")), "fit.xlsx")
     assert read_affinity(side, columns={"affinity": "score"}).score.tolist() == [0.3, 0.5, 0.4]
-
-
-RECORDS = [{"judge": who, "entry": of, "score": score, "tags": ["a", "b"]} for who, of, score in WANTED]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(json.dumps(RECORDS), "\n".join(map(json.dumps, RECORDS)), json.dumps(RECORDS, indent=1)),
-        json.dumps({"from": "a tool", "reviews": RECORDS}),
-        json.dumps(dict(enumerate(RECORDS))),
-        json.dumps({name: dict(enumerate(one[name] for one in RECORDS)) for name in ("judge", "entry", "score")}),
-    ],
-)
-def test_objects_of_json_are_rows(write, text):
-    assert read(write(text, "scores.json")) == (WANTED, [])
 
 
 @pytest.mark.parametrize(

@@ -225,14 +225,6 @@ def test_an_assignment_joins_labels_as_it_is_told() -> None:
         assign(np.ones((2, 1)), reviewers=["ann", "ann"], demand=1, load=1, target="none")
 
 
-def test_weights_stand_in_the_order_of_rows_whose_labels_are_joined() -> None:
-    frame = pd.DataFrame({"reviewer": ["b@x", "a@x", "A@x"], "paper": [1, 1, 2], "score": [1.0, 2.0, 5.0]})
-    with pytest.warns(LabelWarning, match="'a@x' as 'A@x'"):
-        found = posterior(frame, weights=np.array([1.0, 2.0, 3.0])).quality
-    plain = frame.assign(reviewer=["b", "a", "a"])
-    np.testing.assert_allclose(found, posterior(plain, weights=np.array([1.0, 2.0, 3.0])).quality)
-
-
 NULLS = [None, np.nan, float("nan"), pd.NA, pd.NaT, "", " ", "\u200b"]
 
 

@@ -58,35 +58,6 @@ def table(path, kind, *names, format=None):  # noqa: A002
     return list(zip(*([column.values[code] for code in column.codes] for column in rows.columns), strict=True))
 
 
-HOTCRP_PREFS = as_csv(
-    ["paper", "title", "given_name", "family_name", "email", "conflict", "preference", "topic_score"],
-    [
-        *(
-            ["7", "T", "Ann", "Lee", "ann@x.org", "conflict", "", "1"],
-            ["12", "T", "Bob", "Ray", "bob@x.org", "yes", 5, 2],
-        ),
-        ["3", "T", "Ann", "Lee", "ann@x.org", "", "-20", "3"],
-    ],
-)
-CHANGED_PREFS = as_csv(
-    ["paper", "title", "first", "last", "email", "preference", "topic_score", "conflict"],
-    [["7", "T", "Ann", "Lee", "ann@x.org", "", "1", "conflict"], ["3", "T", "Ann", "Lee", "ann@x.org", "-20", "3", ""]],
-)
-
-
-def test_preferences_of_hotcrp_are_bids_conflicts_and_affinities(write):
-    name = write(HOTCRP_PREFS)
-    assert table(name, "conflicts", "reviewer", "item") == CONFLICTS
-    assert table(name, "bids", "reviewer", "item", "bid")[1:] == [
-        *(("bob@x.org", "12", "conflict"), ("ann@x.org", "3", "-20"))
-    ]
-    with pytest.raises(InputError, match='--columns "affinity=preference"'):
-        table(name, "affinities", "reviewer", "item", "affinity")
-    assert [row[0] for row in table(name, "papers", "item")] == ["7", "12", "3"]
-    assert table(write(CHANGED_PREFS), "bids", "item", "bid") == [("7", "conflict"), ("3", "-20")]
-    assert table(write(CHANGED_PREFS), "conflicts", "item") == [("7",)]
-
-
 def test_conflicts_of_each_system(write):
     forums = [(profile(email), note_of(paper)) for email, paper in CONFLICTS]
     hotcrp = as_csv(["paper", "title", "email", "conflicttype"], [[p, "T", e, "Author"] for e, p in CONFLICTS])

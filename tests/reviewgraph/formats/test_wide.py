@@ -57,42 +57,10 @@ def test_numbers_in_columns_of_reviewers_are_asked_about(write):
     assert read_reviews(write(head + "p1,1001,1002,1003\n")).reviewers == ("1001", "1002", "1003")
 
 
-SUMMARIES = [
-    *("Avg", "Rank", "SD", "Moyenne", "Mittelwert", "Durchschnitt", "Max", "Weighted average", "Consensus", "No."),
-    *("Total score", "Std dev", "Points possible", "Last downloaded from this course", "Final grade"),
-]
-
-
-@pytest.mark.parametrize("name", SUMMARIES)
-def test_columns_that_sum_up_are_no_reviewers(write, name):
-    graders = [f"g{place}@x.org" for place in range(24)]
-    cells = [[(row + place) % 7 + 1 if (row * place) % 3 == 0 else "" for place in range(24)] for row in range(9)]
-    lines = [",".join(map(str, [f"p{row}", *own, max(filter(None, own))])) for row, own in enumerate(cells)]
-    reviews, notes = read(write("\n".join([",".join(["Student", *graders, name]), *lines])), **BOOK)
-    assert {who for who, *_ in reviews} == set(graders)
-    assert all(grader in notes[1] for grader in graders), "no reviewer hides behind 'and more'"
-    assert f"not read as reviewers: the columns '{name}' (" in notes[2]
-
-
 def test_mark_is_a_person_who_scored_only_some(write):
     text = 'Student,Ann,Mark,"Total, Ed"\n' + "p1,3,1,4\np2,4,,5\np3,2,,\n"
     assert read_reviews(write(text), **BOOK).reviewers == ("Ann", "Mark", "Total, Ed")
     assert read_reviews(write(text.replace(",,", ",2,")), **BOOK).reviewers == ("Ann", "Total, Ed")
-
-
-def test_times_and_other_units_are_no_scores(write):
-    times = write("Student,Ann,Bob,Seen at\np1,3,4,1765469614\np2,5,2,1765469999\n")
-    assert "'Seen at' (whose numbers are times)" in read(times, **BOOK)[1][2]
-    assert read_reviews(times, **BOOK).reviewers == ("Ann", "Bob")
-    far = refused(write("Student,Ann,Bob,Card\np1,3,4,5001\np2,5,2,5002\n"), **BOOK)
-    assert "the numbers of the column 'Card', from 5001, are far beyond those of the others, up to 5" in far
-
-
-@pytest.mark.parametrize("cell", ["NA", "-", "n/a", ""])
-def test_missing_cells_of_a_gradebook_are_empty(write, cell):
-    found, notes = read(write(f"Student,Ann,Bob\np1,3,{cell}\np2,{cell},4\n"), **BOOK)
-    assert found == [("Ann", "p1", 3.0), ("Bob", "p2", 4.0)]
-    assert ("reviews.csv: 2 cells such as NA or - read as empty" in notes) == bool(cell)
 
 
 def test_the_user_names_columns_of_gradebooks(write):
