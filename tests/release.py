@@ -43,7 +43,7 @@ TESTS = (
     "tests/reviewgraph/cli/test_check.py",
     "tests/reviewgraph/exchange",
     "tests/reviewgraph/formats/test_arrow.py",
-    "tests/reviewgraph/formats/test_frames.py",
+    "tests/test_takes.py",
     "tests/reviewgraph/report",
     "tests/test_notebooks.py",
 )
