@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from lsc._inference.validation import FOLDS, centred, centred_ranks, squared_errors
+from lsc._inference.validation import FOLDS, centred, centred_ranks, clustered_error, squared_errors
 from lsc.calibrator import Calibrator, HeldOut, hold_out
 from lsc.errors import UndeterminedWarning
 from lsc.methods import DEFAULT, MethodName, method_named
 from reviewgraph._base import (
     Clock,
-    FloatArray,
     InputError,
-    IntArray,
     Progress,
     Result,
     checked,
@@ -230,11 +228,11 @@ def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
     ours = squared_errors(centred(score, cluster), centred(quality, cluster))
     theirs = squared_errors(centred(score, cluster), centred(average, cluster))
     error = float(np.sqrt(ours.mean()))
-    error_se = _clustered(ours - ours.mean(), cluster) / n / (2 * error) if error > 0 else 0.0
+    error_se = clustered_error(ours - ours.mean(), cluster) / n / (2 * error) if error > 0 else 0.0
     # The gain 1 - sum(ours) / sum(theirs), a ratio, linearised in its two sums.
     total = float(theirs.sum())
     gain = 1.0 - float(ours.sum()) / total if total > 0 else np.nan
-    gain_se = _clustered(theirs - ours - gain * theirs, cluster) / total if total > 0 else np.nan
+    gain_se = clustered_error(theirs - ours - gain * theirs, cluster) / total if total > 0 else np.nan
     # The correlation a'b / sqrt(a'a b'b) of ranks within reviewers, linearised in its three sums.
     a = centred_ranks(score, cluster)
     b = centred_ranks(quality, cluster)
@@ -245,7 +243,7 @@ def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
     correlation_se = np.nan
     if root > 0:
         correlation = float(a @ b) / root
-        correlation_se = _clustered(a * b / root - 0.5 * correlation * (a**2 / aa + b**2 / bb), cluster)
+        correlation_se = clustered_error(a * b / root - 0.5 * correlation * (a**2 / aa + b**2 / bb), cluster)
     log_probability = held.log_probability[several]
     log_score = float(log_probability.mean())
     numbers = {
@@ -256,14 +254,8 @@ def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
         "rank_correlation": correlation,
         "rank_correlation_se": correlation_se,
         "log_score": log_score,
-        "log_score_se": _clustered(log_probability - log_score, cluster) / n,
+        "log_score_se": clustered_error(log_probability - log_score, cluster) / n,
         "seconds": float(np.median(held.seconds)),
     }
     row = Compared(name, **{key: None if np.isnan(value) else value for key, value in numbers.items()})
     return row, (n, clusters.size)
-
-
-def _clustered(terms: FloatArray, code: IntArray) -> float:
-    """Return the standard error of a sum of terms that depend on each other within reviewers."""
-    sums = np.bincount(code, terms)
-    return float(np.sqrt(2.0 * (sums**2).sum() * sums.size / (sums.size - 1)))

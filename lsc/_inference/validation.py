@@ -105,12 +105,19 @@ def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> 
     total = float(theirs.sum())
     if total <= 0:
         return HeldOutGain(np.nan, np.nan, error, average_error, ours.size)
-    # The error is clustered by reviewer. Where two reviewers of an item agree by chance, both are predicted too well:
-    # it enters the sum twice, which doubles the variance between reviewers.
     relative = 1.0 - float(ours.sum()) / total
-    deviation = np.bincount(code, theirs - ours - relative * theirs)
-    variance = 2.0 * (deviation**2).sum() * deviation.size / (deviation.size - 1)
-    return HeldOutGain(relative, float(np.sqrt(variance)) / total, error, average_error, ours.size)
+    standard_error = clustered_error(theirs - ours - relative * theirs, code) / total
+    return HeldOutGain(relative, standard_error, error, average_error, ours.size)
+
+
+def clustered_error(terms: FloatArray, code: IntArray) -> float:
+    """Return the standard error of a sum of terms that depend on each other within reviewers.
+
+    Where two reviewers of an item agree by chance, both are predicted too well: it enters the sum twice, which doubles
+    the variance between reviewers.
+    """
+    sums = np.bincount(code, terms)
+    return float(np.sqrt(2.0 * (sums**2).sum() * sums.size / (sums.size - 1)))
 
 
 def _predict(posterior: Posterior, rng: np.random.Generator) -> HeldOut:

@@ -466,7 +466,11 @@ def percent(chance: float) -> str:
     >>> percent(0.583), percent(0.9999), percent(1e-9)
     ('58 %', '> 99 %', '< 1 %')
     """
-    return "> 99 %" if chance > 0.995 else "< 1 %" if chance < 0.005 else f"{100.0 * chance:.0f} %"
+    if chance > 0.995:
+        return "> 99 %"
+    if chance < 0.005:
+        return "< 1 %"
+    return f"{100.0 * chance:.0f} %"
 
 
 # Tables larger than memory: shorter pages.
