@@ -159,7 +159,7 @@ def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
     """Return the files of each folder of inputs, and the cases that run in it."""
     demo = (ROOT / "reviewgraph" / "cli" / "reviewgraph-demo.csv").read_bytes()
     everything = [*CHECKS, *CALIBRATIONS, *PLANS]
-    found = {
+    tables_by_name = {
         "nothing": ({}, SIMULATIONS),
         "demo": ({"reviews.csv": demo}, everything),
         "small": (COMMON, [*everything, *OPTIONS]),
@@ -168,12 +168,15 @@ def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
     }
     for folder in sorted((ROOT / "tests" / "hotcrp" / "exports").glob("*/*")):
         files = {path.name: path.read_bytes() for path in folder.rglob("*.*")}
-        found[f"hotcrp {folder.parent.name} {folder.name}"] = (files, HOTCRP)
+        tables_by_name[f"hotcrp {folder.parent.name} {folder.name}"] = (files, HOTCRP)
     for name, (options, commands) in REAL.items():
         if (SHARED / name).exists():
             files = {"reviews.csv": (SHARED / name / "scores.csv").read_bytes()}
-            found[name] = (files, [command.replace("reviews.csv", f"reviews.csv{options}") for command in commands])
-    return found
+            tables_by_name[name] = (
+                files,
+                [command.replace("reviews.csv", f"reviews.csv{options}") for command in commands],
+            )
+    return tables_by_name
 
 
 def simulated(words: str) -> dict[str, bytes]:
@@ -212,11 +215,11 @@ def case(task: tuple[Path, Path, str]) -> float:
 def transcript(line: str) -> str:
     """Run a command in this folder; return it with what it printed and its status."""
     command, _, kept = line.partition(" > ")
-    told = invoke(command)
+    result = invoke(command)
     if kept:
-        Path(kept).write_bytes(told.stdout_bytes)
-    failure = "" if isinstance(told.exception, SystemExit | None) else f"{told.exception!r}\n"
-    return f"$ {line}\n{told.stdout}--- stderr\n{told.stderr}{failure}--- status {told.exit_code}\n"
+        Path(kept).write_bytes(result.stdout_bytes)
+    failure = "" if isinstance(result.exception, SystemExit | None) else f"{result.exception!r}\n"
+    return f"$ {line}\n{result.stdout}--- stderr\n{result.stderr}{failure}--- status {result.exit_code}\n"
 
 
 def normalised(data: bytes, folder: Path) -> bytes:
@@ -258,9 +261,9 @@ def compare(folder: Path, words: list[str]) -> int:
         old, new = folder / "outputs", Path(temporary)
         lines = {path.parent: path.read_text("utf-8") for path in sorted(old.glob("*/*/commands"))}
         lines = {place: line for place, line in lines.items() if not line.startswith(">>> ")}
-        cases = [one for one, line in lines.items() if not words or any(word in line for word in words)]
-        run([(folder / "inputs" / one.parent.name, new / one.relative_to(old), lines[one]) for one in cases])
-        pairs = [(one, new / one.relative_to(old)) for one in cases]
+        cases = [place for place, line in lines.items() if not words or any(word in line for word in words)]
+        run([(folder / "inputs" / place.parent.name, new / place.relative_to(old), lines[place]) for place in cases])
+        pairs = [(place, new / place.relative_to(old)) for place in cases]
         names = {
             path.relative_to(side)
             for pair in pairs

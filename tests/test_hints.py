@@ -109,12 +109,12 @@ def expect_options_of(command: str, text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("words", PAGES)
 def test_what_a_page_offers_can_be_typed(words: str) -> None:
-    told = run(words)
-    assert told.exit_code in (0, 1), told.output
-    expect_options_of(words.split()[0], told.output)
-    if "--explain" not in words and "--lottery" not in words and "(infeasible)" not in told.stdout:
-        again = offered(told.stdout)
-        assert again, told.stdout
+    result = run(words)
+    assert result.exit_code in (0, 1), result.output
+    expect_options_of(words.split()[0], result.output)
+    if "--explain" not in words and "--lottery" not in words and "(infeasible)" not in result.stdout:
+        again = offered(result.stdout)
+        assert again, result.stdout
         for name, text in TABLES.items():
             assert Path(name).read_text("utf-8") == text
         follow = CliRunner().invoke(main, again)
@@ -123,19 +123,19 @@ def test_what_a_page_offers_can_be_typed(words: str) -> None:
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_refusals_name_options_that_there_are(words: str) -> None:
-    told = run(words)
-    assert told.exit_code == 2, told.output
-    expect_options_of(words.split()[0], told.stderr)
+    result = run(words)
+    assert result.exit_code == 2, result.output
+    expect_options_of(words.split()[0], result.stderr)
     # What may be typed as it stands is typed.
-    for way in re.findall(r"for example (--\S+)", told.stderr):
+    for way in re.findall(r"for example (--\S+)", result.stderr):
         assert run(f"{words} {way}").exit_code != 2
 
 
 def test_a_way_out_of_several_scores_works_as_printed() -> None:
     Path("scores.csv").write_text("reviewer,paper,rating,overall\nann,p1,1,2\nann,p2,2,1\n", "utf-8")
-    told = run("check scores.csv")
-    assert told.exit_code == 2
-    (way,) = re.findall(r"for example (--score \S+)", told.stderr)
+    result = run("check scores.csv")
+    assert result.exit_code == 2
+    (way,) = re.findall(r"for example (--score \S+)", result.stderr)
     assert run(f"check scores.csv {way}").exit_code == 0
 
 
@@ -152,17 +152,17 @@ def test_a_way_out_of_several_scores_works_as_printed() -> None:
     ],
 )
 def test_the_next_command_repeats_options_as_they_were_typed(words: str, repeated: str) -> None:
-    told = run(words)
-    assert told.exit_code in (0, 1), told.output
-    assert sorted(offered(told.stdout)) == sorted(shlex.split(repeated))
+    result = run(words)
+    assert result.exit_code in (0, 1), result.output
+    assert sorted(offered(result.stdout)) == sorted(shlex.split(repeated))
 
 
 @pytest.mark.parametrize("words", ["check two.csv", "plan two.csv", f"{ASSIGN} --demand 2", "calibrate two.csv"])
 def test_a_table_is_not_written_to_a_file_of_json(words: str) -> None:
-    told = run(f"{words} -o answer.json")
-    assert told.exit_code == 2
-    assert told.stdout == ""
+    result = run(f"{words} -o answer.json")
+    assert result.exit_code == 2
+    assert result.stdout == ""
     message = "-o answer.json: expected the name of a table, such as answer.csv; for JSON, add --json > answer.json"
-    assert f"Error: {message} instead\n" in told.stderr
+    assert f"Error: {message} instead\n" in result.stderr
     assert not Path("answer.json").exists()
     assert run(f"{words} --json").exit_code == 0

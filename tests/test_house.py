@@ -38,7 +38,7 @@ every_package = pytest.mark.parametrize("package", MAY_IMPORT)
 
 def offences(of: Callable[[Path], Iterable[str]]) -> str:
     """Return what a rule finds in all modules, a line each, with its module."""
-    return "\n".join(f"{path}: {found}" for path in MODULES for found in of(path))
+    return "\n".join(f"{path}: {finding}" for path in MODULES for finding in of(path))
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -73,8 +73,8 @@ def test_arrows_run_one_way() -> None:
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    found = circles(imports())
-    assert not found, "\n".join(" -> ".join([*circle, circle[0]]) for circle in found)
+    findings = circles(imports())
+    assert not findings, "\n".join(" -> ".join([*circle, circle[0]]) for circle in findings)
 
 
 def test_every_module_has_a_room() -> None:
@@ -83,8 +83,8 @@ def test_every_module_has_a_room() -> None:
 
 
 def test_arrows_between_rooms_are_those_of_the_plan() -> None:
-    found = undrawn()
-    assert not found, "\n".join(f"{arrow}: {example}" for arrow, example in sorted(found.items()))
+    findings = undrawn()
+    assert not findings, "\n".join(f"{arrow}: {example}" for arrow, example in sorted(findings.items()))
 
 
 def test_names_on_the_map_exist() -> None:

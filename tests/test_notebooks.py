@@ -43,10 +43,10 @@ HOSTILE = "<script>alert('1')</script>&\x1b[2J"
 def noisy(n: int = 16) -> dict[str, list[Any]]:
     """Scores that show severity and stretch of three reviewers."""
     rows = [
-        (who, paper, a + b * paper + (7 * paper + 3 * who) % 5 / 10)
-        for who, (a, b) in enumerate([(1, 1), (4, 0.5), (0, 1.5)])
+        (reviewer, paper, a + b * paper + (7 * paper + 3 * reviewer) % 5 / 10)
+        for reviewer, (a, b) in enumerate([(1, 1), (4, 0.5), (0, 1.5)])
         for paper in range(n)
-        if (paper + who) % 4
+        if (paper + reviewer) % 4
     ]
     return dict(zip(TABLE, map(list, zip(*rows, strict=True)), strict=True))
 
@@ -140,15 +140,15 @@ def test_every_picture_stands_alone(make: Callable[[Any], Pictured], tmp_path: P
 
 
 def test_a_selection_shows_its_line() -> None:
-    found = lsc.posterior(pandas.DataFrame(noisy()))
-    assert [found.plot(name).name for name in (None, "qualities", "wright")] == ["moved", "qualities", "wright"]
+    estimate = lsc.posterior(pandas.DataFrame(noisy()))
+    assert [estimate.plot(name).name for name in (None, "qualities", "wright")] == ["moved", "qualities", "wright"]
     # Coarser scores leave some papers to discuss.
     coarse = pandas.DataFrame(noisy()).assign(score=lambda table: (table.score + 5 * table.index % 7).round())
-    found = lsc.posterior(coarse)
-    assert found.plot(n_selected=5).name == "line"
-    assert "best 5" in found.plot("moved", n_selected=5).words
+    estimate = lsc.posterior(coarse)
+    assert estimate.plot(n_selected=5).name == "line"
+    assert "best 5" in estimate.plot("moved", n_selected=5).words
     with pytest.raises(InputError, match=r"n_selected: expected 0 to 16 items"):
-        found.plot(n_selected=17)
+        estimate.plot(n_selected=17)
 
 
 def test_pictures_are_saved_whole_as_svg_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_a_table_comes_back_as_it_was(kind: Any, rows: list[Any]) -> None:
 
 @every_frame
 def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: Any) -> None:
-    affinity = {(who, paper): float((who * paper) % 5) for who in range(6) for paper in range(6)}
+    affinity = {(reviewer, paper): float((reviewer * paper) % 5) for reviewer in range(6) for paper in range(6)}
     chosen = planner.assign(affinity, demand=2, load=3)
     for argument in ("previous", "phase_one"):
         again, other = (
@@ -250,9 +250,9 @@ def test_what_is_no_form_of_reviews_is_refused_and_rows_and_lazy_frames_are_take
 def test_the_column_taken_of_several_is_said_and_can_be_chosen() -> None:
     frame = pandas.DataFrame({"judge": ["ann", "bob"], "email": ["a@x", "b@x"], "paper": [1, 1]})
     said = r"^frame: the reviewer is read .* 'email', not from 'judge' \(choose .* of Reviews\.from_frame\)$"
-    with pytest.warns(ColumnWarning, match=said) as told:
+    with pytest.warns(ColumnWarning, match=said) as caught:
         check(frame)
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     chosen = Reviews.from_frame(frame, {"reviewer": "judge"})
     assert tuple(chosen.reviewers) == ("ann", "bob")
 

@@ -96,8 +96,8 @@ def run(*words: str) -> Result:
 
 
 def files(*words: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(run(*words, "--json").stdout)["files"]
-    return found
+    entries: list[dict[str, Any]] = json.loads(run(*words, "--json").stdout)["files"]
+    return entries
 
 
 @pytest.fixture(autouse=True)
@@ -108,17 +108,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("kind", ["csv", "workbook", "archive", "folder", "pipe"])
 def test_json_page_and_report_say_what_was_read(kind: str) -> None:
-    one = given(kind)
-    (found,) = files("check", one.word.partition("#")[0] if kind == "archive" else one.word, "--html", "r.html")
-    assert Counter({left["why"]: left["rows"] for left in found.pop("left_out")}) == (one.left_out or {})
-    assert found == {"file": one.word, "sheets": [*one.sheets], "rows": 36, "scored": SCORED, "sha256": one.sha256}
-    sentence = f"Read {one.word}{one.words}."
+    source = given(kind)
+    (entry,) = files("check", source.word.partition("#")[0] if kind == "archive" else source.word, "--html", "r.html")
+    assert Counter({left["why"]: left["rows"] for left in entry.pop("left_out")}) == (source.left_out or {})
+    assert entry == {
+        "file": source.word,
+        "sheets": [*source.sheets],
+        "rows": 36,
+        "scored": SCORED,
+        "sha256": source.sha256,
+    }
+    sentence = f"Read {source.word}{source.words}."
     assert f"<p>{sentence}</p>" in unescape(Path("r.html").read_text("utf-8")).partition("<footer>")[2]
-    assert kind == "pipe" or sentence in run("check", one.word).stdout.splitlines()
+    assert kind == "pipe" or sentence in run("check", source.word).stdout.splitlines()
 
 
 def test_side_files_are_said_in_the_order_in_which_they_are_read() -> None:
-    one = given("csv")
+    source = given("csv")
     tables = {
         "papers.csv": as_csv(["item"], [[f"p{i}"] for i in range(12)]),
         "conflicts.csv": as_csv(["item", "reviewer"], [["p1", "r1"], ["p2", "r2"], ["p2", "r2"]]),
@@ -129,7 +135,7 @@ def test_side_files_are_said_in_the_order_in_which_they_are_read() -> None:
     words = ["reviews.csv", "--items", "papers.csv", "--conflicts", "conflicts.csv", "--merge", "merge.csv"]
     said = "Read merge.csv: 1 row; reviews.csv: 36 rows, 1 of them without a score; papers.csv: 12 rows; "
     assert f"{said}conflicts.csv: 3 rows." in run("plan", *words).stdout.splitlines()
-    digests = {"reviews.csv": one.sha256} | {name: sha256(data) for name, data in tables.items()}
+    digests = {"reviews.csv": source.sha256} | {name: sha256(data) for name, data in tables.items()}
     assert {file["file"]: file["sha256"] for file in files("plan", *words)} == digests
 
 
@@ -152,13 +158,13 @@ def test_rows_left_out_are_those_that_csv_counts(place: Path) -> None:
     reviewed = [row for row in listed if row["action"].endswith("review") and row["action"] != "clearreview"]
     late = sum(row["paper"] in gone and row["action"] != "metareview" for row in reviewed)
     reviews = read_reviews(place / "labconf-pcassignments.csv", items=place / "labconf-data.csv")
-    file, other = reviews.origin.files
-    counted = {left.why: left.rows for left in file.left_out}
+    reviews_file, papers_file = reviews.origin.files
+    counted = {left.why: left.rows for left in reviews_file.left_out}
     assert counted.pop("of papers that are withdrawn, rejected without review or not submitted", 0) == late
-    assert file.rows == kinds.pop("reviews") - late == reviews.n_reviews
+    assert reviews_file.rows == kinds.pop("reviews") - late == reviews.n_reviews
     assert counted == kinds
-    assert other.rows + sum(left.rows for left in other.left_out) == len(papers)
-    assert other.sha256 == sha256((place / "labconf-data.csv").read_bytes())
+    assert papers_file.rows + sum(left.rows for left in papers_file.left_out) == len(papers)
+    assert papers_file.sha256 == sha256((place / "labconf-data.csv").read_bytes())
 
 
 def test_every_row_of_a_table_of_any_system_is_read_or_left_out() -> None:
@@ -192,7 +198,7 @@ def test_an_export_in_many_files_has_one_digest_and_counts_earlier_versions() ->
 def test_tables_larger_than_memory_are_said_file_by_file() -> None:
     for name, part in (("a.parquet", ROWS[:20]), ("b.parquet", ROWS[20:])):
         who, what, score = zip(*part, strict=True)
-        columns = {"reviewer": who, "item": what, "score": [float(one) if one else None for one in score]}
+        columns = {"reviewer": who, "item": what, "score": [float(value) if value else None for value in score]}
         pyarrow.parquet.write_table(pa.table(columns), name)
     for words in (["check"], ["calibrate"], *([["calibrate", "--method", "lsc"]] if NIGHTLY else [])):
         said = [(file["file"], file["rows"], file["scored"], file["sha256"]) for file in files(*words, *STREAMED)]
@@ -244,23 +250,23 @@ def test_an_answer_about_other_bytes_is_not_refuted_at_best(plan: Any) -> None:
     assert verified(plan, *ASKED)[0] == 0
     data = Path("reviews.csv").read_bytes()
     Path("reviews.csv").write_bytes(data.replace(b"\n", b"\r\n"))
-    status, found = verified(plan, *ASKED)
-    assert (status, found["outcome"]) == (4, "not_refuted")
-    assert found["undecided"] == [
+    status, verification = verified(plan, *ASKED)
+    assert (status, verification["outcome"]) == (4, "not_refuted")
+    assert verification["undecided"] == [
         "reviews.csv: the answer was made from a file of other bytes "
-        f"(SHA-256 {sha256(data)[:12]}..., here {found['files'][0]['sha256'][:12]}...)"
+        f"(SHA-256 {sha256(data)[:12]}..., here {verification['files'][0]['sha256'][:12]}...)"
     ]
     Path("reviews.csv").write_bytes(data)
     Path("again.csv").write_bytes(data)
-    status, found = verified(plan, "again.csv", *ASKED[1:])
+    status, verification = verified(plan, "again.csv", *ASKED[1:])
     assert status == 0
-    assert "again.csv: called reviews.csv where the answer was made" in found["trusted"]
-    status, found = verified(plan, "reviews.csv")
+    assert "again.csv: called reviews.csv where the answer was made" in verification["trusted"]
+    status, verification = verified(plan, "reviews.csv")
     assert status == 4
-    assert "conflicts.csv: read for the answer, but not passed to verify" in found["undecided"]
+    assert "conflicts.csv: read for the answer, but not passed to verify" in verification["undecided"]
     Path("other.csv").write_bytes(as_csv(HEAD, [["r9", "p0", ""]]))
-    _, found = verified(plan, "reviews.csv", "other.csv", *ASKED[1:])
-    assert "other.csv: not among the files that the answer was made from" in found["undecided"]
+    _, verification = verified(plan, "reviews.csv", "other.csv", *ASKED[1:])
+    assert "other.csv: not among the files that the answer was made from" in verification["undecided"]
 
 
 def test_no_change_of_what_was_read_holds_unsaid(plan: Any) -> None:
@@ -279,16 +285,16 @@ def changed(answer: Any) -> Iterator[tuple[str, Any]]:
         others = {"file": "x", "sheets": ["x"], "rows": file["rows"] + 1, "scored": 3, "sha256": "0" * 64}
         others["left_out"] = [{"rows": 1, "why": "x"}]
         for key, value in others.items():
-            other = copy.deepcopy(answer)
-            other["files"][place][key] = value
-            yield key, other
+            altered = copy.deepcopy(answer)
+            altered["files"][place][key] = value
+            yield key, altered
         for key in others:
-            other = copy.deepcopy(answer)
-            del other["files"][place][key]
-            yield f"no {key}", other
-        other = copy.deepcopy(answer)
-        del other["files"][place]
-        yield "dropped", other
+            altered = copy.deepcopy(answer)
+            del altered["files"][place][key]
+            yield f"no {key}", altered
+        altered = copy.deepcopy(answer)
+        del altered["files"][place]
+        yield "dropped", altered
     more = copy.deepcopy(answer)
     more["files"].append({**more["files"][0], "file": "more.csv", "sha256": "1" * 64})
     yield "more", more

@@ -38,8 +38,8 @@ class Shown(NamedTuple):
 
 
 def listed(options: str, name: str) -> list[str]:
-    found = re.search(rf":{name}: (.*)", options)
-    return re.split(r",\s*", found[1].strip()) if found else []
+    option = re.search(rf":{name}: (.*)", options)
+    return re.split(r",\s*", option[1].strip()) if option else []
 
 
 def texts(package: str) -> list[str]:
@@ -50,12 +50,12 @@ def texts(package: str) -> list[str]:
 
 def shown(package: str) -> list[Shown]:
     pages = texts(package)
-    found = [directive for page in pages for directive in DIRECTIVE.findall(page)]
-    assert {kind for kind, *_ in found} == {"module"}
+    directives = [directive for page in pages for directive in DIRECTIVE.findall(page)]
+    assert {kind for kind, *_ in directives} == {"module"}
     names = [Shown(importlib.import_module(home), listing.split(), []) for home, listing in SUMMARY.findall(pages[0])]
     return names + [
         Shown(importlib.import_module(target), listed(options, "members"), listed(options, "exclude-members"))
-        for _, target, options in found
+        for _, target, options in directives
     ]
 
 
@@ -68,7 +68,8 @@ EVERYTHING = [thing for package in PACKAGES for thing in things(package)]
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_stands_on_the_page_of_its_package(package: str) -> None:
-    module, there = importlib.import_module(package), things(package)
+    module = importlib.import_module(package)
+    shown_here = things(package)
     # What one import offers of the other packages stands on their pages, under their names.
     named = {name: getattr(module, name) for name in public(package)}
     lent = {name for name, thing in named.items() if getattr(thing, "__module__", package).split(".")[0] != package}
@@ -76,7 +77,7 @@ def test_every_public_name_stands_on_the_page_of_its_package(package: str) -> No
     absent = [
         name
         for name, thing in named.items()
-        if not any(thing is one for one in (EVERYTHING if name in lent else there))
+        if not any(thing is member for member in (EVERYTHING if name in lent else shown_here))
     ]
     assert absent == []
 

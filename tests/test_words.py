@@ -84,14 +84,16 @@ def offences(paths: list[Path]) -> list[tuple[str, str, str]]:
 
 def files(folders: tuple[str, ...]) -> list[Path]:
     """Return the pages and modules of folders, and files that are named themselves."""
-    found = [ROOT / folder for folder in folders]
-    inside = [path for folder in found if folder.is_dir() for kind in ("*.md", "*.py") for path in folder.rglob(kind)]
-    return sorted(path for path in [*inside, *(path for path in found if path.is_file())] if "_build" not in path.parts)
+    places = [ROOT / folder for folder in folders]
+    inside = [path for folder in places if folder.is_dir() for kind in ("*.md", "*.py") for path in folder.rglob(kind)]
+    return sorted(
+        path for path in [*inside, *(path for path in places if path.is_file())] if "_build" not in path.parts
+    )
 
 
 def test_forbidden_phrases_are_not_written() -> None:
-    found = offences(files(FOLDERS))
-    assert not found, "\n".join(f"{path}: ...{phrase}... write: {FORBIDDEN[key]}" for path, key, phrase in found)
+    findings = offences(files(FOLDERS))
+    assert not findings, "\n".join(f"{path}: ...{phrase}... write: {FORBIDDEN[key]}" for path, key, phrase in findings)
 
 
 def terms() -> list[str]:
