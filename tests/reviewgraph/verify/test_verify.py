@@ -96,13 +96,6 @@ def keys_of(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
             yield from keys_of(first)
 
 
-def test_json_has_the_keys_of_the_contract() -> None:
-    asked("check", "reviews.csv")
-    result = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
-    assert list(result) == ["outcome", "holds", "wrong", "checked", "trusted", "undecided", "files"]
-    assert (result["outcome"], result["holds"], result["wrong"], result["undecided"]) == ("holds", True, [], [])
-
-
 def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> None:
     words = ("reviews.csv", "--hypothesis", "linear")
     answer = asked("calibrate", *words)
@@ -161,22 +154,10 @@ def test_what_is_no_answer_is_refused(content: str, message: str) -> None:
     assert message in result.stderr
 
 
-def test_keys_that_lack_or_are_something_else_are_refused() -> None:
-    check = asked("check", "reviews.csv")
-    for key, value in (("level", 3), ("reviews", True), ("doubly_connected", {}), ("connected", [])):
-        result = verified("answer.json", "reviews.csv", answer={**check, key: value})
-        assert result.exit_code == 2, key
-        assert "Traceback" not in result.stderr
-    long = verified("answer.json", "reviews.csv", answer={**check, "level": ["x" * 10_000]})
-    assert long.exit_code == 2
-    assert len(long.stderr) < 500
-    assert verified("missing.json", "reviews.csv").exit_code == 2
-    assert verified("answer.json").exit_code == 2
-
-
 @pytest.mark.parametrize(
     ("command", "forged", "message"),
     [
+        ("plan", ('"count": 2', '"moon": ["' + "x" * 10_000 + '"], "count": true'), "expected a whole number at count"),
         ("plan", ('"count": 2', '"count": 2, "count": 2'), "the key 'count' stands twice in one object"),
         ("plan", ('"count": 2', '"count": 2.0'), "expected a whole number at count, found 2.0"),
         ("plan", ('"kind": "', '"Kind": "'), "expected a key bounds[0].kind, found none"),
@@ -189,14 +170,7 @@ def test_keys_that_are_checked_are_there_and_of_their_kind(command: str, forged:
     assert forged[0] in text
     Path("answer.json").write_text(text.replace(*forged, 1))
     result = verified("answer.json", "reviews.csv")
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-def test_a_key_that_no_command_prints_is_seen_by_a_second_run() -> None:
-    plan = asked("plan", "reviews.csv")
-    result = verified("answer.json", "reviews.csv", answer={**plan, "moon": 1})
-    assert (result.exit_code, "moon: claims 1; a second run of plan prints nothing" in result.stdout) == (4, True)
+    assert (result.exit_code, message in result.stderr, len(result.stderr) < 500) == (2, True, True)
 
 
 def _long_chain() -> dict[str, Any]:
@@ -245,12 +219,7 @@ def test_no_plan_where_one_of_27_is_is_refuted(limits: tuple[str, ...]) -> None:
             "expected_error.median: claims 0.5; a second run of check prints 0.6",
         ),
         ("plan", ("reviews", 0, "short"), "9 + 9", "reviews[0].short: claims 9 + 9; a second run of plan prints 2 + 2"),
-        (
-            "plan",
-            ("bounds", 0, "words"),
-            "the moon",
-            "bounds[0].words: claims the moon; a second run of plan prints the",
-        ),
+        ("plan", ("moon",), 1, "moon: claims 1; a second run of plan prints nothing"),
     ],
 )
 def test_what_no_other_code_tells_is_asked_again(command: str, place: tuple[Any, ...], value: Any, shown: str) -> None:
