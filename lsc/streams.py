@@ -225,8 +225,8 @@ class StreamedCalibration(StreamedEstimate):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of a calibration; ``items`` is None, since there may be too many."""
-        own = {"method": "lsc", "status": self.status.value, "hypothesis": self.hypothesis}
-        return {**super().to_dict(), **own, "objective": self.objective}
+        keys = {"method": "lsc", "status": self.status.value, "hypothesis": self.hypothesis}
+        return {**super().to_dict(), **keys, "objective": self.objective}
 
     def headline(self) -> str:
         """Return class, status, objective and sizes."""
@@ -363,9 +363,9 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None."""
-        own: dict[str, Any] = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
-        own["by_prior"] = self.by_prior
-        return {**super().to_dict(), **own, **({} if selection is None else selection.to_dict())}
+        keys: dict[str, Any] = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
+        keys["by_prior"] = self.by_prior
+        return {**super().to_dict(), **keys, **({} if selection is None else selection.to_dict())}
 
     def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
         """Return the columns of a posterior, and of a selection, in parts of ``rows`` rows."""
@@ -650,8 +650,8 @@ class ClusterCalibration(ClusterEstimate):
 
     def to_dict(self) -> dict[str, Any]:
         """Return class, status and objective."""
-        own = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
-        return {"method": "lsc", **own}
+        keys = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
+        return {"method": "lsc", **keys}
 
 
 @checked
@@ -737,17 +737,17 @@ def _by_reviewer(share: Share, mean: FloatArray | float) -> FloatArray:
     """Return number, sum and sum of squares of the scores of each reviewer less a mean, shape (m, 3)."""
     m = share.start.size - 1
     share = share.scored()
-    who = share.reviewer
-    score = share.score - np.broadcast_to(mean, m)[who]
-    return np.column_stack([np.bincount(who, value, m) for value in (np.ones(score.size), score, score**2)])
+    reviewer = share.reviewer
+    score = share.score - np.broadcast_to(mean, m)[reviewer]
+    return np.column_stack([np.bincount(reviewer, value, m) for value in (np.ones(score.size), score, score**2)])
 
 
 def _rows(quality: FloatArray, totals: FloatArray, centre: Any) -> FloatArray:
     """Return 1, quality and average of each item less centres, and their squares, shape (n, 5); 0 without a score."""
     size, total = totals.T
     average = np.divide(total, size, out=np.zeros(size.size), where=size > 0)
-    both = np.array([quality, average]) - centre
-    return np.where(size > 0, np.array([np.ones(size.size), *both, *both**2]), 0.0).T
+    centred = np.array([quality, average]) - centre
+    return np.where(size > 0, np.array([np.ones(size.size), *centred, *centred**2]), 0.0).T
 
 
 def _scaled(
@@ -759,32 +759,32 @@ def _scaled(
     return np.array([scaled, np.full(size.size, np.nan), average, group])
 
 
-def _pair(one: FloatArray, other: FloatArray) -> FloatArray:
-    return np.array([one, other])
+def _pair(quality: FloatArray, average: FloatArray) -> FloatArray:
+    return np.array([quality, average])
 
 
 def _reported_on_cluster(table: Grid, quality: list[Future], max_slope: float, *, fixes_unit: bool) -> list[Future]:
     """Return quality on the reported scale, no standard error, average and group, by shard."""
-    found = components_of(table, scored=True)
+    components = components_of(table, scored=True)
     totals = table.store(table.to_shards(table.each(_totals, table.shares, table.cuts)))
     # Mean and standard deviation of the scores of each component, in two passes.
     firsts = table.each(_by_reviewer, table.shares, [0.0] * len(table.shares))
-    number, total, _ = found.sums(table, found.reviewers, firsts).T
+    number, total, _ = components.sums(table, components.reviewers, firsts).T
     size = np.maximum(number, 1.0)
-    means = found.numbered(table, total / size)[0]
+    means = components.numbered(table, total / size)[0]
     seconds = table.each(_by_reviewer, table.shares, means)
-    spread = np.sqrt(found.sums(table, found.reviewers, seconds).T[2] / size)
+    spread = np.sqrt(components.sums(table, components.reviewers, seconds).T[2] / size)
     # The same of its qualities and averages.
     rows = table.each(_rows, quality, totals, [0.0] * len(quality))
-    count, middle, mean, *_ = found.sums(table, found.items, rows).T
+    count, middle, mean, *_ = components.sums(table, components.items, rows).T
     count = np.maximum(count, 1.0)
-    centres = (found.numbered(table, values / count)[1] for values in (middle, mean))
+    centres = (components.numbered(table, values / count)[1] for values in (middle, mean))
     rows = table.each(_rows, quality, totals, table.each(_pair, *centres))
-    *_, first, second = found.sums(table, found.items, rows).T
+    *_, first, second = components.sums(table, components.items, rows).T
     moments = (middle / count, np.sqrt(first / count)), (mean / count, np.sqrt(second / count))
-    linked = (found.pieces.linking > 0) & fixes_unit
+    linked = (components.pieces.linking > 0) & fixes_unit
     none = np.zeros(linked.size, np.bool_)
     scale: ReportingScale = scale_given(*moments, spread, none, linked, max_slope)
     slope = np.where(scale.flat, 0.0, scale.slope)
-    slopes, offsets = (found.numbered(table, values)[1] for values in (slope, scale.offset))
-    return table.store(table.each(_scaled, quality, totals, slopes, offsets, found.groups(table)))
+    slopes, offsets = (components.numbered(table, values)[1] for values in (slope, scale.offset))
+    return table.store(table.each(_scaled, quality, totals, slopes, offsets, components.groups(table)))

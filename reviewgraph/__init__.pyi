@@ -36,9 +36,9 @@ from .io.reading import read_reviews as read_reviews
 from .io.rules import Rules as Rules
 from .streams.cluster import ClusterTable as ClusterTable
 from .streams.cluster import cluster_reviews as cluster_reviews
-from .streams.cluster_check import ClusterCheck as ClusterCheck
-from .streams.cluster_check import check_cluster as check_cluster
+from .streams.connection import ClusterCheck as ClusterCheck
 from .streams.connection import Connection as Connection
+from .streams.connection import check_cluster as check_cluster
 from .streams.connection import check_stream as check_stream
 from .streams.table import Stream as Stream
 from .streams.table import stream_reviews as stream_reviews

@@ -5,8 +5,8 @@ from .cluster import Stored as Stored
 from .cluster import Vector as Vector
 from .cluster import load_part as load_part
 from .cluster import split as split
-from .cluster_check import components_of as components_of
 from .connection import ROWS as ROWS
+from .connection import components_of as components_of
 from .connection import pieces_of as pieces_of
 from .files import Labels as Labels
 from .files import Spill as Spill

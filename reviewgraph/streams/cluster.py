@@ -117,9 +117,9 @@ def code_frame(frame: Any, names: Sequence[str], number: int, sign: float) -> Co
     return Coded((codes[0], codes[1]), (labels[0], labels[1]), score)
 
 
-def _expect_none(bad: BoolArray, number: int, what: str) -> None:
+def _expect_none(bad: BoolArray, number: int, problem: str) -> None:
     if bad.any():
-        message = f"partition {number}: row {int(np.flatnonzero(bad)[0]) + 1}: {what} (partitions count from 0)"
+        message = f"partition {number}: row {int(np.flatnonzero(bad)[0]) + 1}: {problem} (partitions count from 0)"
         raise InputError(message)
 
 
@@ -147,7 +147,7 @@ def split_labels(coded: Coded, side: int, at: Sequence[Label]) -> list[Sequence[
 
 
 def _cuts(labels: Sequence[Label], at: Sequence[Label]) -> list[int]:
-    inner = [bisect_left(labels, natural_key(label), key=lambda each: natural_key(plain_label(each))) for label in at]
+    inner = [bisect_left(labels, natural_key(label), key=lambda entry: natural_key(plain_label(entry))) for label in at]
     return [0, *inner, len(labels)]
 
 
@@ -178,12 +178,14 @@ def route(
 
     ``reviewers``, ``items``: places of the labels in their ranges; ``offset`` (S,): first code of each range of items.
     """
-    of = np.repeat(np.arange(len(reviewers)), [each.size for each in reviewers])[coded.codes[0]]
-    who = np.concatenate(reviewers)[coded.codes[0]]
-    what = np.concatenate([first + each for first, each in zip(offset.tolist(), items, strict=True)])[coded.codes[1]]
-    order = np.argsort(of, kind="stable")
-    cuts = np.cumsum(np.bincount(of, minlength=len(reviewers)))[:-1]
-    split = (np.split(values[order], cuts) for values in (who, what, coded.score))
+    partition = np.repeat(np.arange(len(reviewers)), [places.size for places in reviewers])[coded.codes[0]]
+    reviewer = np.concatenate(reviewers)[coded.codes[0]]
+    item = np.concatenate([first + places for first, places in zip(offset.tolist(), items, strict=True)])[
+        coded.codes[1]
+    ]
+    order = np.argsort(partition, kind="stable")
+    cuts = np.cumsum(np.bincount(partition, minlength=len(reviewers)))[:-1]
+    split = (np.split(values[order], cuts) for values in (reviewer, item, coded.score))
     return list(zip(*split, strict=True))
 
 
@@ -227,20 +229,21 @@ def assemble(
 
     ``offset`` (S + 1,): first code of each shard, and the number of items.
     """
-    who, what, score = (np.concatenate(part) for part in zip(*pieces, strict=True))
-    order = np.lexsort((what, who))
-    who = who[order]
-    what = what[order]
+    reviewer, code, score = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    order = np.lexsort((code, reviewer))
+    reviewer = reviewer[order]
+    code = code[order]
     score = score[order]
     try:
-        who, what, score, _ = merge_duplicates(
-            who, what, score, ~np.isnan(score), "error", lambda one, other: str(one), np.arange(who.size)
+        row = np.arange(reviewer.size)
+        reviewer, code, score, _ = merge_duplicates(
+            reviewer, code, score, ~np.isnan(score), "error", lambda first, second: str(first), row
         )
     except DuplicateReview as error:
-        row = int(str(error))
-        return int(who[row]), int(what[row])
-    items, item = np.unique(what, return_inverse=True)
-    start = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_reviewers))])
+        place = int(str(error))
+        return int(reviewer[place]), int(code[place])
+    items, item = np.unique(code, return_inverse=True)
+    start = np.concatenate([[0], np.cumsum(np.bincount(reviewer, minlength=n_reviewers))])
     return Share(start, item.astype(np.uint32), score, items, np.searchsorted(items, offset))
 
 
@@ -375,7 +378,7 @@ class Grid:
     def sent(self, outgoing: Sequence[Future], size: int) -> list[list[Future]]:
         """Transpose lists of ``size`` entries: the result has a list for each entry, of one piece from each sender."""
         entries = range(size)
-        ends = [each for _ in entries for each in outgoing], [n for n in entries for _ in outgoing]
+        ends = [pieces for _ in entries for pieces in outgoing], [n for n in entries for _ in outgoing]
         pieces = self.each(getitem, *ends)
         return [pieces[n * len(outgoing) : (n + 1) * len(outgoing)] for n in entries]
 
@@ -645,10 +648,10 @@ def _read(
         at = borders([few[side] for few in samples], parts)
         pieces = table.sent(table.each(split_labels, coded, side=side, at=at), len(at) + 1)
         ranked = table.each(rank_labels, pieces)
-        own, place = table.sent(ranked, 2)
-        labels.append(own)
+        distinct, place = table.sent(ranked, 2)
+        labels.append(distinct)
         places.append(table.sent(place, len(frames)))
-        firsts.append(np.concatenate([[0], np.cumsum(table.fetch(table.each(len, own)))]))
+        firsts.append(np.concatenate([[0], np.cumsum(table.fetch(table.each(len, distinct)))]))
     P = len(labels[0])
     S = len(labels[1])
     routed = table.sent(table.each(route, coded, *places, offset=firsts[1][:-1]), P)
@@ -657,9 +660,9 @@ def _read(
     for p, pair in enumerate(again):
         if pair is not None:
             s = int(np.searchsorted(firsts[1], pair[1], "right")) - 1
-            who, what = table.fetch([labels[0][p], labels[1][s]])
-            reviewer = who[pair[0]]
-            item = what[pair[1] - int(firsts[1][s])]
+            reviewers, items = table.fetch([labels[0][p], labels[1][s]])
+            reviewer = reviewers[pair[0]]
+            item = items[pair[1] - int(firsts[1][s])]
             message = f"reviewer {reviewer} and item {item}: expected one score, found two; leave one of them out"
             raise DuplicateReview(message)
     shares = table.store(shares)

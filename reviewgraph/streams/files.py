@@ -118,9 +118,9 @@ class Spill:
 
 def no_room(error: object) -> InputError:
     """Return the error of a temporary file that cannot be written."""
-    said = getattr(error, "strerror", None) or cut(error)
+    reason = getattr(error, "strerror", None) or cut(error)
     return InputError(
-        f"{tempfile.gettempdir()}: the temporary file cannot be written ({said}); a table larger than memory "
+        f"{tempfile.gettempdir()}: the temporary file cannot be written ({reason}); a table larger than memory "
         "needs about 60 bytes per row on disk, its posterior 130: set TMPDIR to a folder with room"
     )
 
@@ -353,13 +353,14 @@ class Text:
         self._write(engine, places, stored)
         self.rows = _parquet(stored, [*LABELS, SCORE.name, "other"])
         self.cells = {role: role for role in places}
-        one = "bool_and({0} IS NULL OR coalesce({0} = TRY_CAST({0} AS BIGINT)::VARCHAR, false))"
-        whole = [one.format(role) for role in LABELS]
-        found = zip(LABELS, engine.first(f"SELECT {', '.join(whole)} FROM {self.rows}"), strict=True)
-        self.kinds = {role: pa.int64() if numbers else pa.string() for role, numbers in found}
+        test = "bool_and({0} IS NULL OR coalesce({0} = TRY_CAST({0} AS BIGINT)::VARCHAR, false))"
+        whole = engine.first(f"SELECT {', '.join(map(test.format, LABELS))} FROM {self.rows}")
+        self.kinds = {
+            role: pa.int64() if is_whole else pa.string() for role, is_whole in zip(LABELS, whole, strict=True)
+        }
         self.kinds[SCORE.name] = pa.float64()
         # Scores such as "8: accept" mean what they mean in memory.
-        texts = [one for [one] in engine.run(f"SELECT DISTINCT other FROM {self.rows} WHERE other IS NOT NULL")]
+        texts = [text for [text] in engine.run(f"SELECT DISTINCT other FROM {self.rows} WHERE other IS NOT NULL")]
         if texts:
             # A number beside them tells scores such as 8/10 that not all have their maxima.
             [plain] = engine.first(f"SELECT count(score) FROM {self.rows}")
@@ -405,8 +406,8 @@ class Text:
         """Return the names of columns that may be further criteria, by the first rows."""
         beside = [place for place in range(len(self.header)) if place not in places.values()]
         columns = self.table.read(beside, Problems()).columns
-        found = zip(beside, columns, strict=True)
-        return [self.header[place] for place, one in found if are_scores(one.values, self.table.decimal_comma)]
+        comma = self.table.decimal_comma
+        return [self.header[n] for n, column in zip(beside, columns, strict=True) if are_scores(column.values, comma)]
 
     def place(self, row: int) -> str:
         """Return how a message names a row, counted from 0."""
@@ -416,8 +417,8 @@ class Text:
         """Name the first rows that have another width than the header."""
         problems = Problems()
         width = len(self.header)
-        for line, found in islice(((line, len(row)) for line, row in self._rows() if len(row) != width), LISTED):
-            problems.add(0, line, f"{self.table.place(line)}: expected {width} cells as in the header, found {found}")
+        for line, cells in islice(((line, len(row)) for line, row in self._rows() if len(row) != width), LISTED):
+            problems.add(0, line, f"{self.table.place(line)}: expected {width} cells as in the header, found {cells}")
         problems.raise_any()
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -502,8 +503,8 @@ class Source:
         for number, (file, places) in enumerate(zip(self.files, self.places, strict=True)):
             with self._reading():
                 file.read(self.engine, places, number, self.note)
-            if SCORE.name in places and (said := _say_left_out(file.name, file.further_scores(places))):
-                self.note(said)
+            if SCORE.name in places and (beside := file.further_scores(places)):
+                self.note(_say_left_out(file.name, beside))
         self.kinds = {role: self._kind(role) for role in LABELS}
         self._expect_numbers()
         for file in self.files:
@@ -675,9 +676,7 @@ def _opened(name: str, path: str, columns: Mapping[str, str]) -> Parquet | Text:
 
 
 def _say_left_out(name: str, beside: Sequence[str]) -> str:
-    """Return a note on columns of numbers beside the score, which may be criteria; "" if there are none."""
-    if not beside:
-        return ""
+    """Return a note on columns of numbers beside the score, which may be criteria."""
     verb = "is a column" if len(beside) == 1 else "are columns"
     return (
         f"{name}: of each review, --stream uses the score alone: {quote_all(beside)} {verb} of numbers that would "

@@ -253,8 +253,8 @@ def stream_reviews(
     if batch < 1:
         message = f"batch: expected one row or more, found {batch}"
         raise InputError(message)
-    known = Spellings.of(merge)
-    if isinstance(known.merge, Mapping):
+    spellings = Spellings.of(merge)
+    if isinstance(spellings.merge, Mapping):
         message = 'merge: expected "all" or "none" for a table read by batches, found which labels become which'
         raise InputError(message)
     clock = Clock(None)
@@ -274,7 +274,7 @@ def stream_reviews(
             if note and (odd := _sentinel(source)):
                 note(odd)
             tell(f"reading the labels of {source.n_rows:,} rows")
-            sides = _sides(source, known, note)
+            sides = _sides(source, spellings, note)
             tell(f"sorting {source.n_rows:,} rows")
             sign = -1.0 if lower_is_better else 1.0
             start, reviewers, items = _sort(source, *sides, duplicates, (item, score), sign)
@@ -285,8 +285,9 @@ def stream_reviews(
             files = source.files_read()
         table = Sorted(start, item, score)
         stream = Stream(reviewers, items, table, batch, lower_is_better=lower_is_better, files=files)
-        if note and (said := say_fulfilled(source.n_rows, sum(source.scored), stream.n_reviews, stream.n_scored)):
-            note(said)
+        counts = source.n_rows, sum(source.scored), stream.n_reviews, stream.n_scored
+        if note and (fulfilled := say_fulfilled(*counts)):
+            note(fulfilled)
         yield stream
 
 
@@ -319,20 +320,20 @@ class Side(NamedTuple):
     code: CodeArray | None = None
 
 
-def _sides(source: Source, known: Spellings, note: Callable[[str], object] | None) -> tuple[Side, Side]:
+def _sides(source: Source, spellings: Spellings, note: Callable[[str], object] | None) -> tuple[Side, Side]:
     """Collect the labels of reviewers and items."""
-    found = {role: source.labels(role) for role in LABELS if source.is_text(role)}
-    texts = {role: labels.to_pylist() for role, labels in found.items()}
+    labels_of = {role: source.labels(role) for role in LABELS if source.is_text(role)}
+    texts = {role: labels.to_pylist() for role, labels in labels_of.items()}
     source.expect_whole(texts)
     refuse_uncorrected(", ".join(source.names), texts.get(REVIEWER.name, ()), texts.get(ITEM.name, ()))
     sides = dict[str, Side]()
     for role, kind in zip(LABELS, (PERSON, PAPER), strict=True):
         if role in texts:
-            values = found[role].take(pa.array(natural_order(texts[role])))
+            values = labels_of[role].take(pa.array(natural_order(texts[role])))
             name = ", ".join(source.names)
-            gate = partial(known.respelled, role=kind, name=name, note=note)
+            gate = partial(spellings.respelled, role=kind, name=name, note=note)
             codes, labels = _joined(values, gate)
-            known.without_near(labels[:], kind, name)
+            spellings.without_near(labels[:], kind, name)
             sides[role] = _coded(source, role, values, codes, labels)
         elif role == REVIEWER.name:
             sides[role] = Side(None, f"rows.{role}")
@@ -368,7 +369,7 @@ def _joined(values: Any, spelled: Callable[[list[str]], list[str]]) -> tuple[Cod
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
     some = [texts[place] for place in np.unique(order[np.concatenate([same, same + 1])]).tolist()]
     becomes = dict(zip(some, spelled(some), strict=True))
-    if all(label == one for label, one in becomes.items()):
+    if all(label == spelled_label for label, spelled_label in becomes.items()):
         return np.arange(len(texts), dtype=np.uint32), Labels(values)
     codes, distinct = encode([becomes.get(text, text) for text in texts])
     return codes.astype(np.uint32), Labels(pa.array(distinct, pa.large_string()))
@@ -394,22 +395,23 @@ def _sort(
     labels: Any = items.labels
     for part in _pairs(source, reviewers, items):
 
-        def say(one: int, other: int, part: Pairs = part) -> str:
-            at = np.flatnonzero(part.row == one)[0]
-            who = part.reviewer[at : at + 1]
-            what = labels[int(part.item[at])]
-            known = reviewers.labels
-            reviewer = source.labels_of(REVIEWER.name, who)[0] if known is None else known[int(who[0])]
-            return say_twice(reviewer, what, source.place(one), source.place(other))
+        def say(row: int, other_row: int, part: Pairs = part) -> str:
+            at = np.flatnonzero(part.row == row)[0]
+            key = part.reviewer[at : at + 1]
+            if reviewers.labels is None:
+                reviewer = source.labels_of(REVIEWER.name, key)[0]
+            else:
+                reviewer = reviewers.labels[int(key[0])]
+            return say_twice(reviewer, labels[int(part.item[at])], source.place(row), source.place(other_row))
 
         scored = ~np.isnan(part.score)
-        who, what, value, _ = merge_duplicates(*part[:2], sign * part.score, scored, duplicates, say, part.row)
-        first = np.flatnonzero(np.concatenate([[who[0] != previous], who[1:] != who[:-1]]))
+        key, code, value, _ = merge_duplicates(*part[:2], sign * part.score, scored, duplicates, say, part.row)
+        first = np.flatnonzero(np.concatenate([[key[0] != previous], key[1:] != key[:-1]]))
         starts.append(len(item) + first)
-        keys.append(who[first])
-        item.append(what)
+        keys.append(key[first])
+        item.append(code)
         score.append(value)
-        previous = who[-1]
+        previous = key[-1]
     start = np.concatenate([*starts, [len(item)]])
     return start, reviewers.labels or source.labels_of(REVIEWER.name, np.concatenate(keys)), labels
 
@@ -428,7 +430,7 @@ def _pairs(source: Source, reviewers: Side, items: Side) -> Iterator[Pairs]:
     for batch in source.batches(query):
         part = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
         if kept:
-            part = [np.concatenate(both) for both in zip(kept, part, strict=True)]
+            part = [np.concatenate(columns) for columns in zip(kept, part, strict=True)]
         # The last pair may go on in the next batch.
         last = (part[0] == part[0][-1]) & (part[2] >> np.uint64(bits) == part[2][-1] >> np.uint64(bits))
         size = last.size - int(np.count_nonzero(last))

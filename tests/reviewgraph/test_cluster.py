@@ -12,7 +12,7 @@ import pytest
 from reviewgraph import DuplicateReview, InputError, check_cluster, check_stream, cluster_reviews, stream_reviews
 from reviewgraph.streams import cluster as cluster_module
 from reviewgraph.streams.cluster import Share, assemble, index_of, split
-from reviewgraph.streams.cluster_check import local_groups
+from reviewgraph.streams.connection import local_groups
 from tests.trials import sampled
 
 pandas = pytest.importorskip("pandas")
