@@ -122,12 +122,12 @@ EVERYDAY = [
     "plan reviews.csv --max-reviews 3 --spare 1",
     "plan scores.csv --for decision --select 3 --max-reviews 6 --spare 1",
     "plan scores.csv --for decision --select 3 --max-reviews 6 --rounds 2 --spare 2",
-    MARKET,
     WORTH,
     f"{WORTH} --fair leximin",
     f"{WORTH} --max-probability 0.5 --seed 4",
 ]
 NIGHT = [
+    MARKET,
     "check scores.csv --like scores.csv --fragile",
     *(f"calibrate scores.csv --select 3 --method {name}" for name in ("average", "z-score", "bayesian")),
     *(f"calibrate scores.csv --hypothesis {name}" for name in ("linear", "convex", "offset")),
