@@ -18,6 +18,11 @@ class Rule(NamedTuple):
     name: str
     max_slope: float
 
+    @property
+    def form(self) -> tuple[str, float, float]:
+        """Shape, and bounds on the slope of the inverse."""
+        return ("linear", 1.0, 1.0) if self.name == "offset" else (self.name, 1.0 / self.max_slope, np.inf)
+
 
 class Violations(NamedTuple):
     primal: float
@@ -42,7 +47,7 @@ def violations(
         items, given = [scores[r][1] for r in mine], [scores[r][2] for r in mine]
         eps = noise[mine]
         np.add.at(pull, items, eps)
-        equal, rising = rows(given, rule)
+        equal, rising = rows(given, *rule.form)
         perceived = quality[items] + eps
         primal = max([primal, *(abs(a @ perceived - b) for a, b in equal), *(b - a @ perceived for a, b in rising)])
         dual = max(dual, unexplained(eps, equal, rising, perceived))
@@ -69,7 +74,7 @@ def unexplained(eps: np.ndarray, equal: list[Any], rising: list[Any], perceived:
     return float(nnls(matrix[:, binding], eps)[1])
 
 
-def rows(given: list[float], rule: Rule) -> tuple[list[Any], list[Any]]:
+def rows(given: list[float], shape: str, lower: float, upper: float) -> tuple[list[Any], list[Any]]:
     """Constraints ``a @ perceived == b`` and ``a @ perceived >= b`` of one reviewer."""
     levels = [[r for r, y in enumerate(given) if y == level] for level in sorted(set(given))]
     heights = sorted(set(given))
@@ -86,18 +91,20 @@ def rows(given: list[float], rule: Rule) -> tuple[list[Any], list[Any]]:
         pairs = [(r, s) for r in levels[below] for s in levels[below + 1]]
         steps.append((dy, [unit(s) - unit(r) for r, s in pairs]))
         for step in steps[-1][1]:
-            if rule.name == "offset":
-                equal.append((step, dy))
+            if lower == upper:
+                equal.append((step, lower * dy))
                 continue
-            rising.append((step, dy / rule.max_slope))
+            rising.append((step, lower * dy))
+            if upper < np.inf:
+                rising.append((-step, -upper * dy))
     for (dy, first), (dz, second) in pairwise(steps):
         for a in first:
             for b in second:
                 bend = (a * dz - b * dy) / (dy + dz)
-                if rule.name == "linear":
+                if shape == "linear":
                     equal.append((bend, 0.0))
-                elif rule.name == "convex":
+                elif shape == "convex":
                     rising.append((bend, 0.0))
-                elif rule.name == "concave":
+                elif shape == "concave":
                     rising.append((-bend, 0.0))
     return equal, rising

@@ -8,52 +8,17 @@ from scipy.optimize import nnls
 
 from lsc._model.formulation import Programme
 from lsc._model.hypotheses import Shape
+from tests.lsc.certificates import rows
 
 EXACT = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
 
 def constraints(programme, j):
-    """What reviewer j's class allows, as ``A p >= a`` and ``B p = b`` over her perceived qualities, dense."""
-    start, end = programme.start[j], programme.start[j + 1]
-    y = programme.score[start:end]
-    levels = [np.flatnonzero(y == value) for value in np.unique(y)]
-    height = np.unique(y)
-    shape, low, high = Shape(programme.shape[j]), programme.lower[j], programme.upper[j]
-    at_least, equal = [], []
-
-    def difference(pairs):
-        made = np.zeros(len(y))
-        for r, value in pairs:
-            made[r] += value
-        return made
-
-    for level in levels:
-        equal += [(difference([(r, 1.0), (level[0], -1.0)]), 0.0) for r in level[1:]]
-    names = [level[:1] for level in levels]
-    for number in range(1, len(levels)):
-        d = height[number] - height[number - 1]
-        for a in names[number - 1]:
-            for b in names[number]:
-                step = difference([(b, 1.0), (a, -1.0)])
-                if low == high:
-                    equal.append((step, low * d))
-                    continue
-                at_least.append((step, low * d))
-                if np.isfinite(high):
-                    at_least.append((-step, -high * d))
-    for number in range(2, len(levels)):
-        d, e = height[number - 1] - height[number - 2], height[number] - height[number - 1]
-        for a in names[number - 2]:
-            for b in names[number - 1]:
-                for c in names[number]:
-                    fall = difference([(b, 1 / d), (a, -1 / d), (c, -1 / e), (b, 1 / e)])
-                    if shape == Shape.LINEAR:
-                        equal.append((fall, 0.0))
-                    elif shape == Shape.CONVEX:
-                        at_least.append((fall, 0.0))
-                    elif shape == Shape.CONCAVE:
-                        at_least.append((-fall, 0.0))
-    return _stack(at_least, len(y)), _stack(equal, len(y))
+    """What reviewer j's class allows, as ``A p >= a`` and ``B p = b`` over the perceived qualities, dense."""
+    score = programme.score[programme.start[j] : programme.start[j + 1]]
+    shape = Shape(programme.shape[j]).name.lower()
+    equal, at_least = rows(score.tolist(), shape, float(programme.lower[j]), float(programme.upper[j]))
+    return _stack(at_least, score.size), _stack(equal, score.size)
 
 
 def _stack(rows, n):

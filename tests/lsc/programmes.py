@@ -77,12 +77,6 @@ def conference(n_items, n_reviewers, size, sigma, shape, scoring, seed):
     return from_rows(item, scores(scoring, perceived, rng), n_items, Shape[shape.upper()]), truth
 
 
-def precision(truth, quality, part=0.1):
-    """Share of the best items found."""
-    n = round(part * len(truth))
-    return len(set(np.argsort(-truth)[:n]) & set(np.argsort(-quality)[:n])) / n
-
-
 def small(seed):
     """A programme with few of everything and much that is special: ties, constants, bounds, references, no reviews."""
     rng = np.random.default_rng(seed)

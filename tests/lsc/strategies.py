@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from hypothesis import strategies as st
 
 import lsc
@@ -76,9 +75,3 @@ def _items(draw: st.DrawFn, shape: str, reviewer: int, n_items: int) -> list[int
 @st.composite
 def _rules(draw: st.DrawFn, name: str) -> Rule:
     return Rule(name, 1.0 if name == "offset" else draw(st.sampled_from([10.0, 2.0])))
-
-
-def noisy_linear(rng: np.random.Generator, n_items: int, n_reviewers: int, load: int, noise: float) -> Reviews:
-    from lsc.simulation import simulate
-
-    return simulate(n_items, n_reviewers, load, noise=noise, seed=rng).reviews

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from lsc import baselines
-from tests.benchmarks import panels, regimes
+from tests.benchmarks import panels
 from tests.benchmarks.harness import measures, storing
-from tests.benchmarks.harness.draws import GROUPS, matched, skewed, tracks, two_humped
-from tests.benchmarks.panels import Results, Scores, over_tables, sizes, thin, top
+from tests.benchmarks.panels import Results, Scores, over_tables, sizes, thin
 from tests.trials import sampled
 
 
@@ -45,16 +44,6 @@ def test_pairs_in_order_count_ties_one_half() -> None:
     assert measures.among_best(truth, 7).sum() == pytest.approx(7)
 
 
-def test_the_truth_is_put_on_the_scale_of_a_shrunken_estimate() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.normal(5.0, 2.0, 20_000)
-    shrunk = 0.8 * (truth + rng.normal(0.0, 1.0, truth.size) - 5.0)
-    target = measures.on_scale_of(shrunk, truth)
-    assert np.polyfit(shrunk, target, 1)[0] == pytest.approx(1.0)
-    assert np.corrcoef(target, truth)[0, 1] == pytest.approx(1.0)
-    assert np.corrcoef(measures.on_scale_of(-shrunk, truth), truth)[0, 1] == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize("cut", sampled([b'{"a": 1', b"{", b"nonsense\n"], 2))
 def test_a_line_cut_short_spoils_no_other(tmp_path: Path, cut: bytes) -> None:
     path = tmp_path / "results.jsonl"
@@ -65,25 +54,6 @@ def test_a_line_cut_short_spoils_no_other(tmp_path: Path, cut: bytes) -> None:
     storing.append(path, {"run": 1})
     assert [record["run"] for record in storing.records(path)] == [1, 2, 1]
     assert storing.failures(storing.records(path), "run") == ["failed: run 2: never"]
-
-
-def test_designs_are_what_they_are_called() -> None:
-    n = 400
-    crossed = tracks(n, np.random.default_rng(0)).reviews
-    assert 0 < np.mean(crossed.item % GROUPS != crossed.reviewer % GROUPS) < 0.03
-    assert np.bincount(matched(n, np.random.default_rng(0)).reviews.reviewer).mean() > 4.5
-    for shape in (skewed, two_humped):
-        values = shape(200_000, np.random.default_rng(0))
-        assert values.mean() == pytest.approx(0.0, abs=0.01)
-        assert values.std() == pytest.approx(1.0, abs=0.01)
-
-
-def test_regimes_are_measured_and_runs_that_fail_say_so() -> None:
-    first, second, failed = regimes.run("alike", 60, 0, ["average", "posterior", "QP?"])
-    again, *_ = regimes.run("alike", 60, 0, ["average"])
-    assert first["precision"] == again["precision"]
-    assert second.keys() >= {"coverage", "bins", "stated", "seconds"}
-    assert "KeyError" in failed["failed"]
 
 
 def dense(n_reviewers: int = 30, n_items: int = 25, seed: int = 0) -> Scores:
@@ -110,32 +80,6 @@ def test_a_thinned_table_has_the_scores_per_item_and_a_truth_from_other_reviewer
         assert sample.truth[item] == pytest.approx(np.mean(rest))
     assert sizes(dense(3, 12), [3, 5]) == [2]
     assert sizes(table, [3, 5, 40]) == [3, 5]
-
-
-def test_where_too_few_other_reviewers_remain_the_truth_is_of_the_scores_not_drawn() -> None:
-    table = dense(3, 12)
-    sample = thin(table, 2, 12, np.random.default_rng(1))
-    drawn = set(zip(sample.scores.reviewer.tolist(), sample.scores.item.tolist(), strict=True))
-    for item in range(12):
-        rest = [table.score[row] for row in range(36)
-                if table.item[row] == item and (table.reviewer[row], item) not in drawn]  # fmt: skip
-        assert sample.truth[item] == pytest.approx(np.mean(rest))
-
-
-def test_lists_are_compared_with_a_truth_that_may_be_tied_at_the_cut() -> None:
-    truth = np.array([5.0, 4.0, 4.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    chance = np.array([0.95, 0.05, 0.5, 0.2, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0])
-
-    class Stated:
-        quality = np.arange(10.0)
-
-        def probability_in_top(self, n: int) -> np.ndarray:
-            return chance
-
-    # Two are selected: the first is among the best, each of the three tied ones with probability 1/3.
-    compared = top(Stated(), truth, 0.2)
-    assert compared["in"] == pytest.approx([1, 0.05, 0.0])
-    assert compared["out"] == pytest.approx([6, 0.05, 1 / 3])
 
 
 def test_panels_runs_resumes_and_names_what_failed(

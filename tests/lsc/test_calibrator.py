@@ -183,15 +183,6 @@ def test_cross_validation_by_reviewer(table: pd.DataFrame) -> None:
     assert found["additive"][0] == by_hand
 
 
-def test_methods_and_options_are_searched(table: pd.DataFrame) -> None:
-    selection = pytest.importorskip("sklearn.model_selection")
-    pairs, score = split(table)
-    grid = [{"method": ["average", "additive"]}, {"method": ["qp"], "options": [{"bounded": True}, {"bounded": False}]}]
-    search = selection.GridSearchCV(Calibrator(), grid, cv=2).fit(pairs.to_numpy(), score.to_numpy())
-    assert search.best_params_["method"] == "additive"
-    assert search.predict([("r0", "p0")]).shape == (1,)
-
-
 @pytest.mark.parametrize("method", ["posterior", "additive"])
 def test_conventions_that_checks_of_scikit_learn_need_features_for(table: pd.DataFrame, method: str) -> None:
     """Fits repeat, predictions leave the estimator as it is, pickle, and do not depend on other rows of X."""
@@ -275,24 +266,6 @@ def test_errors_are_those_of_a_regression_within_reviewers() -> None:
     assert found.rows[1].gain > 2 * found.rows[1].gain_se
 
 
-def test_a_line_of_the_qualities_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Methods have scales of their own."""
-    table = scores(5)
-    own = lsc.compare(table, ["additive"]).rows[0]
-    real = Calibrator._estimated
-
-    def stretched(self: Calibrator, reviews: Any) -> Any:
-        from dataclasses import replace
-
-        estimate = real(self, reviews)
-        return replace(estimate, quality=7.0 * estimate.quality - 100.0)
-
-    monkeypatch.setattr(Calibrator, "_estimated", stretched)
-    other = lsc.compare(table, ["additive"]).rows[0]
-    assert other.error == pytest.approx(own.error)
-    assert other.rank_correlation == pytest.approx(own.rank_correlation)
-
-
 @pytest.mark.nightly
 def test_standard_errors_are_those_of_repetitions() -> None:
     """Over tables drawn alike, the gain spreads as its standard error says, up to a factor."""
@@ -311,18 +284,3 @@ def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
     for one, other in zip(first["methods"], again["methods"], strict=True):
         assert {**one, "seconds": 0} == pytest.approx({**other, "seconds": 0})
     assert [row["method"] for row in first["methods"]] == ["average", "additive", "lsc (hypothesis='offset')"]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda t: lsc.compare(t, []), "methods: expected the name"),
-        (lambda t: lsc.compare(t, [7]), "methods: expected names"),
-        (lambda t: lsc.compare(t, ["averge"]), "averge"),
-        (lambda t: lsc.compare(t, ["average"], folds=1), "folds: expected 2 or more"),
-        (lambda t: lsc.compare(t.head(1), ["average"]), "nothing to predict"),
-    ],
-)
-def test_what_cannot_be_compared_is_named(table: pd.DataFrame, call: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        call(table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -16,7 +15,6 @@ import lsc
 from lsc._inference import large
 from lsc._solver import newton
 from reviewgraph import InputError, Reviews, cluster_reviews
-from reviewgraph.streams import cluster as cluster_module
 from tests.lsc.test_posterior_streams import TABLES
 
 pandas = pytest.importorskip("pandas")
@@ -103,17 +101,6 @@ def test_scores_are_checked_as_in_memory(client: Any, tmp_path: Path) -> None:
         assert str(found.value) == str(whole.value)
 
 
-def test_a_full_disk_is_one_message(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with on(client, tmp_path, scores(1), 2) as on_cluster:
-        monkeypatch.setattr(cluster_module.pickle, "dump", full)
-        with pytest.raises(InputError, match="No space left on device"):
-            lsc.posterior_cluster(on_cluster)
-    assert not list(tmp_path.iterdir())
-
-
 def in_sweep(number: int, act: Callable[[Any], object]) -> Callable[..., Any]:
     """Return the map of parts that acts on the client before one of its calls."""
     original, calls = large.ClusterParts.map, []
@@ -186,14 +173,3 @@ def test_the_linear_calibration_is_that_in_memory(
     assert columns["group"].tolist() == whole.group.tolist()
     with on(client, tmp_path, more, 1) as on_cluster, pytest.raises(InputError, match="expected linear or offset"):
         lsc.calibrate_cluster(on_cluster, "convex")
-
-
-@pytest.mark.slow
-def test_a_scheduler_brings_the_same_calibration(threads: Any, tmp_path: Path) -> None:
-    table = scores(7, n_reviewers=10, n_items=2, load=2)
-    whole = lsc.calibrate(Reviews.from_frame(table), "offset")
-    with on(threads, tmp_path, table, 2) as on_cluster:
-        found = lsc.calibrate_cluster(on_cluster, "offset")
-        quality = found.items().compute()["quality"].to_numpy()
-    assert found.objective == pytest.approx(whole.objective, rel=1e-8)
-    assert quality == pytest.approx(whole.quality, abs=1e-7, nan_ok=True)

@@ -11,11 +11,8 @@ from click.testing import CliRunner, Result
 
 import lsc
 from lsc.commands.calibrate import calibrate
-from lsc.report import sheet
-from lsc.words.posterior_page import covariate_lines
-from reviewgraph import InputError, Reviews, report
+from reviewgraph import InputError, Reviews
 from reviewgraph._base.errors import LabelWarning
-from reviewgraph.cli.verify import verify
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -81,28 +78,6 @@ def test_effects_are_in_points_with_intervals(estimate: lsc.PosteriorEstimate) -
     [ranking] = rows["own ranking of authors"].effects
     assert ranking.low > 0
     assert covariates.gain > 10
-
-
-@pytest.mark.slow
-def test_side_information_is_accepted_in_any_form(conference: Conference, estimate: lsc.PosteriorEstimate) -> None:
-    papers, rankings = conference.papers, conference.rankings
-    by_paper = papers.set_index("item").to_dict("index")
-    in_rows = pd.DataFrame(
-        [(author, item, rank) for author, items in rankings.items() for rank, item in enumerate(items, 1)],
-        columns=["author", "item", "rank"],
-    )
-    flags = {label: bool(flag) for label, flag in conference.people.items()}
-    shuffled = conference.frame.sample(frac=1.0, random_state=1)
-    others = (
-        (papers.set_index("item"), pd.DataFrame({"reviewer": list(flags), "senior": list(flags.values())}), in_rows),
-        (by_paper, {label: {"senior": flag} for label, flag in reversed(flags.items())}, in_rows.iloc[::-1]),
-    )
-    for items, reviewers, ranked in others:
-        found = lsc.posterior(shuffled, item_covariates=items, reviewer_covariates=reviewers, rankings=ranked)
-        assert found.quality == pytest.approx(estimate.quality, abs=1e-6)
-    assert found.covariates is not None
-    assert estimate.covariates is not None
-    assert found.covariates.gain == pytest.approx(estimate.covariates.gain, abs=0.01)
 
 
 def test_contributions_sum_to_the_quality_and_name_covariates(
@@ -224,48 +199,6 @@ def test_the_command_reads_columns_of_its_lists(folder: Path, estimate: lsc.Post
     quality = {row["item"]: row["quality"] for row in found["items"]}
     assert [quality[label] for label in estimate.items] == pytest.approx(estimate.quality.tolist(), abs=1e-6)
     assert [row["used"] for row in found["covariates"]["factors"]] == [True, False, True, True]
-
-
-def test_the_page_has_a_line_for_each_covariate(folder: Path) -> None:
-    page = " ".join(run(*words_of(folder), "--select", "10").stdout.split())
-    assert "track (known of 120 papers) raises the log evidence by" in page
-    assert "pages (known of 120 papers) is not used: it raises the log evidence by" in page
-    assert "senior (known of 120 reviewers) raises the log evidence by" in page
-    assert "own ranking of authors" in page
-    assert "from its covariates and authors' ranking moves its quality" in page
-    assert "Whether that is fair to papers that differ in track is yours to decide." in page
-    account = " ".join(run(*words_of(folder), "--explain", "p3").stdout.split())
-    assert "track: papers like this one are expected at" in account
-
-
-def test_the_sheet_of_a_paper_names_its_covariates(estimate: lsc.PosteriorEstimate) -> None:
-    html = report.html(sheet(estimate.account("p3"), "", (0.0, 10.0)))
-    for source in (">track<", ">own ranking of authors<"):
-        assert source in html
-
-
-def test_rankings_alone_name_no_column(folder: Path) -> None:
-    page = " ".join(run(str(folder / "reviews.csv"), "--rankings", str(folder / "rankings.csv")).stdout.split())
-    assert "Whether that is fair to papers that their authors do not rank is yours to decide." in page
-    assert "track" not in page
-
-
-def test_rankings_of_one_known_paper_are_said_to_do_nothing(conference: Conference) -> None:
-    lone = lsc.posterior(conference.frame, rankings={"ann": ["p1"], "bob": ["p2"]})
-    assert covariate_lines(lone) == [
-        "own ranking of authors is not used: no author ranks two papers that have scores, and one alone has no order."
-    ]
-    with pytest.warns(LabelWarning):
-        unknown = lsc.posterior(conference.frame, rankings={"ann": ["p1", "not there"]})
-    assert covariate_lines(unknown) == covariate_lines(lone)
-
-
-def test_true_answers_with_covariates_are_not_refuted(folder: Path, tmp_path: Path) -> None:
-    file = tmp_path / "answer.json"
-    words = [*words_of(folder), "--explain", "p3"]
-    file.write_text(run(*words, "--json").stdout, encoding="utf-8")
-    done = CliRunner().invoke(verify, [str(file), *words])
-    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize(

@@ -175,16 +175,6 @@ def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch
         assert (refused.exit_code, option[0] in refused.output) == (2, True), refused.output
 
 
-def test_groups_apart_are_not_selected_among(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path, runner = Path(written(tmp_path, conference(1, n_reviewers=6, apart=2))).name, CliRunner()
-    words = ["calibrate", path, "--stream", "--select", "3"]
-    done = runner.invoke(main, [*words, "-o", "all.csv"])
-    assert (done.exit_code, "no review connects the 2 groups" in " ".join(done.output.split())) == (1, True)
-    assert read_table(tmp_path / "all.csv")[0][-1] == "interval_high"
-    assert runner.invoke(main, [*words, "--by-group-average"]).exit_code == 0
-
-
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the data segment")
 def test_sweeps_within_a_limit_on_memory_that_the_sites_alone_would_break(tmp_path: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import pickle
 from typing import Any
 
 import numpy as np
 import pandas
 import pytest
 
-from lsc._inference.beliefs import InferenceStatus
 from lsc.errors import Incomparable
 from lsc.posteriors import PosteriorEstimate, posterior
 from reviewgraph import InputError, Reviews
@@ -59,32 +56,6 @@ def test_intervals_are_central_and_widen_with_their_level(found: PosteriorEstima
     half = np.diff(found.interval(math.erf(1 / math.sqrt(2))))[:, 0] / 2
     assert half[scored] == pytest.approx(found.standard_error[scored])
     assert (np.diff(found.interval(0.99))[scored] > np.diff(found.interval(0.9))[scored]).all()
-
-
-@pytest.mark.parametrize(
-    ("method", "arguments", "message"),
-    [
-        ("interval", (1.0,), "level: expected a probability between 0 and 1, found 1"),
-        ("interval", (math.nan,), "level: expected a probability between 0 and 1, found nan"),
-        ("probability_in_top", (-1,), "n_selected: expected 0 to 10 items to select"),
-        ("selection", (11,), "n_selected: expected 0 to 10 items to select"),
-        ("difference", ("p1", "zebra"), "second: expected an item with a score, found 'zebra'"),
-        ("difference", ("new", "p1"), "first: expected an item with a score, found 'new'"),
-        ("difference", ("p1", "p1"), "first, second: expected two different items, found 'p1' twice"),
-        ("account", ("new",), "item: expected an item with a score, found 'new'"),
-    ],
-)
-def test_impossible_arguments_are_refused(
-    found: PosteriorEstimate, method: str, arguments: tuple[Any, ...], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        getattr(found, method)(*arguments)
-
-
-@pytest.mark.parametrize("error_rate", [0.0, 0.5, math.nan])
-def test_error_rates_are_between_0_and_one_half(found: PosteriorEstimate, error_rate: float) -> None:
-    with pytest.raises(InputError, match=r"error_rate: expected a probability between 0 and 0\.5, found"):
-        found.selection(3, error_rate=error_rate)
 
 
 def test_chances_of_being_among_the_best_sum_to_the_places(found: PosteriorEstimate) -> None:
@@ -136,16 +107,6 @@ def test_turning_the_scale_turns_the_answer(found: PosteriorEstimate, turned: Po
             assert theirs["interval"] == pytest.approx([10 - y for y in ours["interval"][::-1]], abs=1e-6)
 
 
-def test_selections_hold_the_best_and_refuse_impossible_numbers(found: PosteriorEstimate) -> None:
-    selection = found.selection(3)
-    assert selection.named(selection.best) == found.select(3)
-    assert selection.chance.tolist() == found.probability_in_top(3).tolist()
-    assert len(selection.certain) + len(selection.discuss) + len(selection.out) == 10
-    average = found.average[selection.by_average]
-    assert average.min() >= np.sort(found.average[np.isfinite(found.average)])[-3]
-    assert [found.selection(n).best.size for n in (0, 10)] == [0, 10]
-
-
 def test_groups_are_compared_only_on_request(apart: PosteriorEstimate) -> None:
     with pytest.raises(Incomparable, match="no review connects the 2 groups of papers"):
         apart.selection(4)
@@ -182,38 +143,6 @@ def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:
     assert float(gain.to_frame("pandas")["relative"][0]) == gain.relative
     assert f"{100 * gain.relative:.0f} % +- " in repr(gain)
     assert "average_error" in gain._repr_html_()
-
-
-def test_copies_are_whole(found: PosteriorEstimate) -> None:
-    answer = found.to_dict(found.selection(3))
-    for again in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
-        assert again.to_dict(again.selection(3)) == answer
-        assert again.status is InferenceStatus.CONVERGED
-        assert again.reviewers.severity.mean.tolist() == found.reviewers.severity.mean.tolist()
-
-
-def test_frames_have_the_columns_of_the_file(found: PosteriorEstimate) -> None:
-    frame = found.to_frame("pyarrow")
-    columns = found.to_columns()
-    assert frame.column_names == list(columns)
-    assert frame.column_names[-2:] == ["interval_low", "interval_high"]
-    assert frame.num_rows == 11
-    assert frame.column("rank").to_pylist() == columns["rank"]
-    assert list(found.to_columns(found.selection(2)))[-1] == "probability"
-
-
-def test_weights_come_by_pair_or_by_row() -> None:
-    by_row = np.where(np.arange(REVIEWS.n_reviews) % 3 == 0, 4.0, 1.0)
-    planned = int(np.flatnonzero(~REVIEWS.scored)[0])
-    by_row[planned] = np.nan  # nothing is asked of a planned review
-    pairs = zip(REVIEWS.reviewer.tolist(), REVIEWS.item.tolist(), by_row.tolist(), strict=True)
-    # A pair that is left out counts 1; of a planned review nothing is asked.
-    by_pair = {(REVIEWS.reviewers[j], REVIEWS.items[i]): weight for j, i, weight in pairs if weight == 4.0}
-    by_pair["pr0", "new"] = 9.0
-    one, other = posterior(REVIEWS, weights=by_row), posterior(REVIEWS, weights=by_pair)
-    assert np.array_equal(one.quality, other.quality, equal_nan=True)
-    assert one.gain == other.gain
-    assert not np.array_equal(one.quality, posterior(REVIEWS).quality, equal_nan=True)
 
 
 def test_an_array_of_weights_is_in_the_order_of_the_rows_of_the_frame() -> None:
@@ -275,32 +204,6 @@ def test_references_in_any_order_and_unit_are_a_scale_of_their_own(found: Poster
     (reference,) = [part for part in account.parts if part.source == "reference"]
     assert reference.score == reference.says == 300.0
     assert abs(account.total - account.quality) < 1e-9
-
-
-@pytest.mark.parametrize(
-    ("references", "message"),
-    [
-        ({"zebra": 1.0}, "references: the paper is not in the reviews"),
-        ({"p1": math.nan}, "references: expected a finite quality, found nan for item 'p1'"),
-    ],
-)
-def test_malformed_references_are_refused(references: dict[str, float], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        posterior(REVIEWS, references=references)
-
-
-def test_without_scores_nothing_is_inferred() -> None:
-    with pytest.raises(InputError, match="reviews: expected scores, found none"):
-        posterior(Reviews.from_pairs([("ann", "p1"), ("bob", "p1")]))
-
-
-def test_progress_tells_stages_in_order_of_time(infer_once: dict[bytes, object]) -> None:
-    infer_once.clear()
-    told: list[Any] = []
-    posterior(REVIEWS, progress=told.append)
-    assert told
-    assert all(now.words for now in told)
-    assert [now.seconds for now in told] == sorted(now.seconds for now in told)
 
 
 def test_the_answer_does_not_depend_on_the_order_of_rows_and_the_type_of_labels(found: PosteriorEstimate) -> None:

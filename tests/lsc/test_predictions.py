@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from lsc.posteriors import PosteriorEstimate, posterior
 from lsc.predictions import Residuals, ranks_of
-from reviewgraph import InputError, Reviews
+from reviewgraph import Reviews
 from tests.lsc.inference.simulated_tables import table
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -106,32 +106,6 @@ def test_the_error_of_a_difference_knows_what_papers_share() -> None:
     assert np.corrcoef(drawn.T)[0, 1] > 0.3
     error = found.difference(101, 102).standard_error
     assert (drawn[:, 0] - drawn[:, 1]).std() == pytest.approx(error, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("zebra", 1), "reviewer: expected a reviewer of these reviews, or None for a new one, found 'zebra'"),
-        ((1, "zebra"), "item: expected an item with a quality, or None for a new one, found 'zebra'"),
-        (([1, 2], [1, 2, 3]), "reviewer, item: expected equal numbers of labels, found 2 and 3"),
-    ],
-)
-def test_predictions_of_unknown_labels_are_refused(arguments: tuple[object, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        estimate().predict(*arguments)  # type: ignore[arg-type]
-
-
-def test_other_arguments_are_refused() -> None:
-    found = estimate()
-    with pytest.raises(InputError, match="level: expected a probability between 0 and 1, found 1"):
-        found.predict(1, 2).interval(1.0)
-    with pytest.raises(InputError, match="score: expected a number, or numbers of shape"):
-        found.predict(1, 2).cdf([1.0, 2.0])
-    with pytest.raises(InputError, match="n_ranks: expected 1 to 60 ranks, found 61"):
-        found.rank_probabilities(61)
-    for argument in (0, -1):
-        with pytest.raises(InputError, match="draws: expected a number of draws, 1 or more"):
-            found.to_arviz(argument)
 
 
 def test_groups_for_arviz_hold_draws_by_label() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -123,14 +122,6 @@ def test_anonymous_reports_hold_no_name(options: tuple[str, ...]) -> None:
     assert numbers(" ".join(Page(html).printed)) >= {"quality"} & numbers(plain)
 
 
-@pytest.mark.slow
-def test_the_same_table_gives_the_same_report(infer_once: dict[bytes, object]) -> None:
-    before, inferred = report("--select", "5"), dict(infer_once)
-    infer_once.clear()
-    assert report("--select", "5", anew=True) == before
-    infer_once.update(inferred)
-
-
 def test_in_a_browser(browser: Any) -> None:
     report("--select", "5")
     expect_good_looks(browser, Path("out.html").resolve())
@@ -140,19 +131,6 @@ def folds(html: str) -> dict[str, tuple[str, list[str]]]:
     """Return what opens in a report by its identifier: the line that sums it up, and the lines that open."""
     pattern = r'<details><summary>(.*?)</summary><ul id="(paper-\d+)">(.*?)</ul></details>'
     return {name: (summary, re.findall("<li>(.*?)</li>", lines)) for summary, name, lines in re.findall(pattern, html)}
-
-
-def test_the_first_screen_holds_the_decision_before_what_the_correction_is_worth() -> None:
-    html, printed = report("--select", "5", "--json")
-    found = json.loads(printed)
-    text = Page(html).text
-    lists = f"{len(found['certain'])} papers? (?:is|are) in, {len(found['discuss'])} to discuss, "
-    parts = (lists, "5 of .*? are to be selected. The line is at", "Corrected scores predict", "Next: ")
-    places = [re.search(part, text) for part in parts]
-    starts = [place.start() for place in places if place]
-    assert len(starts) == len(places)
-    assert starts == sorted(starts)
-    assert "--for decision --select 5 --max-reviews" in text
 
 
 @pytest.mark.slow
@@ -173,27 +151,6 @@ def test_every_paper_opens_to_scores_that_add_up_to_its_quality(options: tuple[s
         assert float(middle) + moves == pytest.approx(row["quality"], abs=0.005 * (len(lines) + 2))
 
 
-def test_methods_without_accounts_open_papers_to_their_scores() -> None:
-    html = report("--method", "average", "--select", "3")[0]
-    assert "3 papers are in, 17 out" in html
-    every = folds(html).values()
-    who = {line.split(" gave ")[0] for _, lines in every for line in lines}
-    assert who == {row[0] for row in calibratable()}
-
-
-def test_all_papers_to_discuss_stand_in_a_table_nearest_to_the_line_first() -> None:
-    html, printed = report("--select", "5", "--json")
-    found = json.loads(printed)
-    table = Page(html).data[0]
-    shown = dict(zip((column["name"] for column in table["columns"]), table["cells"], strict=True))
-    assert set(shown["paper"]) == {row["item"] for row in found["discuss"]}
-    chance = sorted((row["probability"] for row in found["items"] if row["probability"] is not None), reverse=True)
-    line = 50 * (chance[4] + chance[5])
-    away = [abs(value - line) for value in shown["chance, %"]]
-    assert all(one <= other + 0.11 for one, other in pairwise(away))
-    assert set(table["links"]) <= set(folds(html))
-
-
 def test_a_link_opens_the_paper_that_it_names(browser: Any) -> None:
     report("--select", "5")
     with opened(browser, Path("out.html").resolve()) as page:
@@ -208,13 +165,3 @@ def test_a_link_opens_the_paper_that_it_names(browser: Any) -> None:
         page.emulate_media(media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.locator(".folded details > ul:visible").count() == 1
-
-
-def test_papers_set_aside_stand_in_the_report_and_in_no_picture() -> None:
-    write("r.csv", [*calibratable(), ["Alone-Zq", "Far-Xw", "9", ""]])
-    html, printed = report("--select", "5")
-    assert "Set aside, neither in nor out: 1 paper that no review connects" in Page(html).text
-    assert "Next: reviewgraph plan r.csv --target connected" in printed
-    assert "Far-Xw" not in "".join(re.findall("<svg.*?</svg>", html, re.S))
-    (summary,) = [summary for summary, _ in folds(html).values() if summary.startswith("Far-Xw")]
-    assert "among the best" not in summary

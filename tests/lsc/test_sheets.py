@@ -14,7 +14,7 @@ from lsc.posteriors import posterior
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from tests.lsc.test_report import calibratable
-from tests.reviewgraph.report.browsing import expect_good_looks, opened
+from tests.reviewgraph.report.browsing import opened
 from tests.reviewgraph.report.reading_pages import Page, numbers
 from tests.reviewgraph.report.test_check_report import SCRIPT, write
 
@@ -120,12 +120,6 @@ def test_nothing_is_written_where_one_sheet_fails(monkeypatch: pytest.MonkeyPatc
     assert done.exit_code == 2
     assert "out: cannot be written (No space left on device)" in done.stderr
     assert {path.name for path in Path().iterdir()} == {"r.csv"}
-
-
-def test_in_a_browser_and_on_paper(browser: Any) -> None:
-    run("--explain", "Label-3-Xw", "--sheet", "out")
-    path = Path("out/Label-3-Xw.html").resolve()
-    expect_good_looks(browser, path)
 
 
 def test_a_sheet_fits_a_phone_and_a_page_of_paper(browser: Any) -> None:

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import lsc
 from lsc._solver import newton
-from reviewgraph import InputError, read_reviews, stream_reviews
+from reviewgraph import read_reviews, stream_reviews
 from reviewgraph.cli import main
 from tests.trials import sampled
 
@@ -111,15 +111,6 @@ def test_items_with_one_review_are_where_all_reviews_put_them(
         assert far.rank.tolist() == whole.rank.tolist()
 
 
-def test_refusals(tmp_path: Path) -> None:
-    path = written(tmp_path, {"reviewer": [1, 2], "item": [1, 1]})
-    with stream_reviews(path) as stream:
-        with pytest.raises(InputError, match="expected scores, found none"):
-            lsc.calibrate_stream(stream)
-        with pytest.raises(InputError, match=r"expected linear or offset .* found 'convex'"):
-            lsc.calibrate_stream(stream, "convex")
-
-
 def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = Path(written(tmp_path, conference(1, apart=2))).name
@@ -144,19 +135,6 @@ def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch
 
 def read_table(path: Path) -> list[list[str]]:
     return [line.split(",") for line in path.read_text("utf-8").splitlines()]
-
-
-def test_the_check_says_of_a_level_what_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = Path(written(tmp_path, conference(1, apart=2, load=6, step=11))).name  # one item in common
-    for level, status in (("connected", 0), ("double", 2)):
-        done = CliRunner().invoke(main, ["check", path, "--stream", "--require", level])
-        assert done.exit_code == status, done.output
-    apart = Path(written(tmp_path, conference(1, apart=2))).name
-    done = CliRunner().invoke(main, ["check", apart, "--stream", "--require", "survives-review", "-o", "pieces.csv"])
-    assert done.exit_code == 1, done.output
-    assert "2 pieces" in done.output
-    assert len((tmp_path / "pieces.csv").read_text("utf-8").splitlines()) == 1 + 28 + 24
 
 
 @pytest.mark.nightly

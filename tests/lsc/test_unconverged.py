@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import lsc
 from lsc._inference import fitting
 from lsc.commands.calibrate import calibrate
-from reviewgraph import Reviews, stream_reviews
+from reviewgraph import Reviews
 from tests.lsc.inference.simulated_tables import table
 
 
@@ -35,11 +35,6 @@ def test_the_warning_is_raised_once_at_the_caller_with_the_distance() -> None:
     assert [warning.filename for warning in found] == [__file__]
     assert result.status.value == "sweeps_exhausted"
     assert f"{result.beliefs.off:.2g}" in str(found[0].message)
-
-
-def test_a_stream_warns(path: Path) -> None:
-    with stream_reviews(path) as stream, pytest.warns(lsc.ConvergenceWarning):
-        lsc.posterior_stream(stream)
 
 
 @pytest.mark.filterwarnings("always::lsc.errors.ConvergenceWarning")

@@ -81,17 +81,6 @@ def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> Non
     assert "1 paper has no score" in done.stderr
 
 
-@pytest.mark.parametrize("method", ["lsc", "average"])
-def test_a_file_of_all_papers_is_written(method: str, tmp_path: Path) -> None:
-    target = tmp_path / "calibrated.csv"
-    done = run(table(tmp_path, PANEL), "--method", method, "-o", str(target))
-    assert done.exit_code == 0
-    with target.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["item", "quality", "average", "rank", "standard_error", "group"]
-    assert {row["item"] for row in rows} == {f"p{i}" for i in range(5)}
-
-
 @pytest.mark.parametrize("method", ["lsc", "posterior"])
 def test_a_selection_across_groups_is_refused(method: str, tmp_path: Path) -> None:
     path = table(tmp_path, APART)
@@ -191,13 +180,6 @@ def test_bad_input_is_one_message_and_status_two(tmp_path: Path, words: list[str
 
 
 @pytest.mark.parametrize("method", ["lsc", "posterior"])
-def test_reviews_without_scores_are_refused(method: str, tmp_path: Path) -> None:
-    done = run(table(tmp_path, [("ann", "p1", ""), ("bob", "p1", "")]), "--method", method)
-    assert done.exit_code == 2
-    assert "reviews: expected scores, found none" in done.stderr
-
-
-@pytest.mark.parametrize("method", ["lsc", "posterior"])
 def test_lower_is_better_is_printed_back(method: str, tmp_path: Path) -> None:
     path = table(tmp_path, [(who, paper, 20 - float(y)) for who, paper, y in PANEL])
     found = answer(path, "--method", method, "--lower-is-better")["items"]
@@ -247,23 +229,6 @@ def test_a_selection_comes_in_lists_with_chances(tmp_path: Path) -> None:
         row["item"] for row in found["discuss"] if 0.2 < row["probability"] < 0.8 or row["item"] in found["selected"]
     ]
     assert len(bold["discuss"]) < len(found["discuss"])
-
-
-def test_the_file_has_the_ends_of_intervals_and_the_chances(tmp_path: Path) -> None:
-    target = tmp_path / "calibrated.csv"
-    found = answer(table(tmp_path, NOISY), "--select", "3", "-o", str(target))
-    with target.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert list(rows[0])[:6] == ["item", "quality", "average", "rank", "standard_error", "group"]
-    assert list(rows[0])[6:] == ["interval_low", "interval_high", "probability", "list"]
-    certain, discuss = set(found["certain"]), {paper["item"] for paper in found["discuss"]}
-    for row in rows:
-        expected = "in" if row["item"] in certain else "discuss" if row["item"] in discuss else "out"
-        assert row["list"] == expected
-    for row, item in zip(rows, found["items"], strict=True):
-        assert row["item"] == item["item"]
-        assert [float(row["interval_low"]), float(row["interval_high"])] == pytest.approx(item["interval"])
-        assert float(row["probability"]) == pytest.approx(item["probability"])
 
 
 def test_lots_are_drawn_by_seed_with_probabilities_that_sum_to_the_places(tmp_path: Path) -> None:
@@ -317,21 +282,6 @@ def test_references_and_weights_are_read_and_move_qualities(tmp_path: Path) -> N
     assert [part["source"] for part in told].count("reference") == 1
 
 
-def test_papers_outside_the_largest_group_are_never_certain(tmp_path: Path) -> None:
-    rows = [*NOISY, *((who, paper, 10) for who in ("x", "y", "z") for paper in ("q1",)), ("x", "q2", 1), ("y", "q2", 1)]
-    path = table(tmp_path, rows)
-    found = answer(path, "--select", "4", "--by-group-average")
-    group = {row["item"]: row["group"] for row in found["items"]}
-    assert (group["q1"], group["q2"]) == (2, 2)
-    assert "q1" in [row["item"] for row in found["discuss"]]
-    assert {group[paper] for paper in found["certain"]} <= {1}
-    refused = run(path, "--select", "4", "--lottery")
-    assert refused.exit_code == 1
-    assert "no review connects the 2 groups of papers" in refused.stderr
-    assert "Lottery" not in refused.stdout
-    assert f"reviewgraph plan {path}" in refused.stdout
-
-
 @pytest.mark.parametrize(
     "rows",
     [
@@ -356,43 +306,3 @@ def test_scores_that_say_little_are_averages(rows: list[tuple[str, str, object]]
     done = run(path, "--select", "1")
     assert done.exit_code == 0
     assert done.stdout.startswith("These scores show no differences between reviewers: there is nothing to correct.")
-
-
-@pytest.mark.parametrize("method", ["average", "bayesian"])
-def test_other_methods_select_without_chances(method: str, tmp_path: Path) -> None:
-    path = table(tmp_path, NOISY)
-    found = answer(path, "--method", method, "--select", "2")
-    assert set(found) == METHOD_KEYS
-    assert found["method"] == method
-    best = sorted(found["items"], key=lambda row: row["rank"])[:2]
-    assert found["selected"] == [row["item"] for row in best]
-    printed = run(path, "--method", method, "--select", "2").stdout.splitlines()
-    assert printed[0].startswith("The highest score is read as the best")
-    assert f"Quality of 10 papers by {method}:" in printed
-    assert f"Selected, best first: {', '.join(found['selected'])}" in printed
-
-
-def test_two_references_are_refused(tmp_path: Path) -> None:
-    known = tmp_path / "known.csv"
-    known.write_text("item,quality\np0,3\np1,4\n", encoding="utf-8")
-    done = run(table(tmp_path, NOISY), "--references", str(known))
-    assert done.exit_code == 2
-    assert f"--references {known}: expected 3 or more of different values" in done.stderr
-
-
-def test_lsc_says_that_it_is_on_the_scale_of_references(tmp_path: Path) -> None:
-    path, known = table(tmp_path, PANEL), tmp_path / "known.csv"
-    known.write_text("item,quality\np0,10\np2,40\np4,70\n", encoding="utf-8")
-    page = " ".join(run(path, "--method", "lsc", "--references", str(known)).stdout.split())
-    assert "on the scale of the references:" in page
-
-
-def test_groups_that_planned_reviews_connect_wait_for_them(tmp_path: Path) -> None:
-    apart = [(f"other {who}", f"other {paper}", score) for who, paper, score in NOISY]
-    path = table(tmp_path, [*NOISY, *apart])
-    assert "reviewgraph plan" in run(path).stdout
-    link = ("link", "p1", ""), ("link", "other p1", "")
-    shown = run(table(tmp_path, [*NOISY, *apart, *link]))
-    assert "Next: reviewgraph calibrate" in shown.stdout
-    assert "(once the missing reviews are in, which connect the groups)" in shown.stdout.replace("\n", " ")
-    assert "Next: reviewgraph plan" not in shown.stdout

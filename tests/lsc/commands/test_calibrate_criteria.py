@@ -30,17 +30,6 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(calibrate, list(words))
 
 
-def test_the_page_names_criteria_and_confidence(path: str) -> None:
-    page = " ".join(run(path).stdout.split())
-    assert "Scores of novelty are used as well: they lower the expected squared error in predicting" in page
-    assert "The confidence of reviewers is not used: with it the log evidence changes by" in page
-    alone = " ".join(run(path, "--only-target", "--no-confidence").stdout.split())
-    assert "novelty" not in alone
-    assert "confidence of reviewers" not in alone
-    # The next command repeats the options as they were given.
-    assert "--only-target --no-confidence" in alone
-
-
 def test_an_explained_paper_names_what_its_criteria_add(path: str) -> None:
     found = json.loads(run(path, "--explain", "p3", "--json").stdout)
     [account] = found["accounts"]
@@ -59,10 +48,3 @@ def test_true_results_hold(path: str, tmp_path: Path) -> None:
         file.write_text(run(path, *words, "--json").stdout, encoding="utf-8")
         done = CliRunner().invoke(verify, [str(file), path, *words])
         assert done.exit_code == 0, done.output
-
-
-def test_other_methods_refuse_the_options(path: str) -> None:
-    for flag in ("--only-target", "--confidence"):
-        done = run(path, "--method", "average", flag)
-        assert done.exit_code == 2
-        assert f"{flag} belongs to --method posterior" in done.output

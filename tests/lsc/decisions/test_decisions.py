@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsc.selection import Selection, draw_papers, lottery_probabilities
-from reviewgraph import InputError
 from reviewgraph._base import TIE
 
 
@@ -39,14 +38,6 @@ def test_lots_have_probabilities_that_sum_to_the_places_and_rise_with_the_chance
     assert ((lots >= 0) & (lots <= 1)).all()
     order = np.argsort(chance, kind="stable")
     assert (np.diff(lots[order]) >= -1e-9).all()
-
-
-def test_papers_that_are_surely_in_or_out_are_not_left_to_the_lot() -> None:
-    lots = lottery_probabilities(np.array([0.95, 0.7, 0.5, 0.3, 0.05]), 2, 0.1)
-    assert lots[0] == 1.0
-    assert lots[-1] == 0.0
-    assert (lots[1:4] > 0).all()
-    assert (lots[1:4] < 1).all()
 
 
 @given(chances(), st.integers(0, 29), st.floats(-0.004, 0.004))
@@ -84,11 +75,6 @@ def test_a_draw_moves_by_few_papers_when_one_probability_moves_a_little() -> Non
     assert max(moved) <= 6
 
 
-def test_more_places_than_papers_with_a_chance_are_refused() -> None:
-    with pytest.raises(InputError, match="expected at most 1 papers to draw"):
-        lottery_probabilities(np.array([1.0, 0.0]), 2, 0.1)
-
-
 def selection(chance: list[float], n: int, by_average: list[int], comparable: list[bool] | None = None) -> Selection:
     size = len(chance)
     known = np.array(comparable if comparable is not None else [True] * size)
@@ -96,16 +82,6 @@ def selection(chance: list[float], n: int, by_average: list[int], comparable: li
         tuple(f"p{i}" for i in range(size)), n, 0.1, np.arange(n), np.array(by_average, np.int64), np.array(chance),
         np.arange(size), known,
     )  # fmt: skip
-
-
-def test_three_lists_hold_every_paper_once() -> None:
-    found = selection([0.97, 0.6, 0.35, 0.08], 2, [0, 2])
-    assert found.named(found.certain) == ["p0"]
-    assert found.named(found.discuss) == ["p1", "p2"]
-    assert found.named(found.out) == ["p3"]
-    assert found.expected_wrong == pytest.approx(0.43)
-    assert found.expected_wrong_by_average == pytest.approx(0.68)
-    assert (found.named(found.swapped_in), found.named(found.swapped_out)) == (["p1"], ["p2"])
 
 
 def test_a_paper_that_no_review_connects_is_never_in_without_discussion() -> None:

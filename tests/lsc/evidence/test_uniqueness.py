@@ -24,7 +24,7 @@ def directions_by_coordinates(problem: Problem, quality: np.ndarray, noise: np.n
         items = [problem.scores[r][1] for r in mine]
         perceived = quality[items] + noise[mine]
         pick = np.eye(problem.n_items)[items]
-        straight, bounded = rows([problem.scores[r][2] for r in mine], rule)
+        straight, bounded = rows([problem.scores[r][2] for r in mine], *rule.form)
         equal += [a @ pick for a, _ in straight]
         rising += [a @ pick for a, b in bounded if a @ perceived - b <= 1e-6 * max(1.0, np.abs(perceived).max())]
     fixed = [(0.0, 0.0) if i in problem.references else (-1.0, 1.0) for i in range(problem.n_items)]
@@ -49,7 +49,7 @@ def parts(problem: Problem) -> list[set[int]]:
     graph.add_nodes_from(range(problem.n_items))
     for reviewer, rule in problem.rules.items():
         mine = [(item, score) for who, item, score in problem.scores if who == reviewer]
-        for row, _ in chain(*rows([score for _, score in mine], rule)):
+        for row, _ in chain(*rows([score for _, score in mine], *rule.form)):
             nx.add_path(graph, [mine[r][0] for r in np.flatnonzero(row)])
     return list(nx.connected_components(graph))
 

@@ -63,14 +63,6 @@ def test_the_size_of_scores_is_that_of_qualities(size: float) -> None:
     assert quadratic_programme(other).quality / size == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("shift", [-1e8, 1e6])
-def test_shifting_all_scores_shifts_qualities(shift: float) -> None:
-    rows = rows_of(small())
-    expected = quadratic_programme(Reviews.from_pairs(rows)).quality
-    found = quadratic_programme(Reviews.from_pairs([(j, i, y + shift) for j, i, y in rows])).quality
-    assert found - shift == pytest.approx(expected, abs=1e-4)
-
-
 def test_separate_groups_do_not_touch_each_other() -> None:
     one, two = rows_of(small(1), "a"), rows_of(small(2, noise=0.0), "b")
     apart = [quadratic_programme(Reviews.from_pairs(rows)).quality for rows in (one, two)]
@@ -85,12 +77,6 @@ def test_a_reviewer_whose_scores_are_alike_does_not_take_the_scale(papers: list[
     quality = quadratic_programme(Reviews.from_pairs([*rows, *[("99", paper, 3.0) for paper in papers]])).quality
     assert kendalltau(quality, quadratic_programme(Reviews.from_pairs(rows)).quality).statistic > 0.5
     assert np.ptp(quality) > 0.5
-
-
-def test_bounds_that_vanish_beside_the_scores_are_refused() -> None:
-    reviews = Reviews.from_pairs([("ann", "a", 1.0), ("ann", "b", 3e8)])
-    with pytest.raises(InputError, match=r"bounded: expected scores of about 0 to 10, .* found 3e\+08; rescale them"):
-        quadratic_programme(reviews, bounded=True)
 
 
 def indicators(reviews: Reviews) -> tuple[np.ndarray, np.ndarray]:

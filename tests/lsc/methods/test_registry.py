@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from lsc.estimate import Estimate
-from lsc.experiments import TITLES, VARIANTS
 from lsc.methods import METHODS, method_named
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import Result
@@ -66,14 +65,3 @@ def test_randomness_comes_by_seed_alone() -> None:
         if "seed" in method.options:
             one, same = method(reviews, seed=3), method(reviews, seed=np.random.default_rng(3))
             assert np.array_equal(one.quality, same.quality), name
-
-
-def test_experiments_compare_methods_that_exist() -> None:
-    assert VARIANTS.keys() == TITLES.keys()
-    for name, options in VARIANTS.values():
-        assert options.keys() <= set(METHODS[name].options)
-
-
-def test_unknown_methods_are_named() -> None:
-    with pytest.raises(InputError, match=r"--method: expected one of posterior, average, .*, found 'magic'"):
-        method_named("magic", "--method")

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import lsc
-from lsc._model.hypotheses import HYPOTHESES, PARTS, Hypothesis, classes, hypothesis_of, level_of
+from lsc._model.hypotheses import HYPOTHESES, Hypothesis, classes, hypothesis_of, level_of
 from lsc.commands.calibrate import calibrate
 from reviewgraph import InputError, Reviews
 from tests.lsc import by_cvxpy
@@ -39,13 +39,6 @@ def test_a_class_calibrates_by_name_by_object_and_by_both_solvers(kind: type[Hyp
         assert other.objective == pytest.approx(fast.objective, rel=1e-6, abs=1e-9)
     assert fast.scoring_function(0)(fast.quality[0] + fast.noise[0]) == pytest.approx(rows[0][2])
     assert fast.support.level is kind.level
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_forgetting_a_part_fails_where_the_class_is_defined(part: str) -> None:
-    said = {name: getattr(lsc.Linear, name) for name in PARTS if name != part}
-    with pytest.raises(TypeError, match=f"has to define its {part}"):
-        type("Half", (Hypothesis,), said)
 
 
 def test_a_class_that_is_not_listed_is_refused() -> None:

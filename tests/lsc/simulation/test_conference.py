@@ -51,18 +51,3 @@ def test_scores_are_made_up_for_an_assignment_without_those_who_are_gone() -> No
     pairs = list(zip(reviews.to_dict()["reviewer"], reviews.to_dict()["item"], strict=True))
     assert sorted(pairs) == [("ann", "q1"), ("ann", "q2"), ("bob", "q1"), ("bob", "q2")]
     assert Path("scored/truth.csv").read_text("utf-8").splitlines()[0] == "item,truth"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("linear --assignment assigned.csv", "--assignment cannot be combined with linear"),
-        ("conference --noise 1", "--noise cannot be combined with conference"),
-        ("realistic --gone assigned.csv", "--gone: expected --assignment FILE with it"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(words: str, message: str) -> None:
-    Path("assigned.csv").write_text("item,reviewer\nq1,ann\n", "utf-8")
-    told = run(f"simulate {words}")
-    assert told.exit_code == 2
-    assert message in told.stderr

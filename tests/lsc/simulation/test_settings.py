@@ -8,10 +8,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lsc
 from lsc.commands.simulate import simulate as command
 from lsc.simulation import (
-    MIXED,
     Realistic,
     Setting,
     concave_scores,
@@ -21,7 +19,7 @@ from lsc.simulation import (
     monotone_scores,
     simulate,
 )
-from reviewgraph import InputError, doubly_connected_components, read_reviews
+from reviewgraph import InputError, read_reviews
 
 QUALITY = np.linspace(0.0, 10.0, 21)
 
@@ -83,25 +81,6 @@ def test_noise_inside_moves_what_is_perceived_and_outside_the_score() -> None:
         simulate(where="above", seed=np.random.default_rng(0))  # type: ignore[arg-type]
 
 
-def test_settings_have_names_of_their_own() -> None:
-    settings = [
-        Setting(),
-        Setting(noise=0.5),
-        Setting(where="outside"),
-        Setting(shares=MIXED),
-        Setting(design="double"),
-    ]
-    assert len({setting.key for setting in settings}) == len(settings)
-
-
-def test_told_their_kinds_calibration_recovers_noiseless_reviewers() -> None:
-    simulation = Setting(40, 60, 5, shares=(("linear", 0.8), ("monotone", 0.2))).draw(np.random.default_rng(0))
-    assert simulation.kinds is not None
-    told = lsc.calibrate(simulation.reviews, dict(enumerate(simulation.kinds)))
-    assert np.corrcoef(told.quality, simulation.truth)[0, 1] > 0.9999
-    assert np.corrcoef(lsc.calibrate(simulation.reviews).quality, simulation.truth)[0, 1] < 0.999
-
-
 def test_realistic_scores_are_whole_and_loads_uneven() -> None:
     simulation = Realistic(300, 200).draw(np.random.default_rng(0))
     reviews = simulation.reviews
@@ -112,11 +91,6 @@ def test_realistic_scores_are_whole_and_loads_uneven() -> None:
         Realistic(10, 5).draw(np.random.default_rng(0))
     with pytest.raises(InputError, match="noise: expected a scale from 0"):
         Realistic(10, 9, -1.0).draw(np.random.default_rng(0))
-
-
-def test_the_doubly_connected_preset_is_doubly_connected() -> None:
-    reviews = Setting(60, 30, 4, design="double").draw(np.random.default_rng(0)).reviews
-    assert len(set(doubly_connected_components(reviews).labels.tolist())) == 1
 
 
 def test_the_command_writes_what_it_drew(tmp_path: Path) -> None:

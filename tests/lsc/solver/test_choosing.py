@@ -8,7 +8,6 @@ import pytest
 import lsc
 from lsc import calibration
 from reviewgraph import Reviews
-from tests.lsc import by_cvxpy
 
 Rows = list[tuple[int, int, float]]
 #: Part of the range by which qualities may move.
@@ -65,12 +64,3 @@ def _off_line(found: lsc.Calibration) -> float:
     y, x = programme.score - programme.score.mean(), quality[programme.item]
     slope = max(float(y @ x / (y @ y)), float(programme.lower.min()))
     return float(((x - x.mean() - slope * y) ** 2).sum())
-
-
-def test_the_second_solver_is_not_helped_by_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr("lsc._solver.newton.minimise", refuse)
-    apart = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3", 1.0), ("bob", "p4", 3.0)])
-    assert not by_cvxpy.calibrate(apart, "monotone").unique
