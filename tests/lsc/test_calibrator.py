@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import lsc
-from lsc.calibrator import Calibrator, hold_out
+from lsc.calibrator import Calibrator, hold_out, line_of
 from reviewgraph import ColumnWarning, InputError, Reviews
 from tests.trials import NIGHTLY
 
@@ -247,6 +247,15 @@ def test_reviewers_are_held_out_as_a_naive_loop_does() -> None:
     }
     assert found.keys() == rows.keys()
     assert all(found[pair] == pytest.approx(rows[pair]) for pair in rows)
+
+
+def test_offsets_of_reviewers_are_shrunk_by_their_numbers_of_scores() -> None:
+    reviews = Reviews.from_frame(scores(4).iloc[:-9])
+    estimate = Calibrator("average").fit(reviews).estimate_
+    line = line_of(reviews, estimate, hold_out(reviews, Calibrator("average")))
+    residual = reviews.score - line.intercept - line.slope * estimate.quality[reviews.item]
+    mean = np.bincount(reviews.reviewer, residual) / reviews.loads
+    assert line.offset == pytest.approx(mean * line.severity / (line.severity + line.noise / reviews.loads))
 
 
 def test_errors_are_those_of_a_regression_within_reviewers() -> None:

@@ -13,6 +13,7 @@ from lsc._solver.blocks import clustered_direction
 from lsc._solver.faces import SMALL, Weights, common_line, lines_direction, tabulate
 from lsc._solver.newton import minimise
 from lsc._solver.passes import Merit, Passes, in_memory, perceived_of_lines
+from lsc.evidence.optimality import residuals
 from reviewgraph.graph import POLICY
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes
@@ -83,6 +84,23 @@ def test_projections_are_feasible_and_nearest():
         found = projected(programme, x)
         assert naive.violation(programme, found) <= 1e-10 * scale
         assert naive.not_normal(programme, x, found, 1e-9 * scale) <= 1e-9 * scale
+
+
+def test_a_feasible_point_that_is_no_projection_violates_a_condition_of_optimality():
+    for seed in MANY:
+        programme = programmes.small(seed)
+        if len(programme.item) == 0:
+            continue
+        x, y = np.random.default_rng(seed).normal(size=(2, programme.n_items)) * unit(programme) * 2
+        known = replace(programme, is_reference=np.ones(programme.n_items, dtype=bool), reference=x)
+        here, there = projected(programme, x), projected(programme, y)
+        # Shifted so that the noise of each reviewer sums to 0, as it does at a projection.
+        owner = np.repeat(np.arange(len(programme.kind)), np.diff(programme.start))
+        size = np.maximum(np.bincount(owner, minlength=len(programme.kind)), 1)
+        there += (np.bincount(owner, x[programme.item] - there, len(programme.kind)) / size)[owner]
+        assert max(residuals(known, x, here)) <= 1e-9 * max(unit(programme), unit(programme) ** 2)
+        if np.abs(here - there).max() > 1e-3 * unit(programme):
+            assert max(residuals(known, x, there)) > 1e-9 * unit(programme)
 
 
 @pytest.mark.parametrize("seed", range(25))
