@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 import math
 import pickle
@@ -105,21 +104,6 @@ def csv_of(columns):
     return frame.to_csv(index=False)
 
 
-def test_files_are_read_as_frames(write):
-    rows, notes = drawn(3), []
-    reviews = read_reviews(write(csv_of(wide(rows))), note=notes.append)
-    assert by_pair(reviews) == rows
-    assert notes == [
-        "reviews.csv: the score is 'overall'; 'novelty', 'clarity' are further scores (choose with --score NAME)",
-        "reviews.csv: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)",
-    ]
-    assert read_reviews("reviews.csv", score="clarity").target == "clarity"
-    bare = {pair: {name: fields[name] for name in FIELDS} for pair, fields in rows.items()}
-    assert by_pair(read_reviews(write(csv_of(long(rows))), score="novelty")) == bare
-    with pytest.raises(InputError, match="leave one of the two out"):
-        read_reviews("reviews.csv", columns={"score": "overall"}, score="novelty")
-
-
 @given(st.permutations(range(24)), st.integers(0, 50))
 def test_the_order_of_rows_does_not_matter(order, seed):
     rows = drawn(seed)
@@ -185,23 +169,6 @@ def test_confidence_is_known_by_name_and_read_as_a_number(write, name, cells, va
     for reviews in (Reviews.from_frame(pandas.DataFrame(columns)), read_reviews(write(csv_of(columns)))):
         assert [plain(value) for value in reviews.confidence.tolist()] == values
         assert not reviews.criteria
-
-
-def test_attributes_of_papers_and_reviewers_are_no_criteria(write):
-    pairs = list(itertools.product(range(8), range(9)))
-    columns = {
-        "reviewer": [f"r{j}" for j, _ in pairs],
-        "item": [f"p{i}" for _, i in pairs],
-        "score": [(i * j + i // 8) % 5 for j, i in pairs],
-        "novelty": [(i + j) % 4 for j, i in pairs],
-        "pages": [i % 5 for _, i in pairs],
-        "experience": [j % 3 for j, _ in pairs],
-        "year": [2020 + (i + j) % 3 for j, i in pairs],
-        "same": [1] * len(pairs),
-        "again": [(i * j + i // 8) % 5 for j, i in pairs],
-    }
-    assert list(Reviews.from_frame(pandas.DataFrame(columns)).criteria) == ["novelty"]
-    assert list(read_reviews(write(csv_of(columns))).criteria) == ["novelty"]
 
 
 def test_several_files_may_have_different_fields(write, tmp_path):
@@ -290,12 +257,3 @@ def test_the_option_selects_the_score_of_every_command(table):
     assert (missing.exit_code, "--score style: there is no column 'style'" in missing.stderr) == (2, True)
     twice = run("check", table, "--score", "clarity", "--columns", "score=novelty")
     assert (twice.exit_code, "leave one of the two out" in twice.stderr) == (2, True)
-
-
-def test_a_typed_score_counts_more_than_the_conference_file(table):
-    Path("conference.toml").write_text('[columns]\nscore = "novelty"\n', "utf-8")
-    assert "the score is 'novelty'" in run("check", table).stderr
-    assert "the score is 'clarity'" in run("check", table, "--score", "clarity").stderr
-    Path("conference.toml").write_text('[input]\nscore = "novelty"\n', "utf-8")
-    assert "the score is 'novelty'" in run("check", table).stderr
-    assert "the score is 'clarity'" in run("check", table, "--columns", "score=clarity").stderr

@@ -63,17 +63,6 @@ def test_malformed_rows_are_named_by_physical_line_in_one_message(write):
     ]
 
 
-def test_ten_problems_are_named_and_the_rest_counted_over_all_files(write):
-    write("reviewer,item,score\n" + "r\n" * 4 + ",i,1\n" * 4)
-    write("reviewer,item,score\n" + "r,i,~\n" * 30, "more.csv")
-    lines = refused("reviews.csv", "more.csv").splitlines()
-    assert [line.split(": ")[0] for line in lines[:10]] == [
-        *(f"reviews.csv:{line}" for line in range(2, 10)),
-        *("more.csv:2", "more.csv:3"),
-    ]
-    assert lines[10] == "... and 28 more"
-
-
 def test_duplicates_name_both_places_across_files(write):
     write('title,reviewer,item,score\n"two\nlines",r,i,1\n,s,i,1\n')
     write("reviewer,item,score\n\nr,i,2\n", "more.csv")

@@ -12,14 +12,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import lsc
 import planner
 import reviewgraph
 from reviewgraph import Reviews, check, connected_components, doubly_connected_components, recoverability
 from reviewgraph._base import Result, plain
-from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
 
 TABLE = Reviews.from_pairs(
@@ -106,10 +104,3 @@ def test_packages_list_only_what_is_public(package: ModuleType) -> None:
         homes = {name: getattr(getattr(module, name), "__module__", None) for name in dir(module)}
         assert dir(module) == sorted(module.__all__)
         assert set(homes.values()) == {module.__name__}
-
-
-def test_the_json_of_the_command_is_the_dictionary(tmp_path: Any) -> None:
-    path = tmp_path / "reviews.csv"
-    path.write_text("reviewer,item,score\na,1,5\na,2,5\nb,1,1\nb,2,\n")
-    printed = json.loads(CliRunner().invoke(main, ["check", str(path), "--json"]).stdout)
-    assert printed == plain(check(reviewgraph.read_reviews(path)).to_dict())

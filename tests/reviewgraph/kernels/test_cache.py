@@ -112,14 +112,6 @@ def test_compiled_code_is_kept_while_it_is_valid_and_told_without_numba(toy: Pat
 
 
 @pytest.mark.nightly
-def test_a_folder_named_by_the_user_is_looked_at(toy: Path, tmp_path: Path) -> None:
-    elsewhere = str(tmp_path / "elsewhere")
-    assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["False", "90", "0"]
-    assert not entries(toy, "nbi")
-    assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["True", "90", "1"]
-
-
-@pytest.mark.nightly
 def test_damaged_entries_are_compiled_again(toy: Path) -> None:
     # Each damage is met by a kernel that has loaded nothing yet, and so is what was written in its place.
     damages = ("cut", "empty", "zeros", "one-byte")
@@ -128,14 +120,6 @@ def test_damaged_entries_are_compiled_again(toy: Path) -> None:
     for suffix in ("nbi", "nbc"):
         assert entries(toy, suffix)
     assert run(toy) == ["True", "90", "1"]
-
-
-@pytest.mark.nightly
-def test_a_read_only_place_without_a_home_compiles_each_time(toy: Path, tmp_path: Path) -> None:
-    (toy / "__pycache__").write_text("a file where the folder should be")
-    (tmp_path / "home").write_text("no home either")
-    assert run(toy) == ["False", "90", "0"]
-    assert run(toy) == ["False", "90", "0"]
 
 
 @pytest.mark.nightly

@@ -79,34 +79,6 @@ def test_a_kernel_costs_what_it_calls_too() -> None:
     assert doubled.bytecode == len(doubled.function.__code__.co_code) + len(total.function.__code__.co_code)
 
 
-def test_the_import_is_shared_and_the_rest_is_not(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setattr(Kernel, "is_cached", True)
-    policy.importing, policy.loading = 10.0, 1.0
-    busy, idle = again(total, 1.0), again(total, 1.0)
-    assert not policy.pays(busy, 10.5)
-    assert policy.pays(busy, 11.0)
-    busy.form(10.5)
-    assert policy.pays(idle, 1.0)
-    assert not policy.pays(idle, 0.9)
-
-
-def test_a_search_to_come_counts_unless_the_work_is_a_trifle(policy: Policy) -> None:
-    fresh = again(total, 1e-9)
-    assert not policy.pays(fresh, 0.5)
-    policy.expect(1e6)
-    assert policy.pays(fresh, 0.5)
-    assert not policy.pays(fresh, 0.09)
-
-
-def test_everything_is_compiled_at_once_where_that_is_asked(policy: Policy) -> None:
-    fresh = again(total, 1e-9)
-    with policy.at_once():
-        assert fresh(np.arange(3)) == 3
-    assert fresh.is_loaded
-    assert not policy.pays(again(total, 1e-9), 0.0)
-
-
 def test_nothing_is_compiled_for_later_where_a_search_has_no_time_left_for_it(policy: Policy) -> None:
     fresh, left = again(total, 1.0), [inf]
     policy.reuse, price = 10.0, float(fresh.bytecode)
