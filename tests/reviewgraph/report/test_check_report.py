@@ -143,6 +143,15 @@ def test_anonymous_reports_hold_no_name(folder: Path) -> None:
     assert again == html  # a key that is there is kept
 
 
+def test_codes_are_no_order_by_name() -> None:
+    from reviewgraph.report import Codes
+
+    names = [f"name {number}" for number in range(50)]
+    drawn = {tuple(Codes(names, []).reviewer.values()) for _ in range(3)}
+    assert len(drawn) == 3
+    assert {frozenset(codes) for codes in drawn} == {frozenset(f"R{number}" for number in range(1, 51))}
+
+
 def test_anonymous_tables_do_not_tell_the_order_of_names(folder: Path) -> None:
     write("r.csv", [[f"r{j:02d}", f"p{i:02d}", "", ""] for j in range(30) for i in range(20)])
     html, _ = report("--anonymous")

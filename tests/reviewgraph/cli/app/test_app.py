@@ -30,6 +30,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
+from reviewgraph import InputError
 from reviewgraph.cli import main
 from reviewgraph.cli.app import pages, workspace
 from reviewgraph.cli.app.pages import Guard
@@ -353,6 +354,15 @@ def test_a_command_that_runs_is_stopped(client: Any, guard: Guard) -> None:
     ended(client, guard)
     page = client.get(f"/{guard.token}/plan").text
     assert "Stopped, no result." in page or "the command was stopped" in page
+
+
+def test_one_file_per_role(tmp_path: Path) -> None:
+    found = Workspace(tmp_path)
+    found.add("r.csv", REVIEWS.encode())
+    for name in ("conflicts.csv", "conflicts2.csv"):
+        found.add(name, b"paper,reviewer\np1,r1\n")
+    with pytest.raises(InputError, match=r"expected one file, found conflicts\.csv, conflicts2\.csv"):
+        found.words(STEPS["plan"])
 
 
 # Files of all systems, modelled as their exports are documented.
