@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from lsc._solver.clustered import minimise_clustered
 from lsc._solver.newton import minimise_streamed
 from lsc.calibration import NEARLY, SHARP, CalibrationStatus
 from lsc.estimate import best_first, central_interval, ranks, warn_unconverged
-from lsc.evidence.support import ReportingScale, numbered, reporting_scale, scale_given
+from lsc.evidence.support import numbered, reporting_scale
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL, Selection, Uncertain
 from reviewgraph._base import (
@@ -288,52 +288,64 @@ def calibrate_stream(
     expect_scores(stream)
     lower = line.bounds[0]
 
+    totals = totals_of(stream)
+    squares = partial(_squares_by_passes, stream)
+    deviation = _deviation(*totals, squares)
+
     def exact(noise: float, quality: FloatArray) -> bool:
-        return bool(np.sqrt(noise) <= NEARLY * (max(float(np.std(quality)), lower * _deviation(stream)) or lower))
+        return bool(np.sqrt(noise) <= NEARLY * (max(float(np.std(quality)), lower * deviation) or lower))
 
     best = minimise_streamed(stream, line, exact, sharp=SHARP, progress=progress)
     group, linked = scored_groups(stream)
-    quality, average = _reported(stream, best.quality, group, 1.0 / lower, linked & line.fixes_unit)
+    quality, average = _reported(best.quality, *totals, squares, group, 1.0 / lower, linked & line.fixes_unit)
     status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
     return StreamedCalibration(stream, quality, average, group, line.name, best.objective, status, best.message)
 
 
-def _reported(
-    stream: Stream, quality: FloatArray, group: IntArray, max_slope: float, fixed: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return qualities on the reported scale, and plain averages, NaN for items without a score."""
-    # Mean and standard deviation of the scores of each group, in two passes.
-    N = stream.n_items
-    groups = int(group.max())
-    place = group - 1
-    count, total = totals_of(stream)
-    size = np.maximum(np.bincount(place, count, groups), 1.0)
-    mean = np.bincount(place, total, groups) / size
-    squares = np.zeros(groups)
+#: The sum of squared differences of the scores of each item from a centre of its own, from these centres, shapes (N,).
+Squares: TypeAlias = Callable[[FloatArray], FloatArray]
+
+
+def _squares_by_passes(stream: Stream, centre: FloatArray) -> FloatArray:
+    squares = np.zeros(stream.n_items)
     for chunk in stream.chunks():
         _, _, item, score = chunk.only_scored()
-        home = place[item]
-        np.add.at(squares, home, (score - mean[home]) ** 2)
-    average = np.divide(total, count, out=np.full(N, np.nan), where=count > 0)
-    references = np.zeros(N, np.bool_)
-    scale = reporting_scale(quality, average, np.sqrt(squares / size), group, references, max_slope, fixed)
+        np.add.at(squares, item, (score - centre[item]) ** 2)
+    return squares
+
+
+def _deviation(count: FloatArray, total: FloatArray, squares: Squares) -> float:
+    """Return the standard deviation of all scores."""
+    mean = np.full(count.size, total.sum() / count.sum())
+    return float(np.sqrt(squares(mean).sum() / count.sum()))
+
+
+def _reported(
+    quality: FloatArray,
+    count: FloatArray,
+    total: FloatArray,
+    squares: Squares,
+    group: IntArray,
+    max_slope: float,
+    fixed: BoolArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return qualities on the reported scale, and plain averages, NaN for items without a score."""
+    # Mean and standard deviation of the scores of each group.
+    groups = int(group.max())
+    place = group - 1
+    size = np.maximum(np.bincount(place, count, groups), 1.0)
+    mean = np.bincount(place, total, groups) / size
+    spread = np.sqrt(np.bincount(place, squares(mean[place]), groups) / size)
+    average = _averages(count, total)
+    references = np.zeros(count.size, np.bool_)
+    scale = reporting_scale(quality, average, spread, group, references, max_slope, fixed)
     return np.where(count > 0, scale.apply(quality, group), np.nan), average
 
 
-def _deviation(stream: Stream) -> float:
-    """Return the standard deviation of all scores, in two passes."""
-
-    def scores() -> Iterator[FloatArray]:
-        return (chunk.score[~np.isnan(chunk.score)] for chunk in stream.chunks())
-
-    # Loops, because sum() of floats rounds differently in different versions of Python.
-    total = squares = 0.0
-    for score in scores():
-        total += float(score.sum())
-    for score in scores():
-        residual = score - total / stream.n_scored
-        squares += float(residual @ residual)
-    return float(np.sqrt(squares / stream.n_scored))
+def _averages(count: FloatArray, total: FloatArray) -> FloatArray:
+    average = np.full(count.size, np.nan)
+    np.divide(total, count, out=average, where=count > 0)
+    return average
 
 
 # The posterior: site parameters are on disk, and a sweep is a pass over the reviews.
@@ -436,9 +448,8 @@ def posterior_stream(
     beliefs = infer_by_passes(stream, seed=whole_seed(seed), progress=teller(progress))
     warn_unconverged(beliefs.off)
     count, total = totals_of(stream)
-    average = np.divide(total, count, out=np.full(stream.n_items, np.nan), where=count > 0)
     beliefs = beliefs.with_prior(np.flatnonzero(count))
-    return StreamedPosterior(stream, beliefs.quality, average, scored_groups(stream)[0], beliefs)
+    return StreamedPosterior(stream, beliefs.quality, _averages(count, total), scored_groups(stream)[0], beliefs)
 
 
 # The same on a Dask cluster.
@@ -612,13 +623,11 @@ def posterior_cluster(
     grid = table.grid
     beliefs = infer_on_cluster(grid, whole_seed(seed), teller(progress))
     warn_unconverged(beliefs.off)
-    totals = grid.fetch(grid.to_shards(grid.each(_totals, grid.shares, grid.cuts)))
-    count, total = np.concatenate(totals).T
-    average = np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
+    count, total = _totals_on(grid)
     beliefs = beliefs.with_prior(np.flatnonzero(count))
     error = beliefs.standard_error if table.n_scored >= LEAST_SCORES else np.full(count.size, np.nan)
     group = np.concatenate(grid.fetch(components_of(grid, scored=True).groups(grid)))
-    values = np.array([beliefs.quality, error, average, group])
+    values = np.array([beliefs.quality, error, _averages(count, total), group])
     return ClusterPosterior(table, _sent(grid, values, grid.first_item), beliefs)
 
 
@@ -688,7 +697,8 @@ def calibrate_cluster(
 
     Notes
     -----
-    A step of conjugate gradients sends 8 bytes per item and partition that uses it, and as many back.
+    A step of conjugate gradients sends 8 bytes per item and partition that uses it, and as many back. The client holds
+    some 80 bytes per item at the end.
 
     Examples
     --------
@@ -700,30 +710,30 @@ def calibrate_cluster(
     line = line_of(hypothesis, max_slope, "on a cluster")
     expect_scores(table)
     lower = line.bounds[0]
-    deviation = _deviation_on_cluster(table.grid)
+    grid = table.grid
+    totals = _totals_on(grid)
+    squares = partial(_squares_on, grid)
+    deviation = _deviation(*totals, squares)
 
     def exact(noise: float, spread: float) -> bool:
         return bool(np.sqrt(noise) <= NEARLY * (max(spread, lower * deviation) or lower))
 
-    best = minimise_clustered(table.grid, line, exact, sharp=SHARP, progress=progress)
-    values = _reported_on_cluster(table.grid, best.quality, 1.0 / lower, fixes_unit=line.fixes_unit)
+    best = minimise_clustered(grid, line, exact, sharp=SHARP, progress=progress)
+    components = components_of(grid, scored=True)
+    group = np.concatenate(grid.fetch(components.groups(grid)))
+    linked = components.pieces.linking[components.largest_first] > 0
+    solution = np.concatenate(grid.fetch(best.quality))
+    quality, average = _reported(solution, *totals, squares, group, 1.0 / lower, linked & line.fixes_unit)
+    values = np.array([quality, np.full(quality.size, np.nan), average, group])
     status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
-    return ClusterCalibration(table, values, line.name, best.objective, status, best.message)
+    sent = _sent(grid, values, grid.first_item)
+    return ClusterCalibration(table, sent, line.name, best.objective, status, best.message)
 
 
-def _sum_of_scores(share: Share) -> float:
-    return float(share.scored().score.sum())
-
-
-def _squares(share: Share, mean: float) -> float:
-    residual = share.scored().score - mean
-    return float(residual @ residual)
-
-
-def _deviation_on_cluster(table: Grid) -> float:
-    """Return the standard deviation of all scores, in two passes."""
-    mean = float(table.total(table.each(_sum_of_scores, table.shares))) / table.n_scored
-    return float(np.sqrt(table.total(table.each(_squares, table.shares, mean=mean)) / table.n_scored))
+def _totals_on(grid: Grid) -> tuple[FloatArray, FloatArray]:
+    """Return number and sum of the scores of each item, shapes (N,)."""
+    count, total = np.concatenate(grid.fetch(grid.to_shards(grid.each(_totals, grid.shares, grid.cuts)))).T
+    return count, total
 
 
 def _totals(share: Share, cut: IntArray) -> list[FloatArray]:
@@ -733,58 +743,13 @@ def _totals(share: Share, cut: IntArray) -> list[FloatArray]:
     return split(np.column_stack([np.bincount(share.item, minlength=n), total]), cut)
 
 
-def _by_reviewer(share: Share, mean: FloatArray | float) -> FloatArray:
-    """Return number, sum and sum of squares of the scores of each reviewer less a mean, shape (m, 3)."""
-    m = share.start.size - 1
+def _squares_on(grid: Grid, centre: FloatArray) -> FloatArray:
+    centres = grid.to_partitions(_sent(grid, centre, grid.first_item))
+    return np.concatenate(grid.fetch(grid.to_shards(grid.each(_squares, grid.shares, centres, grid.cuts))))
+
+
+def _squares(share: Share, centres: list[FloatArray], cut: IntArray) -> list[FloatArray]:
+    n = share.items.size
+    centre = np.concatenate(centres)
     share = share.scored()
-    reviewer = share.reviewer
-    score = share.score - np.broadcast_to(mean, m)[reviewer]
-    return np.column_stack([np.bincount(reviewer, value, m) for value in (np.ones(score.size), score, score**2)])
-
-
-def _rows(quality: FloatArray, totals: FloatArray, centre: Any) -> FloatArray:
-    """Return 1, quality and average of each item less centres, and their squares, shape (n, 5); 0 without a score."""
-    size, total = totals.T
-    average = np.divide(total, size, out=np.zeros(size.size), where=size > 0)
-    centred = np.array([quality, average]) - centre
-    return np.where(size > 0, np.array([np.ones(size.size), *centred, *centred**2]), 0.0).T
-
-
-def _scaled(
-    quality: FloatArray, totals: FloatArray, slope: FloatArray, offset: FloatArray, group: IntArray
-) -> FloatArray:
-    size, total = totals.T
-    average = np.divide(total, size, out=np.full(size.size, np.nan), where=size > 0)
-    scaled = np.where(size > 0, slope * quality + offset, np.nan)
-    return np.array([scaled, np.full(size.size, np.nan), average, group])
-
-
-def _pair(quality: FloatArray, average: FloatArray) -> FloatArray:
-    return np.array([quality, average])
-
-
-def _reported_on_cluster(table: Grid, quality: list[Future], max_slope: float, *, fixes_unit: bool) -> list[Future]:
-    """Return quality on the reported scale, no standard error, average and group, by shard."""
-    components = components_of(table, scored=True)
-    totals = table.store(table.to_shards(table.each(_totals, table.shares, table.cuts)))
-    # Mean and standard deviation of the scores of each component, in two passes.
-    firsts = table.each(_by_reviewer, table.shares, [0.0] * len(table.shares))
-    number, total, _ = components.sums(table, components.reviewers, firsts).T
-    size = np.maximum(number, 1.0)
-    means = components.numbered(table, total / size)[0]
-    seconds = table.each(_by_reviewer, table.shares, means)
-    spread = np.sqrt(components.sums(table, components.reviewers, seconds).T[2] / size)
-    # The same of its qualities and averages.
-    rows = table.each(_rows, quality, totals, [0.0] * len(quality))
-    count, middle, mean, *_ = components.sums(table, components.items, rows).T
-    count = np.maximum(count, 1.0)
-    centres = (components.numbered(table, values / count)[1] for values in (middle, mean))
-    rows = table.each(_rows, quality, totals, table.each(_pair, *centres))
-    *_, first, second = components.sums(table, components.items, rows).T
-    moments = (middle / count, np.sqrt(first / count)), (mean / count, np.sqrt(second / count))
-    linked = (components.pieces.linking > 0) & fixes_unit
-    none = np.zeros(linked.size, np.bool_)
-    scale: ReportingScale = scale_given(*moments, spread, none, linked, max_slope)
-    slope = np.where(scale.flat, 0.0, scale.slope)
-    slopes, offsets = (components.numbered(table, values)[1] for values in (slope, scale.offset))
-    return table.store(table.each(_scaled, quality, totals, slopes, offsets, components.groups(table)))
+    return split(np.bincount(share.item, (share.score - centre[share.item]) ** 2, n), cut)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reviewgraph._base.arguments import checked
-from reviewgraph._base.arrays import CodeArray, FloatArray, IntArray
+from reviewgraph._base.arrays import CodeArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, listed
@@ -431,19 +431,15 @@ class Components:
     items: list[Future]
     reviewers: list[Future]
 
-    def sums(self, table: Grid, roots: Sequence[Future], values: Sequence[Future]) -> FloatArray:
-        """Add the rows of values, shapes (n, k), by component, shape (C, k), at the client."""
-        parts = table.fetch(table.each(sums_by_root, roots, values))
-        total = np.zeros((self.pieces.root.size, parts[0][1].shape[1]))
-        for root, sums in parts:
-            total[np.searchsorted(self.pieces.root, root)] += sums
-        return total
+    @property
+    def largest_first(self) -> IntArray:
+        """The components by their numbers of items, ties by first item, shape (C,)."""
+        return np.lexsort((self.pieces.root, -self.pieces.items))
 
     def groups(self, table: Grid) -> list[Future]:
         """Return the component of each item, from 1 for the largest, ties by first item, on the cluster."""
-        root, items, *_ = self.pieces
-        number = np.empty(root.size, np.int64)
-        number[np.lexsort((root, -items))] = np.arange(1, root.size + 1)
+        number = np.empty(self.pieces.root.size, np.int64)
+        number[self.largest_first] = np.arange(1, number.size + 1)
         return self.numbered(table, number)[1]
 
     def numbered(self, table: Grid, number: Any) -> tuple[list[Future], list[Future]]:
@@ -505,15 +501,6 @@ def components_of(table: Grid, *, scored: bool = False) -> Components:
         first[place] = part[2]
         more[:, place] += part[[1, 3, 4]]
     return Components(Pieces(root, sizes, more[0], first, more[1], more[2]), items, reviewers)
-
-
-def sums_by_root(root: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return distinct roots, without -1, and the sums of the rows of values, shape (n, k), of each."""
-    kept = root >= 0
-    roots, place = np.unique(root[kept], return_inverse=True)
-    sums = np.zeros((roots.size, values.shape[1]))
-    np.add.at(sums, place, values[kept])
-    return roots, sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)
