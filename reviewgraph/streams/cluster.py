@@ -3,8 +3,8 @@
 A partition holds the reviews of consecutive reviewers, a shard the values of consecutive items, both by code. Work on
 reviewers needs the values of their items and adds to them: shards send each partition the entries it uses, partitions
 send each shard the sums it owns. Pieces are added in the order of the partitions, so results do not depend on which
-worker is faster. The client holds no labels: a few numbers per partition, shard and connected component, and vectors over
-items at the end of a calibration.
+worker is faster. The client holds no labels: a few numbers per partition, shard and connected component, and vectors
+over items at the end of a calibration.
 
 Every task is a function of its arguments, so that Dask repeats those of a worker that died; what is needed for longer
 is in files that all workers see (:meth:`Grid.store`), so that little is repeated.
