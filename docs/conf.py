@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpydoc.docscrape_sphinx
 import sphinx.util.inspect
 from docutils import nodes
-from jinja2.sandbox import SandboxedEnvironment
 from latex2mathml.converter import convert
 from sphinx import addnodes
 from sphinx.util.nodes import make_refnode
@@ -65,23 +63,6 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 
-class _Templates(SandboxedEnvironment):
-    """The templates of docstrings, compiled once: numpydoc makes an environment for each docstring."""
-
-    first: Any = None
-
-    def __new__(cls, **options: Any) -> Any:
-        return cls.first or super().__new__(cls)
-
-    def __init__(self, **options: Any) -> None:
-        if _Templates.first is None:
-            super().__init__(**options)
-            _Templates.first = self
-
-
-numpydoc.docscrape_sphinx.SandboxedEnvironment = _Templates
-
-
 def _inline(page: Any, node: nodes.math) -> None:
     page.body.append(convert(node.astext()))
     raise nodes.SkipNode
@@ -119,39 +100,8 @@ def _alias(app: Any, env: Any, node: Any, content: Any) -> Any:
     return None
 
 
-def _listed_once(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Give the theme one list of pages for each folder, none of them marked: one for each page takes a third of all."""
-    folder = page[: page.rfind("/") + 1]
-
-    def listed(**options: Any) -> str:
-        if folder not in app.listed:
-            app.listed[folder] = app.builder._get_local_toctree(folder, **options)
-        return app.listed[folder]
-
-    if "toctree" in context:
-        context["toctree"] = listed
-
-
-def _marked(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Mark the page and those above it in the theme's list, and unfold them."""
-    above = {below: top for top, pages in app.env.toctree_includes.items() for below in pages}
-    listed, each, marks = context["furo_navigation_tree"], page, "current current-page"
-    while each in above:
-        link = app.builder.get_relative_uri(page[: page.rfind("/") + 1], each)
-        entry = (
-            rf'(<li class="[^"]*)("><a class=")([^"]*" href="){re.escape(link)}(">.*</a>)(<input aria-label="[^"]*")?'
-        )
-        marked = rf"\1 {marks}\2current \3{'#' if each == page else link}\4"
-        listed = re.sub(entry, lambda found: found.expand(marked + r'\5 checked=""' * bool(found[5])), listed)  # noqa: B023
-        each, marks = above[each], "current"
-    context["furo_navigation_tree"] = listed
-
-
 def setup(app: Any) -> None:
     """Write formulas as MathML, and signatures for readers."""
-    app.listed = {}
-    app.connect("html-page-context", _listed_once, priority=400)  # before the theme
-    app.connect("html-page-context", _marked, priority=600)  # after it
     app.connect("autodoc-process-signature", _signature)
     app.connect("doctree-read", _without_long_values)
     app.connect("missing-reference", _alias)
