@@ -229,7 +229,7 @@ def squared_errors(truth: FloatArray, prediction: FloatArray) -> FloatArray:
 NODES = np.linspace(-4.0, 4.0, 11)
 #: Significance level of the corrected p-values. The population is an estimate: of tables simulated from the model 1 to
 #: 3 in 100 have a significant reviewer, but 20 where the logs of noises differ by more than the pooling expects, with a
-#: standard deviation of .4 (tests/benchmarks/misfit.py).
+#: standard deviation of .4.
 SIGNIFICANCE = 0.02
 #: Weighted mean square of differences between papers that is rounding.
 NEGLIGIBLE = 1e-12

@@ -2,10 +2,8 @@
 
     python -m tests.benchmarks.clusters 1000000             # 1, 2 and 4 partitions, a process for each
     python -m tests.benchmarks.clusters 10000000 --partitions 2 --jobs check,posterior
-    python -m tests.benchmarks.clusters 1000000 --partitions 2 --kill 20 --jobs posterior
 
 Needs ``distributed``. The table: 10 reviews a reviewer, 5 an item, rows in no order (:mod:`tests.benchmarks.streams`).
-``--kill``: the worker that holds most is killed when so many exchanges of the job have begun; another takes its place.
 Claims: the same answer as in memory up to rounding, for all numbers of partitions; a worker's memory follows its part.
 """
 
@@ -13,11 +11,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
-import signal
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -67,29 +62,6 @@ def on_cluster(table, job):
     return found, time.perf_counter() - begun
 
 
-@contextmanager
-def kill_in(client, passes):
-    """Kill the worker that holds most when so many exchanges have begun, if any; yields the processes killed."""
-    from reviewgraph.streams import Grid
-
-    sent, begun, killed = Grid.sent, [], []
-
-    def killing(self, *values):
-        begun.append(1)
-        if len(begun) == passes:
-            held = client.has_what()
-            address = max(held, key=lambda worker: (len(held[worker]), worker))
-            killed.append(client.run(os.getpid, workers=[address])[address])
-            os.kill(killed[-1], signal.SIGKILL)
-        return sent(self, *values)
-
-    Grid.sent = killing
-    try:
-        yield killed
-    finally:
-        Grid.sent = sent
-
-
 def apart(found, whole):
     """Return how far two answers are apart."""
     if np.ndim(whole):
@@ -116,7 +88,6 @@ def main():
     parser.add_argument("--partitions", default="1,2,4", help="numbers of partitions, separated by commas")
     parser.add_argument("--workers", type=int, help="processes; as many as partitions by default")
     parser.add_argument("--jobs", default="check,lines,posterior", help="check, lines and posterior")
-    parser.add_argument("--kill", type=int, help="exchanges after which a worker is killed")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder, whole = Path(place), {}
@@ -134,10 +105,9 @@ def main():
                 begun = time.perf_counter()
                 with cluster_reviews(f"{parts}/*.parquet", client, folder, partitions=partitions) as table:
                     reading = time.perf_counter() - begun
-                    with kill_in(client, given.kill) as killed:
-                        words = line(client, table, partitions, job, whole[job])
+                    words = line(client, table, partitions, job, whole[job])
                 words += f"; client {peak():.2f} GB"
-                print(f"{words}; reading {reading:.1f} s; {len(killed)} killed", flush=True)
+                print(f"{words}; reading {reading:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

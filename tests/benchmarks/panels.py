@@ -41,7 +41,7 @@ from tests.benchmarks.harness.measures import (
     summary,
     wrongly_selected,
 )
-from tests.benchmarks.harness.running import METHODS, OURS, Record, attempt, markdown, mean_of
+from tests.benchmarks.harness.running import METHODS, OURS, Record, attempt, markdown
 
 IntArray = npt.NDArray[np.int64]
 
@@ -59,9 +59,8 @@ LEAST_TRUTH = 2
 WELL_KNOWN = 5
 #: Columns that are no criteria.
 FIXED = ("reviewer", "item", "score", "confidence")
-#: The posterior without criteria and confidence, for tables with either; and that of an earlier version.
+#: The posterior without criteria and confidence, for tables with either.
 ONLY_TARGET = f"{OURS}, only target"
-BEFORE = "before"
 KEYS = ("table", "size", "draw", "method")
 #: Titles of the measures, all in percent.
 MEASURES = {
@@ -261,22 +260,16 @@ Cell = tuple[str, int]
 class Results:
     """The runs that did not fail, by method and cell (table and number of scores), then by draw."""
 
-    def __init__(self, records: Iterable[Record], earlier: Iterable[Record] = ()) -> None:
+    def __init__(self, records: Iterable[Record]) -> None:
         self.runs: dict[str, dict[Cell, dict[int, Record]]] = {}
         self.judged: set[str] = set()
         for record in records:
-            self._add(record, record["method"])
-        for record in earlier:
-            if record["method"] == OURS:
-                self._add(record, BEFORE)
-
-    def _add(self, record: Record, method: str) -> None:
-        if "failed" in record:
-            return
-        cell = (record["table"], record["size"])
-        self.runs.setdefault(method, {}).setdefault(cell, {})[record["draw"]] = record
-        if record["judged"]:
-            self.judged.add(record["table"])
+            if "failed" in record:
+                continue
+            cell = (record["table"], record["size"])
+            self.runs.setdefault(record["method"], {}).setdefault(cell, {})[record["draw"]] = record
+            if record["judged"]:
+                self.judged.add(record["table"])
 
     def values(self, method: str, cell: Cell, measure: str) -> dict[int, float]:
         """Return a measure of each draw; the correlation of a constant estimate is 0, its pairs in order 50 %."""
@@ -331,23 +324,6 @@ def gains(results: Results) -> str:
     return markdown([*heads, "cells below, above by two errors", "CPU s: median; most"], rows)
 
 
-def by_table(results: Results) -> str:
-    """Return Spearman's correlation of the average, and points above it, a row per table."""
-    methods = [method for method in results.runs if method != "average"]
-    order = {method: results.differences(method, "average", "spearman") for method in methods}
-    rows = []
-    for table in sorted({table for table, _ in results.runs["average"]}):
-        cells = [cell for cell in results.runs["average"] if cell[0] == table]
-        average = mean_of([value for cell in cells for value in results.values("average", cell, "spearman").values()])
-        row = [table, f"{average:.1f}"]
-        for method in methods:
-            differences = [order[method][cell] for cell in cells if cell in order[method]]
-            error = float(np.sqrt(sum(gain.error**2 for gain in differences))) / max(len(differences), 1)
-            row.append(f"{Summary(mean_of([gain.mean for gain in differences]), error):+.1f}")
-        rows.append(row)
-    return markdown(["table", "average", *methods], rows)
-
-
 def probabilities(results: Results, share: float) -> str:
     """Return stated and observed shares of the best, by bins of the stated probability, and of the lists."""
     tops = [
@@ -387,7 +363,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", type=Path, nargs="+", metavar="FILE", help="tables in CSV")
     parser.add_argument("-o", "--output", type=Path, default=Path("panels"), help="folder of results (panels)")
-    parser.add_argument("--before", type=Path, help="folder of results of an earlier version, from the same tables")
     parser.add_argument("--scores", type=int, nargs="+", default=[3, 5], help="scores per item (3 5)")
     parser.add_argument("--draws", type=int, default=8, help="draws of each table (8)")
     parser.add_argument("--items", type=int, default=150, help="most items of a draw (150)")
@@ -406,10 +381,9 @@ def main() -> int:
                 for record in run(path, size, draw, options.items, options.methods, finished):
                     storing.append(store, record)
     records = [record for record in storing.records(store) if record["table"] in names]
-    earlier = storing.records(options.before / "panels.jsonl") if options.before else ()
-    results = Results(records, earlier)
+    results = Results(records)
     used = [run["used"] for runs in results.runs.get(OURS, {}).values() for run in runs.values() if run["used"]]
-    parts = [gains(results), by_table(results), *(probabilities(results, share) for share in SHARES)]
+    parts = [gains(results), *(probabilities(results, share) for share in SHARES)]
     parts += [predictions(results), f"Criteria used in {len(used)} draws."]
     text = "\n\n".join(parts) + "\n"
     (options.output / "panels.md").write_text(text, "utf-8")

@@ -27,7 +27,7 @@ from lsc.posteriors import PosteriorEstimate, posterior
 from planner import plan_extra_reviews
 from planner._plans import process
 from reviewgraph import Reviews
-from reviewgraph._base import FloatArray, IntArray
+from reviewgraph._base import IntArray
 from tests.benchmarks.harness.measures import summary
 from tests.benchmarks.harness.running import markdown
 from tests.benchmarks.harness.storing import append, records
@@ -56,7 +56,6 @@ CELLS = (
     Cell("careless", 400, 40, 2, 400),
     Cell("heavy", 400, 40, 2, 400),
     Cell("whole", 400, 40, 2, 400),
-    Cell("criteria", 400, 40, 2, 400),
     Cell("plain", 300, 30, 2, 300),
     Cell("whole", 200, 60, 2, 200),
     Cell("careless", 1000, 50, 2, 1000),
@@ -73,8 +72,7 @@ class World:
         y = b + a x + s e,   x, e ~ N(0, 1),   log a ~ N(0, .2^2),   b ~ N(0, .5^2)
 
     s is 1 (``plain``), .6 (``quiet``) or 1.5 (``noisy``); log-normal over reviewers with deviation .5 (``careless``);
-    x and e are Student's t with 3 and 4 degrees of freedom (``heavy``); scores are rounded to 1 to 10 (``whole``); or
-    each review has two more criteria, of quality correlated .8 and noise .5 with the target's (``criteria``).
+    x and e are Student's t with 3 and 4 degrees of freedom (``heavy``); scores are rounded to 1 to 10 (``whole``).
     """
 
     def __init__(self, cell: Cell, draw: int) -> None:
@@ -96,14 +94,8 @@ class World:
         self.size = size
         self.rng = rng
         self.score = offset[:, None] + slope[:, None] * self.truth + error
-        self.criteria: dict[str, FloatArray] = {}
         if cell.family == "whole":
             self.score = np.clip(np.rint(5.5 + 1.3 * self.score), 1, 10)
-        if cell.family == "criteria":
-            for name in ("novelty", "clarity"):
-                quality = 0.8 * self.truth + 0.6 * rng.standard_normal(size)
-                own = 0.5 * error + np.sqrt(0.75) * rng.standard_normal((size, size))
-                self.criteria[name] = offset[:, None] + slope[:, None] * quality + own
         self.best = np.argsort(-self.truth, kind="stable")[: cell.select]
 
     def spread(self, table: IntArray, counts: IntArray) -> IntArray:
@@ -124,14 +116,7 @@ class World:
     def reviews(self, table: IntArray) -> Reviews:
         """Return the scores of some pairs, by code."""
         who, what = table.T
-        return Reviews.from_codes(
-            who,
-            what,
-            self.score[who, what],
-            reviewers=self.size,
-            items=self.size,
-            criteria={name: value[who, what] for name, value in self.criteria.items()},
-        )
+        return Reviews.from_codes(who, what, self.score[who, what], reviewers=self.size, items=self.size)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Tables larger than memory: time, peak memory and growth at n, 2n and 4n reviews, beside the bandwidth of the machine.
+"""Tables larger than memory: time, peak memory and growth at n, 2n and 4n reviews.
 
     python -m tests.benchmarks.streams 2500000          # check and calibrate at 2.5, 5 and 10 million
     python -m tests.benchmarks.streams 100000000 --sizes 1 --limit 16 --load 5 --jobs check
@@ -57,17 +57,6 @@ def make(path, reviews, load):
             quality = 5.32 + 1.2 * normal(item, 5) + NOISE * normal(row, 7)
             score = 2.0 * mixed(reviewer, 9) * quality + 2.0 * normal(reviewer, 11)
             file.write_table(pa.table([reviewer, item, score], schema))
-
-
-def bandwidth():
-    """Return GB/s read and written by copying 512 MB, the best of five."""
-    source, times = np.ones(1 << 26), []
-    target = np.empty_like(source)
-    for _ in range(5):
-        begun = time.perf_counter()
-        target[:] = source
-        times.append(time.perf_counter() - begun)
-    return 2 * source.nbytes / min(times) / 1e9
 
 
 def peak():
@@ -137,7 +126,6 @@ def main():
     if given.file:
         run(given.jobs, given.file, given.limit)
         return
-    print(f"bandwidth of memory: {bandwidth():.1f} GB/s")
     with tempfile.TemporaryDirectory() as folder:
         for power in range(given.sizes):
             reviews, path = given.reviews * 2**power, Path(folder) / "reviews.parquet"

@@ -51,11 +51,7 @@ class Regime:
 
     def simulate(self, draw: int) -> Simulation:
         """Return a draw by its number: the same whatever else is drawn."""
-        return self.draw(self.rng(draw))
-
-    def rng(self, draw: int, method: str = "") -> np.random.Generator:
-        """Return the source of randomness of a draw, or of a method on it."""
-        return np.random.default_rng([zlib.crc32(self.name.encode()), draw, zlib.crc32(method.encode())])
+        return self.draw(np.random.default_rng([zlib.crc32(self.name.encode()), draw]))
 
 
 @dataclass(frozen=True)

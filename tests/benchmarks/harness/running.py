@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from lsc.estimate import Estimate
 from lsc.methods import METHODS as BY_NAME
 from reviewgraph import Reviews
@@ -59,8 +57,3 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def mean_of(values: Sequence[float]) -> float:
-    """Return the mean, NaN of nothing."""
-    return float(np.mean(values)) if len(values) else float("nan")
