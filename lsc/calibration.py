@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsc._model.formulation import Balance, Minimiser, Programme, References, balance_of, formulate
-from lsc._model.hypotheses import Hypothesis, HypothesisLike, classes, level_of
+from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, classes, level_of
 from lsc._solver import choosing, newton
 from lsc.errors import UndeterminedWarning
 from lsc.estimate import Estimate, best_first, comparable, plain_averages
@@ -203,7 +203,7 @@ class Calibration(Estimate):
             raise InputError(message)
         rows = row[reviews_of]
         perceived = self.quality[self.reviews.item[rows]] + self.noise[rows]
-        return fit_through(perceived, programme.score[reviews_of], linear=classes()[programme.kind[code]].straight)
+        return fit_through(perceived, programme.score[reviews_of], linear=bool(programme.shape[code] == LINEAR))
 
     # How good the solution is
 
@@ -491,7 +491,7 @@ def _name(hypothesis: HypothesisLike) -> str:
 
 def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
     """Whether each group has the unit of the scores, fixed by every reviewer of two items or more."""
-    fixes = np.array([kind.fixes_unit for kind in classes()])[programme.kind]
+    fixes = (programme.lower == 1.0) & (programme.upper == 1.0)
     several = np.diff(programme.start) > 1
     home = group[programme.item[programme.start[:-1][several]]] - 1
     groups = int(group.max(initial=0))

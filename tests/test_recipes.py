@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc._model.hypotheses import HYPOTHESES, Sloped
+from lsc._model.hypotheses import HYPOTHESES
 from reviewgraph import Reviews, check
 from reviewgraph.graph import level_named
 from reviewgraph.graph.levels import ALL
@@ -111,8 +111,6 @@ FURTHER = {
         shape = Shape.LINEAR
         level = level_named("connected")
         parameters = None
-        straight = True
-        fixes_unit = False
 
         @property
         def bounds(self):
@@ -121,10 +119,6 @@ FURTHER = {
         @classmethod
         def up_to(cls, max_slope):
             return cls()
-
-        @staticmethod
-        def equalities(steps):
-            yield steps.rises("double-slope")
 
         @staticmethod
         def draw_scores(reviewer, perceived, rng):
@@ -304,18 +298,16 @@ def test_every_command_knows_what_the_recipes_add(packages: Path, tmp_path: Path
     assert (work / "prizes.txt").read_text("utf-8").startswith("w")
 
 
-def test_a_wrong_unit_of_a_hypothesis_class_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Wrong(Sloped):
+def test_a_least_slope_of_a_class_that_is_no_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(lsc.Monotone):
         name = "wrong"
-        words = "any slope"
-        shape = lsc.Linear.shape
-        level = level_named("double")
-        parameters = None
-        straight = True
-        fixes_unit = True
+
+        @property
+        def bounds(self) -> tuple[float, float]:
+            return 0.1, 2.0
 
     monkeypatch.setitem(HYPOTHESES, Wrong.name, Wrong)
-    with pytest.raises(TypeError, match="Wrong: expected fixes_unit = False, since its slopes are not always one"):
+    with pytest.raises(TypeError, match="Wrong: expected no least slope, which lines alone may have"):
         lsc.calibrate(Reviews.from_pairs([("ann", "a", 1.0), ("ann", "b", 2.0)]), Wrong())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc._model.hypotheses import HypothesisLike, Rows, classes, hypothesis_of
+from lsc._model.hypotheses import CONCAVE, CONVEX, LINEAR, HypothesisLike, classes, hypothesis_of
 from lsc.estimate import known_values
 from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
 from reviewgraph.io import Valued
@@ -231,51 +231,56 @@ def _classes(
 # The constraints of a programme on the perceived qualities, as sparse matrices.
 
 
+class Rows(NamedTuple):
+    """Named constraints ``matrix @ perceived >= low`` (or ``== low``)."""
+
+    name: str
+    matrix: sp.csr_array
+    low: FloatArray
+
+
 def equalities(programme: Programme) -> list[Rows]:
-    """Return ties, and the equalities of classes."""
+    """Return ties, fixed slopes, and equal slopes of lines."""
     links = Links.of(programme)
-    constraints = []
-    tied = links.tied
-    if tied.any():
-        constraints.append(Rows("ties", differences(links, tied, programme.item.size), np.zeros(int(tied.sum()))))
-    for code, kind in enumerate(classes()):
-        constraints += kind.equalities(ClassSteps(links, programme, code))
+    rising = ~links.tied
+    fixed = programme.lower == programme.upper
+    lines = (programme.shape == LINEAR) & ~fixed
+    constraints = [
+        _steps("ties", links, links.tied, programme.lower, programme.item.size),
+        _steps("offset", links, rising & fixed[links.reviewer], programme.lower, programme.item.size),
+        _bends("linear", links, programme, lines),
+    ]
     return [rows for rows in constraints if rows.low.size]
 
 
 def inequalities(programme: Programme) -> list[Rows]:
-    """Return bounds on slopes, and the inequalities of classes."""
+    """Return bounds on slopes, and bends of convex and concave functions.
+
+    The inverse of a convex function is concave, so that its slopes decrease.
+    """
     links = Links.of(programme)
-    constraints = []
-    # Bounds on slopes are redundant for a class that fixes the unit.
-    bounded = np.array([not kind.fixes_unit for kind in classes()])[programme.kind]
-    rising = ~links.tied & bounded[links.reviewer]
-    for name, bound, sign in (("max_slope", programme.lower, 1.0), ("min_slope", programme.upper, -1.0)):
-        chosen = rising & np.isfinite(bound[links.reviewer])
-        step = bound[links.reviewer[chosen]] * links.rise[chosen]
-        constraints.append(Rows(name, sign * differences(links, chosen, programme.item.size), sign * step))
-    for code, kind in enumerate(classes()):
-        constraints += kind.inequalities(ClassSteps(links, programme, code))
+    rising = ~links.tied & (programme.lower < programme.upper)[links.reviewer]
+    capped = rising & np.isfinite(programme.upper[links.reviewer])
+    least = _steps("min_slope", links, capped, programme.upper, programme.item.size)
+    concave = _bends("concave", links, programme, programme.shape == CONCAVE)
+    constraints = [
+        _steps("max_slope", links, rising, programme.lower, programme.item.size),
+        Rows(least.name, -least.matrix, -least.low),
+        _bends("convex", links, programme, programme.shape == CONVEX),
+        Rows(concave.name, -concave.matrix, concave.low),
+    ]
     return [rows for rows in constraints if rows.low.size]
 
 
-class ClassSteps(NamedTuple):
-    """The links between different scores of the reviewers of a class: :class:`~lsc._model.hypotheses.Steps`."""
+def _steps(name: str, links: Links, chosen: BoolArray, slope: FloatArray, size: int) -> Rows:
+    """Return steps of the chosen links, and the slopes of the reviewers times the differences of their scores."""
+    step = slope[links.reviewer[chosen]] * links.rise[chosen]
+    return Rows(name, differences(links, chosen, size), step)
 
-    links: Links
-    programme: Programme
-    code: int
 
-    def bends(self, name: str, sign: float = 1.0) -> Rows:
-        matrix = self.links.bends(self.programme, self.programme.kind == self.code)
-        return Rows(name, sign * matrix, np.zeros(matrix.shape[0]))
-
-    def rises(self, name: str) -> Rows:
-        links = self.links
-        programme = self.programme
-        chosen = ~links.tied & (programme.kind[links.reviewer] == self.code)
-        step = programme.lower[links.reviewer[chosen]] * links.rise[chosen]
-        return Rows(name, differences(links, chosen, programme.item.size), step)
+def _bends(name: str, links: Links, programme: Programme, reviewers: BoolArray) -> Rows:
+    matrix = links.bends(programme, reviewers)
+    return Rows(name, matrix, np.zeros(matrix.shape[0]))
 
 
 def pick(columns: IntArray, size: int) -> sp.csr_array:

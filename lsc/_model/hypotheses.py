@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from reviewgraph._base import InputError, named, refuse
 from reviewgraph.graph import Level, level_named
 
 if TYPE_CHECKING:
     import numpy as np
-    import scipy.sparse as sp
 
     from reviewgraph._base import FloatArray, IntArray
 
@@ -39,8 +38,9 @@ SCORE_RANGE = (0.0, 10.0)
 class Shape(IntEnum):
     """Form of the set of a reviewer's perceived qualities, up to bounds on slopes: a code for kernels.
 
-    Classes may share a shape: an offset is a line with a given slope. For each shape there is a projection in
-    :mod:`lsc._solver.projections` and a formula of its multipliers in :mod:`lsc.evidence.optimality`.
+    Classes may share a shape: an offset is a line with a given slope. For each shape there are constraints in
+    :mod:`lsc._model.formulation`, a projection in :mod:`lsc._solver.projections`, and a formula of its multipliers in
+    :mod:`lsc.evidence.optimality`.
     """
 
     LINEAR = 0
@@ -54,29 +54,8 @@ LINEAR, MONOTONE, CONVEX, CONCAVE = map(int, Shape)
 IDLE = len(Shape)
 
 
-class Rows(NamedTuple):
-    """Named constraints ``matrix @ perceived >= low`` (or ``== low``)."""
-
-    name: str
-    matrix: sp.csr_array
-    low: FloatArray
-
-
-class Steps(Protocol):
-    """The steps d between consecutive scores of a reviewer, for all reviewers of one class."""
-
-    def bends(self, name: str, sign: float = 1.0) -> Rows:
-        """Rows ``sign * (slope before - slope after)`` at each interior score, slopes ``d / dy``.
-
-        Each is multiplied by a positive number; the right-hand side is 0.
-        """
-
-    def rises(self, name: str) -> Rows:
-        """Rows ``d`` with the right-hand side ``dy`` times the lower bound on the slope."""
-
-
 class Hypothesis(ABC):
-    """A class of scoring functions f, from quality to score: its properties, constraints and simulation.
+    """A class of scoring functions f, from quality to score: its properties and simulation.
 
     A class without one of the attributes cannot be defined.
 
@@ -93,10 +72,6 @@ class Hypothesis(ABC):
     parameters
         Number of parameters of one reviewer's function, for standard errors; None if not finite, without standard
         errors.
-    straight
-        Whether every scoring function is one straight line.
-    fixes_unit
-        Whether a point of quality is a point of score; qualities are then only shifted.
     verifier
         Its :class:`reviewgraph.verify.fits.Form`, as ``"module:name"`` or the object itself; None, by default, if
         ``reviewgraph verify`` has none.
@@ -107,8 +82,6 @@ class Hypothesis(ABC):
     shape: ClassVar[Shape]
     level: ClassVar[Level]
     parameters: ClassVar[int | None]
-    straight: ClassVar[bool]
-    fixes_unit: ClassVar[bool]
     verifier: ClassVar[Any] = None
 
     def __init_subclass__(cls, abstract: bool = False, **options: Any) -> None:
@@ -128,15 +101,10 @@ class Hypothesis(ABC):
     def up_to(cls, max_slope: float) -> Self:
         """Return the class with slopes of at most ``max_slope``, if it does not fix them."""
 
-    @staticmethod
-    def equalities(steps: Steps) -> Iterable[Rows]:
-        """Rows equal to their right-hand side: none by default."""
-        return ()
-
-    @staticmethod
-    def inequalities(steps: Steps) -> Iterable[Rows]:
-        """Rows of at least their right-hand side, apart from bounds on slopes: none by default."""
-        return ()
+    @property
+    def fixes_unit(self) -> bool:
+        """Whether a point of quality is a point of score; qualities are then only shifted."""
+        return self.bounds == (1.0, 1.0)
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -149,7 +117,7 @@ class Hypothesis(ABC):
 
 
 #: Required attributes of a class.
-PARTS = ("name", "words", "shape", "level", "parameters", "straight", "fixes_unit")
+PARTS = ("name", "words", "shape", "level", "parameters")
 
 
 @dataclass(frozen=True)
@@ -202,14 +170,7 @@ class Linear(Sloped):
     shape = Shape.LINEAR
     level = level_named("recoverable")
     parameters = 2
-    straight = True
-    fixes_unit = False
     verifier = "reviewgraph.verify.fits:LINEAR"
-
-    @staticmethod
-    def equalities(steps: Steps) -> Iterable[Rows]:
-        """Require equal slopes."""
-        yield steps.bends("linear")
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -241,8 +202,6 @@ class Monotone(Sloped):
     shape = Shape.MONOTONE
     level = level_named("recoverable")
     parameters = None
-    straight = False
-    fixes_unit = False
     verifier = "reviewgraph.verify.fits:MONOTONE"
 
     @staticmethod
@@ -277,14 +236,7 @@ class Convex(Sloped):
     shape = Shape.CONVEX
     level = level_named("recoverable")
     parameters = None
-    straight = False
-    fixes_unit = False
     verifier = "reviewgraph.verify.fits:CONVEX"
-
-    @staticmethod
-    def inequalities(steps: Steps) -> Iterable[Rows]:
-        """Require decreasing slopes of the inverse: that of a convex function is concave."""
-        yield steps.bends("convex")
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -313,14 +265,7 @@ class Concave(Sloped):
     shape = Shape.CONCAVE
     level = level_named("recoverable")
     parameters = None
-    straight = False
-    fixes_unit = False
     verifier = "reviewgraph.verify.fits:CONCAVE"
-
-    @staticmethod
-    def inequalities(steps: Steps) -> Iterable[Rows]:
-        """Require increasing slopes of the inverse: that of a concave function is convex."""
-        yield steps.bends("concave", -1.0)
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -352,8 +297,6 @@ class Offset(Hypothesis):
     shape = Shape.LINEAR
     level = level_named("connected")
     parameters = 1
-    straight = True
-    fixes_unit = True
     verifier = "reviewgraph.verify.fits:OFFSET"
 
     @property
@@ -365,11 +308,6 @@ class Offset(Hypothesis):
     def up_to(cls, max_slope: float) -> Self:
         """Return the class unchanged: its slope is fixed."""
         return cls()
-
-    @staticmethod
-    def equalities(steps: Steps) -> Iterable[Rows]:
-        """Require perceived qualities to differ by as much as scores."""
-        yield steps.rises("offset")
 
 
 def _powers(
@@ -424,7 +362,7 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
     Convex(max_slope=5)
     """
     if isinstance(hypothesis, Hypothesis) and type(hypothesis) in classes():
-        _expect_unit(type(hypothesis))
+        _expect_lines(type(hypothesis))
         if max_slope is not None:
             message = (
                 f"max_slope: expected none beside a hypothesis object, which has its own, found {max_slope!r} beside "
@@ -433,21 +371,16 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
             raise InputError(message)
         return hypothesis
     kind = named(classes(), hypothesis, "hypothesis")
-    _expect_unit(kind)
+    _expect_lines(kind)
     return kind.up_to(MAX_SLOPE if max_slope is None else max_slope)
 
 
 @cache
-def _expect_unit(kind: type[Hypothesis]) -> None:
-    """Refuse a class whose slopes contradict its shape or ``fixes_unit``, at its first use: bounds need an object."""
-    bounds = {kind.up_to(slope).bounds for slope in (1.0, 2.0)}
-    if kind.shape is not Shape.LINEAR and any(upper < math.inf for _, upper in bounds):
-        message = f"{kind.__name__}: expected no least slope, which lines alone may have, found bounds {sorted(bounds)}"
-        raise TypeError(message)
-    fixed = bounds == {(1.0, 1.0)}
-    if kind.fixes_unit != fixed:
-        slopes = "always one" if fixed else "not always one"
-        message = f"{kind.__name__}: expected fixes_unit = {fixed}, since its slopes are {slopes}, found {not fixed}"
+def _expect_lines(kind: type[Hypothesis]) -> None:
+    """Refuse a class whose slopes contradict its shape, at its first use: bounds need an object."""
+    bounds = kind.up_to(MAX_SLOPE).bounds
+    if kind.shape is not Shape.LINEAR and bounds[1] < math.inf:
+        message = f"{kind.__name__}: expected no least slope, which lines alone may have, found bounds {bounds}"
         raise TypeError(message)
 
 

@@ -18,7 +18,7 @@ from lsc._model.formulation import (
     inequalities,
     pick,
 )
-from lsc._model.hypotheses import classes
+from lsc._model.hypotheses import LINEAR
 from reviewgraph._base import FloatArray
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _own_lines(programme: Programme, item: sp.csr_array) -> sp.csr_array | None:
     owner = np.repeat(np.arange(loads.size), loads)
     highest = np.full(loads.size, -np.inf)
     highest[owner] = programme.score  # ascending: the last assignment is the largest
-    not_straight = ~np.array([kind.straight for kind in classes()])[programme.kind] & (loads > 0)
+    not_straight = (programme.shape != LINEAR) & (loads > 0)
     not_straight[not_straight] &= highest[not_straight] > programme.score[programme.start[:-1][not_straight]]
     review = np.flatnonzero(not_straight[owner])
     if not review.size:

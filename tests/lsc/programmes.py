@@ -97,7 +97,7 @@ def small(seed):
     kind = rng.choice(len(classes()), m).astype(np.int64)
     linear = np.array([each.shape == Shape.LINEAR for each in classes()])[kind]
     bounded = (rng.random(m) < 0.7) & linear & (rng.random() < 0.4)
-    given = np.array([each.fixes_unit for each in classes()])[kind]
+    given = np.array([each().fixes_unit for each in classes()])[kind]
     is_reference = (rng.random(n) < 0.3) & (rng.random() < 0.35)
     return Programme(
         n_items=n,
