@@ -108,7 +108,7 @@ KINDS: dict[str, Kind] = {
     "float": Kind("a number", _is_number),
     "bool": Kind("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool"),
     **dict.fromkeys(("LevelName", "PlanTarget", "AssignmentTarget", "ObjectiveName", "MethodName"), _TEXT),
-    **dict.fromkeys(("str", "Duplicates", "Ties", "Solver", "Literal", "Backend"), _TEXT),
+    **dict.fromkeys(("str", "Duplicates", "Literal", "Backend"), _TEXT),
     "Path": Kind("the name of a file", _is_path),
     "Callable": Kind("a function", callable),
     **dict.fromkeys(("Iterable", "Sequence"), _LISTING),
@@ -121,7 +121,7 @@ KINDS: dict[str, Kind] = {
 }
 #: Objects, recognised by the name of their class: importing them here would load unused modules.
 OBJECTS = (
-    "Assumptions", "ClusterTable", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Rules",
+    "Assumptions", "ClusterTable", "Columns", "Components", "Graph", "Plan", "Posterior", "Rules",
     "Selection", "Spellings", "Stream",
 )  # fmt: skip
 

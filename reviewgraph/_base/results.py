@@ -180,11 +180,7 @@ class Result(ABC):
         3.5
         """
         self._refuse_none("to_frame")
-        return self._framed(self.to_columns(), backend)
-
-    def _framed(self, columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
-        """Return columns as a data frame of a backend, by default that of the reviews."""
-        return frame_of(columns, backend or self.backend)
+        return frame_of(self.to_columns(), backend or self.backend)
 
     def _first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
         """Return the first rows by column, and the number of all rows."""
