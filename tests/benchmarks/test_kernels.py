@@ -2,8 +2,8 @@
 
 Claims, of a conference of 90,000 reviews (projections: 5,000) once compiled: doubly connected components are found
 100 times faster than networkx projects the same graph on its reviewers, the step that any approach by the review
-multigraph starts with; pebbles, cascade, projections and the step of the posterior beside numpy's sort of as many scores, which says how fast
-the machine is. ``python -m tests.benchmarks.page`` has what users wait for.
+multigraph starts with; pebbles, cascade, projections and the step of the posterior beside numpy's sort of as many
+scores, which says how fast the machine is. ``python -m tests.benchmarks.page`` has what users wait for.
 """
 
 from __future__ import annotations
