@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc._model.formulation import Programme
+from lsc._model.formulation import Programme, formulate
 from lsc._model.hypotheses import Shape, classes
-
-
-def assignment(n_items, n_reviewers, size, rng):
-    """Items of each reviewer, shape (M, k): every item about equally often, none twice by one reviewer."""
-    deck: list[int] = []
-    rows = np.empty((n_reviewers, size), dtype=np.int64)
-    for j in range(n_reviewers):
-        hand: list[int] = []
-        while len(hand) < size:
-            if not set(deck) - set(hand):
-                deck = [*rng.permutation(n_items).tolist(), *deck]
-            taken = next(at for at in range(len(deck) - 1, -1, -1) if deck[at] not in hand)
-            hand.append(deck.pop(taken))
-        rows[j] = hand
-    return rows
+from lsc.simulation import MIXED, Setting
 
 
 def from_rows(item, score, n_items, shape, max_slope=10.0, upper=np.inf):
@@ -40,41 +26,12 @@ def from_rows(item, score, n_items, shape, max_slope=10.0, upper=np.inf):
     )
 
 
-def _weights(rng, m):
-    a = rng.random((m, 1))
-    b = rng.random((m, 1)) * (1 - a)
-    return a, b, 1 - a - b
-
-
-def scores(scoring, perceived, rng):
-    """Scores of perceived qualities (M, k) by the paper's random scoring functions (appendix)."""
-    m, k = perceived.shape
-    if scoring == "linear":
-        return rng.uniform(0, 2, m)[:, None] * perceived + rng.normal(0, 2, m)[:, None]
-    a, b, c = _weights(rng, m)
-    if scoring == "convex":
-        p, q, s = rng.random((3, m, 1))
-        return a * p * perceived**2 + b * q * perceived**2.5 + c * s * perceived**3
-    if scoring == "concave":
-        p, q, s = (rng.uniform(1, 10 / 10 ** (1 / d), (m, 1)) for d in (2, 3, 4))
-        return a * p * perceived**0.5 + b * q * perceived ** (1 / 3) + c * s * perceived**0.25
-    ranks = perceived.argsort(axis=1).argsort(axis=1)
-    return np.take_along_axis(np.sort(rng.uniform(0, 10, (m, k)), axis=1), ranks, 1)
-
-
 def conference(n_items, n_reviewers, size, sigma, shape, scoring, seed):
-    """The paper's setting: a programme and the true qualities. ``shape`` "mixed": a third each, scored accordingly."""
-    rng = np.random.default_rng(seed)
-    item = assignment(n_items, n_reviewers, size, rng)
-    truth = np.clip(rng.normal(5.32, 1.2, n_items), 0, 10)
-    perceived = np.clip(truth[item] + sigma * rng.normal(size=item.shape), 0, 10)
-    if scoring == "mixed":
-        third = np.arange(n_reviewers) % 3
-        score = np.empty(item.shape)
-        for number, name in enumerate(("monotone", "convex", "concave")):
-            score[third == number] = scores(name, perceived[third == number], rng)
-        return from_rows(item, score, n_items, third + 1), truth
-    return from_rows(item, scores(scoring, perceived, rng), n_items, Shape[shape.upper()]), truth
+    """The paper's setting: a programme and the true qualities. ``"mixed"``: a third each of three classes."""
+    shares = MIXED if scoring == "mixed" else ((scoring, 1.0),)
+    drawn = Setting(n_items, n_reviewers, size, sigma, shares=shares).draw(seed)
+    hypothesis = dict(enumerate(drawn.kinds)) if shape == "mixed" else shape
+    return formulate(drawn.reviews, hypothesis)[0], drawn.truth
 
 
 def small(seed):

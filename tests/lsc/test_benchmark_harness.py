@@ -12,7 +12,6 @@ from lsc import baselines
 from tests.benchmarks import panels
 from tests.benchmarks.harness import measures, storing
 from tests.benchmarks.panels import Results, Scores, over_tables, sizes, thin
-from tests.trials import sampled
 
 
 def test_wrong_selections_are_the_mean_over_all_orders_of_ties() -> None:
@@ -42,18 +41,6 @@ def test_pairs_in_order_count_ties_one_half() -> None:
     assert measures.pairs_in_order(truth, truth) == 1.0
     assert np.isnan(measures.pairs_in_order(quality, np.zeros(40)))
     assert measures.among_best(truth, 7).sum() == pytest.approx(7)
-
-
-@pytest.mark.parametrize("cut", sampled([b'{"a": 1', b"{", b"nonsense\n"], 2))
-def test_a_line_cut_short_spoils_no_other(tmp_path: Path, cut: bytes) -> None:
-    path = tmp_path / "results.jsonl"
-    storing.append(path, {"run": 1, "failed": "too late"})
-    with open(path, "ab") as file:
-        file.write(cut)
-    storing.append(path, {"run": 2, "failed": "never"})
-    storing.append(path, {"run": 1})
-    assert [record["run"] for record in storing.records(path)] == [1, 2, 1]
-    assert storing.failures(storing.records(path), "run") == ["failed: run 2: never"]
 
 
 def dense(n_reviewers: int = 30, n_items: int = 25, seed: int = 0) -> Scores:

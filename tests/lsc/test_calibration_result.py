@@ -44,16 +44,6 @@ def test_the_order_of_rows_and_the_names_of_people_do_not_matter(problem: Proble
     assert again.objective == plain.objective
 
 
-def test_linear_scoring_functions_have_slope_and_offset() -> None:
-    result = lsc.calibrate(Reviews.from_pairs(PANEL))
-    ann, bob = result.scoring_function("ann"), result.scoring_function("bob")
-    assert ann.slope / bob.slope == pytest.approx(2.0)
-    assert ann(result.quality[0]) == pytest.approx(1.0)
-    assert result.objective == pytest.approx(0.0, abs=1e-18)
-    with pytest.raises(InputError, match="found 'cleo'"):
-        result.scoring_function("cleo")
-
-
 def test_the_reported_scale_is_that_of_the_plain_averages() -> None:
     result = lsc.calibrate(Reviews.from_pairs(PANEL))
     assert result.quality.mean() == pytest.approx(result.average.mean())

@@ -199,25 +199,3 @@ def test_the_command_reads_columns_of_its_lists(folder: Path, estimate: lsc.Post
     quality = {row["item"]: row["quality"] for row in found["items"]}
     assert [quality[label] for label in estimate.items] == pytest.approx(estimate.quality.tolist(), abs=1e-6)
     assert [row["used"] for row in found["covariates"]["factors"]] == [True, False, True, True]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--item-covariates", "track"], "--item-covariates: expected --items FILE with it, which has these columns"),
-        (
-            ["--items", "papers.csv", "--item-covariates", "topic"],
-            "has no column 'topic' with values; found",
-        ),
-        (["--reviewers", "people.csv"], "--reviewers: expected --reviewer-covariates COLUMNS with it, found none"),
-        (
-            ["--rankings", "rankings.csv", "--method", "average"],
-            "--rankings belongs to --method posterior",
-        ),
-    ],
-)
-def test_the_command_refuses_what_cannot_be(folder: Path, words: list[str], message: str) -> None:
-    words = [str(folder / word) if word.endswith(".csv") else word for word in words]
-    done = run(str(folder / "reviews.csv"), *words)
-    assert done.exit_code == 2
-    assert message in " ".join(done.stderr.split())

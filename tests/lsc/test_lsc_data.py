@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.words.calibration_page import report, warnings_of
+from lsc.words.calibration_page import warnings_of
 from reviewgraph import read_reviews
 from tests.trials import NIGHTLY
 
@@ -41,11 +41,3 @@ def test_papers_of_many_groups_cannot_be_compared() -> None:
         result.select(10)
     with pytest.warns(lsc.UndeterminedWarning, match="576 of 2076"):
         assert len(result.select(10, by_group_average=True)) == 10
-
-
-def test_a_panel_that_sees_everything_has_standard_errors() -> None:
-    result = lsc.calibrate(read_reviews(DATA / "aibs_grants" / "scores.csv", lower_is_better=True))
-    assert result.unique
-    assert result.undetermined == []
-    assert (result.standard_error > 0).all()
-    assert any("calibrated" in line for line in report(result))

@@ -5,14 +5,10 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
@@ -173,30 +169,3 @@ def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch
     for option in (["--references", path], ["--weights", path], ["--explain", "1"], ["--html", "a.html"]):
         refused = runner.invoke(main, ["calibrate", path, "--stream", *option])
         assert (refused.exit_code, option[0] in refused.output) == (2, True), refused.output
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(sys.platform != "linux", reason="limits the data segment")
-def test_sweeps_within_a_limit_on_memory_that_the_sites_alone_would_break(tmp_path: Path) -> None:
-    """Mapped files do not count: beyond what is loaded there is room for vectors and a batch, but not for all sites."""
-    who, slot = np.divmod(np.arange(3_000_000), 10)
-    what = (7_919 * who + slot * (1 + who % 97)) % 1_000
-    drawn = {"reviewer": who, "item": what, "score": ((who + 3 * what) % 7).astype(float)}
-    path, small = str(tmp_path / "large.parquet"), written(tmp_path, conference(1))
-    pa.parquet.write_table(pa.table(drawn), path, row_group_size=10_000)
-    code = (
-        "import resource, sys\n"
-        "from lsc import posterior_stream\n"
-        "from lsc._inference import fitting\n"
-        "from reviewgraph import stream_reviews\n"
-        "from reviewgraph.graph.kernels.compiling import POLICY\n"
-        "with stream_reviews(sys.argv[2], batch=10_000) as s, POLICY.at_once():\n    posterior_stream(s)\n"
-        "fitting.fit.__defaults__ = (*fitting.fit.__defaults__[:-1], 2)\n"
-        "with stream_reviews(sys.argv[1], batch=10_000) as s:\n"
-        "    limit = 1024 * int(open('/proc/self/status').read().split('VmData:')[1].split()[0]) + (90 << 20)\n"
-        "    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))\n"
-        "    print(posterior_stream(s).beliefs.sweeps, s.n_reviews)\n"
-    )
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
-    done = subprocess.run([sys.executable, "-c", code, path, small], capture_output=True, text=True, env=env)
-    assert done.stdout.split() == ["2", "3000000"], done.stderr

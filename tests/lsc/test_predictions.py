@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from lsc.posteriors import PosteriorEstimate, posterior
-from lsc.predictions import Residuals, ranks_of
+from lsc.predictions import ranks_of
 from reviewgraph import Reviews
 from tests.lsc.inference.simulated_tables import table
 
@@ -45,14 +45,6 @@ def test_predictions_and_residuals_are_in_the_direction_of_the_scores(levels: bo
     assert second.cdf(-5.0) == pytest.approx(1 - first.cdf(5.0))
     inside = np.abs(one.residuals().probability - 0.5) < 0.45
     assert one.residuals().within(0.9) == pytest.approx(inside.mean())
-
-
-def test_a_level_counts_by_its_part_in_the_interval() -> None:
-    upper, lower = np.array([0.5, 1.0, 0.97]), np.array([0.0, 0.5, 0.97])
-    found = Residuals(upper, upper, upper, lower)
-    # Half of [0, .5] is in [.25, .75], half of [.5, 1], and of .97 nothing.
-    assert found.within(0.5) == pytest.approx(1 / 3)
-    assert found.share(0.95, 1.0) == pytest.approx((0.1 + 1) / 3)
 
 
 def test_planned_and_ignored_reviews_have_no_residual() -> None:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from reviewgraph.cli import main
-from tests.reviewgraph.report.browsing import expect_good_looks, opened
+from tests.reviewgraph.report.browsing import opened
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 from tests.trials import sampled
@@ -121,11 +121,6 @@ def test_anonymous_reports_hold_no_name(options: tuple[str, ...]) -> None:
     assert "Xw" in printed
     plain, _ = report(*options)
     assert numbers(" ".join(Page(html).printed)) >= {"quality"} & numbers(plain)
-
-
-def test_in_a_browser(browser: Any) -> None:
-    report("--select", "5")
-    expect_good_looks(browser, Path("out.html").resolve())
 
 
 def folds(html: str) -> dict[str, tuple[str, list[str]]]:

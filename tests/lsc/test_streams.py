@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -71,17 +68,6 @@ def test_qualities_are_those_in_memory(tmp_path: Path, hypothesis: str, noise: f
         assert [entry for part in small for entry in part["rank"]] == columns["rank"]
 
 
-def test_the_long_way_is_the_same_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path, conference(5, n_reviewers=9, load=2))
-    whole = lsc.calibrate(read_reviews(path))
-    monkeypatch.setattr(newton, "DIRECT_STEPS", 1)
-    again = lsc.calibrate(read_reviews(path))
-    with stream_reviews(path, batch=7) as stream:
-        found = lsc.calibrate_stream(stream)
-    assert found.quality == pytest.approx(again.quality, abs=1e-8, nan_ok=True)
-    assert found.objective == pytest.approx(whole.objective, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("seed", "hypothesis"), sampled(product([1, 2], ["linear", "offset"]), [(1, "linear"), (2, "offset")], several=True)
 )
@@ -135,29 +121,3 @@ def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch
 
 def read_table(path: Path) -> list[list[str]]:
     return [line.split(",") for line in path.read_text("utf-8").splitlines()]
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
-def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) -> None:
-    """Beyond what is loaded there is room for DuckDB, a batch, and one number per reviewer or item, but no more."""
-    pair = np.unique(np.random.default_rng(0).integers(0, 8_000_000, 1_600_000))
-    rows = {"reviewer": pair // 2_000, "item": pair % 2_000, "score": (pair % 7).astype(float)}
-    path = str(tmp_path / "large.parquet")
-    pa.parquet.write_table(pa.table(rows), path, row_group_size=10_000)
-    code = (
-        "import resource, sys\n"
-        "from reviewgraph import stream_reviews, check_stream\n"
-        "from reviewgraph.graph.kernels.compiling import POLICY\n"
-        "with stream_reviews(sys.argv[2]) as s, POLICY.at_once():\n    check_stream(s)\n"
-        "import reviewgraph.io.reading, reviewgraph.formats.delimited\n"
-        "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "limit = now + (160 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
-        "with stream_reviews(sys.argv[1], batch=100_000) as s:\n    print(check_stream(s).pieces, s.n_reviews)\n"
-        "try:\n    reviewgraph.io.reading.read_reviews(sys.argv[1])\n"
-        "except (MemoryError, reviewgraph.InputError):\n    print('none')"
-    )
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
-    small = written(tmp_path, conference(1))
-    done = subprocess.run([sys.executable, "-c", code, path, small], capture_output=True, text=True, env=env)
-    assert done.stdout.split() == ["1", str(pair.size), "none"], done.stderr

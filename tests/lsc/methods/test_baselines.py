@@ -77,16 +77,6 @@ def test_the_variances_maximise_the_marginal_likelihood() -> None:
     assert likelihood(reviews, np.log(found)) == pytest.approx(best.fun, abs=1e-4)
 
 
-@pytest.mark.slow
-def test_random_probes_give_nearly_the_exact_variances() -> None:
-    reviews = simulate(90, 80, 4, noise=0.5, seed=np.random.default_rng(1)).reviews
-    found = _marginal_variances(reviews, np.random.default_rng(0))
-    assert likelihood(reviews, np.log(found)) == pytest.approx(
-        minimize(lambda v: likelihood(reviews, v), np.log(found), method="Nelder-Mead", options={"maxfev": 60}).fun,
-        abs=0.05,
-    )
-
-
 def test_posterior_means_are_those_of_the_dense_gaussian_model(monkeypatch: pytest.MonkeyPatch) -> None:
     reviews = small()
     variances = Variances(1.5, 2.0, 0.5)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from lsc.simulation import linear_scores, simulate, true_qualities
-from reviewgraph import InputError, doubly_connected_assignment
+from lsc.simulation import linear_scores, true_qualities
 
 
 def test_true_qualities_have_the_mean_and_spread_of_the_paper() -> None:
@@ -22,14 +21,3 @@ def test_slopes_and_offsets_follow_the_paper() -> None:
     assert slope.mean() == pytest.approx(1.0, abs=0.02)
     assert slope.max() <= 2
     assert offset.std() == pytest.approx(2.0, abs=0.05)
-
-
-def test_the_seed_decides_everything_and_assignments_may_be_given() -> None:
-    one, two = (simulate(30, 30, 4, noise=0.3, seed=np.random.default_rng(4)) for _ in range(2))
-    assert np.array_equal(one.reviews.score, two.reviews.score)
-    given = doubly_connected_assignment(30, 20, 4, np.random.default_rng(5))
-    taken = simulate(seed=np.random.default_rng(6), assignment=given).reviews
-    assert np.array_equal(taken.item, given.item)
-    assert taken.scored.all()
-    with pytest.raises(InputError, match="noise: expected"):
-        simulate(noise=-1.0, seed=np.random.default_rng(0))

@@ -106,13 +106,3 @@ def test_the_command_writes_what_it_drew(tmp_path: Path) -> None:
     lines = (tmp_path / "new" / "truth.csv").read_text().splitlines()
     assert lines[0] == "item,truth"
     assert [float(line.split(",")[1]) for line in lines[1:]] == expected.truth.tolist()
-
-
-def test_the_command_writes_both_files_or_none(tmp_path: Path) -> None:
-    (tmp_path / "truth.csv").mkdir()
-    run = CliRunner().invoke(command, ["linear", "--papers", "10", "--reviewers", "5", "-o", str(tmp_path)])
-    assert run.exit_code == 2
-    assert "truth.csv: exists with other content" in run.output
-    assert [path.name for path in tmp_path.iterdir()] == ["truth.csv"]
-    (tmp_path / "file").write_text("")
-    assert CliRunner().invoke(command, ["linear", "-o", str(tmp_path / "file")]).exit_code == 2

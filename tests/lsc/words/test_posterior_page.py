@@ -38,22 +38,6 @@ def turned() -> PosteriorEstimate:
     return posterior(Reviews.from_pairs(scores(), lower_is_better=True))
 
 
-@pytest.mark.parametrize(
-    ("chance", "expected"),
-    [
-        (0.0, "< 1 %"),
-        (0.0049, "< 1 %"),
-        (0.006, "1 %"),
-        (0.5, "50 %"),
-        (0.994, "99 %"),
-        (0.996, "> 99 %"),
-        (1.0, "> 99 %"),
-    ],
-)
-def test_nothing_is_certain_in_percent(chance: float, expected: str) -> None:
-    assert posterior_page.percent(chance) == expected
-
-
 def test_the_spread_of_severities_is_that_of_draws_of_all_reviewers(found: PosteriorEstimate) -> None:
     mean, low, high = found.reviewers.severity
     drawn = np.random.default_rng(0).normal(mean, (high - low) / (2 * 1.6448536), (20_000, mean.size))
