@@ -7,19 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from planner._plans.outcome import PlanStatus
-from planner._plans.round_words import (
-    COUNTED,
-    FAIR,
-    TO_AUTHORS,
-    acceptance,
-    expectations,
-    where_it_stands,
-)
+from planner._plans.round_words import TO_AUTHORS, expectations, where_it_stands
 from planner._plans.targets import target_named
 from planner._plans.words import page, verdict
 from planner.assignment_report import said_once
 from planner.report import Asked
-from reviewgraph._base import counted, noun, percent, ranging
+from reviewgraph._base import counted, noun
 from reviewgraph.graph import structure_of
 from reviewgraph.report import (
     Bar,
@@ -161,7 +154,7 @@ def _sections(plan: Plan, asked: Asked) -> list[Section]:
 
 
 def _rounds(plan: Plan) -> list[Section]:
-    """Return the section on a round: expected wrong selections by round, and acceptance by number of reviews."""
+    """Return the section on a round: expected wrong selections by round."""
     rounds = plan.rounds
     if rounds is None or rounds.stop is not None:
         return []
@@ -186,25 +179,8 @@ def _rounds(plan: Plan) -> list[Section]:
         "rounds", "Wrong selections by round", words, lambda width: bars(shown, width, "wrong selections")
     )
     sentences = [*where_it_stands(rounds), *expectations(rounds), TO_AUTHORS]
-    numbers = range(len(rounds.fairness[0].by_reviews))
-    columns = [
-        Column("true rank", [ranging(band.first, band.last) for band in rounds.fairness]),
-        Column("evenly", [percent(band.flat) for band in rounds.fairness], "choice"),
-        Column("in rounds", [percent(band.rounds) for band in rounds.fairness], "choice"),
-        *(
-            Column(
-                f"{n}{'+' if n == numbers[-1] else ''} new",
-                [acceptance(band.by_reviews[n]).replace(" %", "\u00a0%") for band in rounds.fairness],
-                "choice",
-            )
-            for n in numbers
-        ),
-    ]
-    heading = "Acceptance of papers by true rank, and by the number of new reviews"
     parts: list[Part] = [picture, Listed("What is held back, and what is expected:", sentences)]
-    read = f"{COUNTED[:1].upper()}{COUNTED[1:]}. {FAIR[:1].upper()}{FAIR[1:]}"
-    table = Table("fairness", heading, columns, "ranks", live=False)
-    return [Section("rounds", "Rounds", [*parts, table, Prose([read])])]
+    return [Section("rounds", "Rounds", parts)]
 
 
 def _pictured(plan: Plan) -> list[Part]:

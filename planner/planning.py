@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._plans import words
-from planner._plans.choosing import choose, favoured
+from planner._plans.choosing import choose
 from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
 from planner._plans.objectives import (
     OBJECTIVES,
@@ -114,11 +114,6 @@ def check_rounds(process: Mapping[str, Any], *, in_rounds: bool, max_reviews: in
 
 # Objectives beyond a level.
 
-#: Share of the remaining time and work for exchanging reviews with the same join.
-FAVOURING = 0.5
-#: Work for a plan for the level alone, as a comparison.
-CONNECTING = 2.0
-
 
 def expect_an_end(aim: Objective, budget: int | None) -> None:
     """Require a budget for an objective without a natural end."""
@@ -127,25 +122,7 @@ def expect_an_end(aim: Objective, budget: int | None) -> None:
         raise InputError(message)
 
 
-def pursue(
-    aim: Objective, target: Target, task: Task, pairs: IntArray, budget: int | None, clock: Clock
-) -> tuple[IntArray, IntArray]:
-    """Return the reviews that reach the level, exchanged for such with larger gains, and those chosen beyond."""
-    if len(pairs) and not task.needs.total:
-        pairs = favoured(aim, target, task, pairs, clock.share(FAVOURING))
-    beyond = (aim.worth_reading() or 0) if budget is None else budget - len(pairs)
-    return pairs, choose(aim, task, pairs, beyond)
-
-
-def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generator) -> IntArray:
-    """Return the reviews of a plan for the level alone, after a short search."""
-    ledger = Ledger(clock.effort(CONNECTING))
-    with suppress(Clock.Over):
-        target.fill(task, ledger, rng)
-    return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]
-
-
-def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int, rounds: Rounds | None = None) -> Plan:
+def priced(plan: Plan, aim: Objective, beyond: int, rounds: Rounds | None = None) -> Plan:
     """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
     effect = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
@@ -153,7 +130,7 @@ def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int,
         replace(review, gain=gain, buys=words)
         for review, gain, words in zip(plan.reviews[fixed:], effect.gains, effect.words, strict=True)
     )
-    deal = purchase(aim, effect.after, plan.count - fixed, plan.count - beyond, connection)
+    deal = purchase(aim, effect.after, plan.count - fixed, plan.count - beyond)
     sentences = deal.sentences()
     if rounds is not None:
         sentences = [] if rounds.stop else deal.saved(rounds.after[0].wrong, rounds.number)
@@ -246,8 +223,7 @@ def plan_extra_reviews(
         Exclude pairs of lower affinity, and pairs without one.
     objective
         ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
-        selected, which needs scores. A target has priority, and the rest of the budget serves the objective; among
-        reviews with the same join, the one of largest gain is taken.
+        selected, which needs scores. A target has priority, and the rest of the budget serves the objective.
     draws
         Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
     n_selected
@@ -411,7 +387,7 @@ class _Search:
             if self.best_effort and ledger.infeasible:
                 plan = _most_of_it(task, target, ledger, plan.explanation, clock, rng)
             elif self.aim is not None and plan.status.may_grow:
-                plan = _beyond(plan, self.aim, task, ledger, clock, rng)
+                plan = _beyond(plan, self.aim, task, ledger)
             return plan
 
 
@@ -457,7 +433,7 @@ def _round(
             if this_round is None:
                 return _finish(task, target, ledger, clock)
             plan = _plan(task, target, ledger, PlanStatus.CHOSEN, this_round.first, [], this_round.more)
-            return priced(plan, aim, None, len(this_round.more), this_round.rounds)
+            return priced(plan, aim, len(this_round.more), this_round.rounds)
 
     return _ended(_fair(search, constraints, clock), clock)
 
@@ -469,13 +445,13 @@ def _ended(plan: Plan, clock: Clock) -> Plan:
     return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *note))
 
 
-def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
+def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger) -> Plan:
     """Spend the remaining budget on an objective, and compute the gains of all reviews."""
     target = target_named(plan.target)
     pairs = plan.pairs[len(task.constraints.fixed) :]
     try:
-        connection = pairs if plan.status.reaches else connecting(target, task, clock, rng)
-        pairs, more = pursue(aim, target, task, pairs, ledger.budget, clock)
+        beyond = (aim.worth_reading() or 0) if ledger.budget is None else ledger.budget - len(pairs)
+        more = choose(aim, task, pairs, beyond)
     except KeyboardInterrupt:
         note = "interrupted: the remaining reviews do not serve the objective yet"
         return replace(plan, explanation=(*plan.explanation, note))
@@ -483,7 +459,7 @@ def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock
     longer = _plan(task, target, ledger, status, pairs, list(plan.explanation), more)
     if not len(more):
         longer = replace(longer, least_load=plan.least_load)
-    longer = priced(longer, aim, connection, len(more))
+    longer = priced(longer, aim, len(more))
     deal = longer.purchase
     if ledger.report is not None and deal is not None:
         words = f"{counted(longer.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"

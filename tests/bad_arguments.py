@@ -153,7 +153,6 @@ def calls(folder: Path) -> dict[str, Call]:
         "Reviews.subset": (table, {"keep": np.arange(3)}),
         "Reviews.add": (table, {"planned": [("ann", "p9")]}),
         "Report.reaches": (reviewgraph.check(table), {"level": "double"}),
-        "Plan.alternatives": (plan, {"reviewer": plan.reviews[0].reviewer, "item": plan.reviews[0].item}),
         "Calibration.is_optimal": (found, {}),
         "Calibration.ranking": (found, {}),
         "Calibration.scoring_function": (found, {"reviewer": "ann"}),

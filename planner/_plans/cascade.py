@@ -830,26 +830,3 @@ def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Cloc
         if price > now:
             break
     return None
-
-
-def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-    """Do as :func:`substitutes` for any target: one test per pair, until enough are found or time is over.
-
-    ``task`` has no fixed reviews; they are among ``pairs``.
-    """
-    rest = np.delete(pairs, place, axis=0)
-    planned = set(map(tuple, pairs.tolist()))
-    left = task.left(rest)
-    load = task.spare - left.spare
-    replacements = []
-    for j in np.flatnonzero(left.spare > 0).tolist():
-        for i in task.constraints.readable(j).tolist():
-            if (j, i) in planned or not left.open(j, i):
-                continue
-            table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]))
-            if target.reaches_in_time(table, clock):
-                replacements.append((j, i))
-        if len(replacements) > ENOUGH or clock.over():
-            break
-    cost = task.constraints.whole_cost_of
-    return sorted(replacements, key=lambda pair: (cost(*pair), load[pair[0]], pair))

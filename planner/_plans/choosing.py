@@ -20,9 +20,8 @@ from reviewgraph._base import TIE, largest, snapped
 
 if TYPE_CHECKING:
     from planner._plans.objectives import Objective
-    from planner._plans.target import Target
     from planner._plans.task import Left, Task
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Reviews of one paper that are evaluated together.
 TOGETHER = 3
@@ -111,39 +110,3 @@ class _Readers:
         if self.left.places.any:
             may &= ~np.array([self.left.full(j, item) for j in range(may.size)])
         return may
-
-
-def favoured(aim: Objective, target: Target, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-    """Exchange the reviews of a plan, one after another, for replacements that cost no more and gain more.
-
-    The plan stays as long, costs no more, reaches the target, and no load rises above the largest so far. ``pairs`` (P,
-    2) leave out the fixed reviews. Time is that of the target's replacements, once per review.
-    """
-    for place in range(len(pairs)):
-        if clock.over():
-            break
-        replacement = _best(aim, target, task, pairs, place, clock)
-        if replacement is not None:
-            pairs = pairs.copy()
-            pairs[place] = replacement
-    return pairs
-
-
-def _best(
-    aim: Objective, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock
-) -> tuple[int, int] | None:
-    """Return the replacement of largest gain, the first of equals; None if the review itself gains as much."""
-    current = (int(pairs[place, 0]), int(pairs[place, 1]))
-    load = task.loads(pairs)
-    cost = task.constraints.whole_cost_of
-    most = int(load.max())
-    options = [
-        pair
-        for pair in target.stand_ins(task, pairs, place, clock)
-        if cost(*pair) <= cost(*current) and load[pair[0]] + (pair[0] != current[0]) <= most
-    ]
-    who, what = np.array([current, *options], np.int64).T
-    extra = aim.beliefs.brought_by(np.delete(pairs, place, axis=0))[what]
-    gain = aim.losses(what, extra) - aim.losses(what, extra + aim.beliefs.review_precision[who])
-    best = largest(gain, float(aim.losses(what, extra).max()))
-    return options[best - 1] if best else None

@@ -115,10 +115,6 @@ class Needs(NamedTuple):
         """New reviews, members and different values that are missing, flat."""
         return self.each, self.members.ravel(), self.different.ravel()
 
-    def within(self, other: Needs) -> bool:
-        """Whether nothing is missing that the others do not miss as well."""
-        return all(bool((mine <= theirs).all()) for mine, theirs in zip(self[:3], other[:3], strict=True))
-
 
 class Waived(NamedTuple):
     """Needs that items do without: ``reviews`` (N,), ``members`` (N, G), ``different`` (N, A), as in :class:`Needs`."""

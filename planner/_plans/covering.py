@@ -31,13 +31,8 @@ if TYPE_CHECKING:
 #
 # A path leads from a heavy reviewer, who hands a review to another one, who hands one on in turn, to one with at least
 # two reviews fewer. Loads are as even as possible once there is no such path [Harvey06]_. If reviews have costs, only
-# steps that are tight for potentials of a cheapest choice are taken: each path of these costs nothing, and every path
-# that costs nothing consists of these ([Ahuja93]_, chapter 9).
+# steps of equal cost are taken.
 
-#: Reviewers up to which potentials are computed; beyond, only exchanges of equal costs are made.
-POTENTIALS_UP_TO = 2_000
-#: Exceeds any sum of costs.
-FAR = 2**60
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of computing the takers of a review: in all, and per reviewer.
 LOOK = 3e-5
 EACH = 1e-8
@@ -50,8 +45,7 @@ def even(
 
     Returns the reviews, and whether no others of the same items and cost have a smaller largest extra load.
     The fixed reviews of the task count in loads, and stay; ``pairs`` (P, 2) exclude them. Reviews ``tied`` (P,) stay
-    within a ``group`` (M,) of reviewers. Takes O(P M) for each path and at the end, for P reviews and M reviewers; with
-    costs O(M^2) more for each round of the potentials.
+    within a ``group`` (M,) of reviewers. Takes O(P M) for each path and at the end, for P reviews and M reviewers.
     """
     if not len(pairs):
         return pairs, True
@@ -62,7 +56,7 @@ def even(
 
 def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
     """Return who could take over a review at the same cost, fewest reviews first."""
-    ways = _Ways(task, pairs, None, None, priced=False)
+    ways = _Ways(task, pairs, None, None)
     able = np.flatnonzero(ways.takers(place))
     able = able[ways.left.spare[able] > 0]
     return able[np.argsort(ways.load[able], kind="stable")]
@@ -90,9 +84,7 @@ class _Ways:
     whose takers were computed since the work was last counted.
     """
 
-    def __init__(
-        self, task: Task, pairs: IntArray, tied: BoolArray | None, group: object, *, priced: bool = True
-    ) -> None:
+    def __init__(self, task: Task, pairs: IntArray, tied: BoolArray | None, group: object) -> None:
         rules = task.constraints
         M = task.spare.size
         N = task.n_items
@@ -116,17 +108,14 @@ class _Ways:
         self.asked = _asked(task)
         self.prices: dict[int, IntArray] = {}
         self.looked = 0
-        # Zeros let steps of equal cost alone be tight.
-        self.potential, settled = self._potentials() if priced else (np.zeros(M + 1, np.int64), False)
         whole = not self.left.places.any and self.asked is None and not self.tied.any()
-        self.exact = settled and whole and task.needs.exact
+        self.exact = not rules.cost and whole and task.needs.exact
 
     def relieve_all(self, clock: Clock) -> bool:
         """Relieve the heaviest reviewers first; false if time is over."""
         closed = np.zeros(self.load.size, np.bool_)
-        free = self.potential[:-1] == self.potential[-1]
         for load in range(int(self.load.max()), 1, -1):
-            for j in np.flatnonzero((self.load == load) & free).tolist():
+            for j in np.flatnonzero(self.load == load).tolist():
                 if clock.over():
                     return False
                 # Reviewers reached from one who was not relieved need no second search: no path leads out of there.
@@ -150,8 +139,7 @@ class _Ways:
                 self.looked += 1
                 new = np.flatnonzero(self.takers(place) & ~seen)
                 came.update(dict.fromkeys(new.tolist(), place))
-                free = (self.left.spare[new] > 0) & (self.potential[new] == self.potential[-1])
-                light = new[free & (self.load[new] <= load - 2)]
+                light = new[(self.left.spare[new] > 0) & (self.load[new] <= load - 2)]
                 if light.size:
                     self._hand_on(int(light[np.argmin(self.load[light])]), came)
                     return True
@@ -159,8 +147,8 @@ class _Ways:
                 waiting += new.tolist()
         return False
 
-    def takers(self, place: int, *, tight: bool = True) -> BoolArray:
-        """Shape (M,): who may have a review instead of its owner, at the cost that potentials allow."""
+    def takers(self, place: int) -> BoolArray:
+        """Shape (M,): who may have a review instead of its owner, at the same cost."""
         j = int(self.owner[place])
         i = int(self.item[place])
         able = self.able.copy()
@@ -170,9 +158,9 @@ class _Ways:
             able &= self.group == self.group[j]
         if self.asked is not None:
             able &= (self.asked | ~self.asked[j]).all(axis=1)
-        if self.rules.cost and tight:
+        if self.rules.cost:
             price = self._price(i)
-            able &= self.potential[j] + price - price[j] == self.potential[:-1]
+            able &= price == price[j]
         if self.left.places.any:
             for other in np.flatnonzero(able).tolist():
                 able[other] = self._finds_place(other, j, i)
@@ -217,35 +205,6 @@ class _Ways:
         if item not in self.prices:
             self.prices[item] = self.rules.cost.whole(np.arange(self.load.size) * self.n_items + item)
         return self.prices[item]
-
-    def _potentials(self) -> tuple[IntArray, bool]:
-        """Shape (M + 1,), the last one of free loads; and whether they prove that no exchange is cheaper.
-
-        Bellman-Ford: a step hands a review on; free loads come from reviewers who have some and go to those who give a
-        review up. All zero, so that only steps of equal cost are tight, without costs or if an exchange would be
-        cheaper.
-        """
-        M = self.load.size
-        potential = np.zeros(M + 1, np.int64)
-        if not self.rules.cost:
-            return potential, True
-        if M > POTENTIALS_UP_TO:
-            return potential, False
-        step = np.full((M, M), FAR)
-        for place, j in enumerate(self.owner.tolist()):
-            able = self.takers(place, tight=False)
-            price = self._price(int(self.item[place]))
-            step[j, able] = np.minimum(step[j, able], price[able] - price[j])
-        gives = np.array([bool(held) for held in self.held])
-        takes = self.left.spare > 0
-        for _ in range(M + 2):
-            before = potential.copy()
-            potential[:M] = np.minimum(potential[:M], (potential[:M, np.newaxis] + step).min(axis=0))
-            potential[M] = min(int(potential[M]), int(potential[:M][takes].min(initial=0)))
-            potential[:M][gives] = np.minimum(potential[:M][gives], potential[M])
-            if (potential == before).all():
-                return potential, True
-        return np.zeros(M + 1, np.int64), False
 
 
 def _asked(task: Task) -> BoolArray | None:

@@ -146,10 +146,6 @@ class Objective(ABC):
         """Return the default number of reviews to plan; None if it has to be given."""
         return None
 
-    def borderline(self) -> IntArray | None:
-        """Return the items in the order in which averages alone would ask for reviews; None without one."""
-        return None
-
     def left(self, extra: FloatArray) -> float:
         """Return the total after reviews of precisions ``extra``, shape (N,), beyond the pending ones."""
         import numpy as np
@@ -220,16 +216,6 @@ class Decision(Objective):
         from reviewgraph._base import snapped
 
         return int((snapped(np.minimum(self.chance, 1.0 - self.chance) - ERROR_RATE, 1.0) > 0).sum())
-
-    def borderline(self) -> IntArray | None:
-        """Items by the distance of their plain average from the cut of the averages."""
-        import numpy as np
-
-        from reviewgraph._base import order_of
-
-        average = np.where(np.isfinite(self.beliefs.average), self.beliefs.average, np.inf)
-        cut = np.sort(average[np.isfinite(average)])[::-1][self.n - 1 : self.n + 1].mean()
-        return order_of(np.abs(average - cut))
 
 
 def _times(often: float) -> str:
@@ -386,23 +372,6 @@ def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
     return aim.total(float(without + (with_one - without) * rest / extra.size))
 
 
-def at_the_border(aim: Objective, count: int) -> float | None:
-    """Return the total after one review of each paper whose average is nearest the cut; None without a cut."""
-    import numpy as np
-
-    order = aim.borderline()
-    if order is None:
-        return None
-    reviews = np.bincount(np.resize(order, count), minlength=order.size).astype(np.float64)
-    return aim.left(reviews * aim.beliefs.typical)
-
-
-def for_connection(aim: Objective, pairs: IntArray, count: int) -> float:
-    """Return the total after the first ``count`` reviews that connect, shape (P, 2), the rest at random."""
-    used = pairs[:count]
-    return at_random(aim, aim.beliefs.brought_by(used), count - len(used))
-
-
 class Bought(NamedTuple):
     """Gain of each review, shape (P,), in words, and the total after all of them."""
 
@@ -435,25 +404,14 @@ def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
     return Bought(gains, words, now)
 
 
-def purchase(aim: Objective, after: float, count: int, first: int, connection: IntArray | None) -> Purchase:
-    """Compare the gain of a plan of ``count`` reviews with that of as many reviews elsewhere.
+def purchase(aim: Objective, after: float, count: int, first: int) -> Purchase:
+    """Compare the gain of a plan of ``count`` reviews with that of as many reviews at random.
 
-    ``after`` is the total with the plan, ``first`` the first review for the objective, and ``connection`` (P, 2) are
-    reviews that would connect the table, None to leave them out.
+    ``after`` is the total with the plan, ``first`` the first review for the objective.
     """
     import numpy as np
 
     from planner._plans.outcome import Purchase
 
     nothing = np.zeros(aim.beliefs.mean.size)
-    totals = (
-        ("at_random", "at random", at_random(aim, nothing, count)),
-        ("borderline", "nearest the cut by average", at_the_border(aim, count)),
-        (
-            "connection",
-            "for connection only",
-            None if connection is None else for_connection(aim, connection, count),
-        ),
-    )
-    elsewhere = tuple((name, words, value) for name, words, value in totals if value is not None)
-    return Purchase(aim.name, aim.unit, aim.left(nothing), after, elsewhere, first, aim.helps)
+    return Purchase(aim.name, aim.unit, aim.left(nothing), after, at_random(aim, nothing, count), first, aim.helps)

@@ -54,44 +54,43 @@ class Purchase:
     """Expected gain of a plan, under the model from which it was made.
 
     ``before`` and ``after`` are totals in ``unit`` without and with the reviews of the plan, fixed ones included in
-    both; ``elsewhere`` lists the name, words and total of as many reviews chosen another way. Reviews from number
-    ``first`` on serve the objective; ``helps`` explains them to the reviewers invited.
+    both, ``at_random`` with as many reviews of random papers. Reviews from number ``first`` on serve the objective;
+    ``helps`` explains them to the reviewers invited.
     """
 
     objective: str
     unit: str
     before: float
     after: float
-    elsewhere: tuple[tuple[str, str, float], ...]
+    at_random: float
     first: int
     helps: str
 
     def to_dict(self) -> dict[str, Any]:
         totals = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
-        return {**totals, "elsewhere": {name: after for name, _, after in self.elsewhere}}
+        return {**totals, "at_random": self.at_random}
 
     def saved(self, wrong: float, number: int) -> list[str]:
         """Return the sentences on a round that is simulated: ``wrong`` selections after round ``number``.
 
         ``after`` is that with the cut where it is; simulated scores move the cut, too.
         """
-        alternatives = ", ".join(f"{words} {self.before - after:.2f}" for _, words, after in self.elsewhere)
         return [
             f"while the cut stays where it is, they save {self.before - self.after:.2f} wrong selections; the same "
-            f"number of reviews elsewhere: {alternatives}",
+            f"number of reviews at random {self.before - self.at_random:.2f}",
             f"new scores move the cut, too: in the simulation of rounds {self.before:.2f} wrong selections become "
             f"{wrong:.2f} after round {number}",
             "optimality is not proved",
         ]
 
     def sentences(self) -> list[str]:
-        sentences = [f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}"]
-        if self.elsewhere:
-            alternatives = ", ".join(f"{words} {after:.2f}" for _, words, after in self.elsewhere)
-            sentences.append(f"the same number of reviews elsewhere: {alternatives}")
-            # Equal after rounding is no difference.
-            if round(min(after for _, _, after in self.elsewhere), 2) < round(self.after, 2):
-                sentences.append("some of those have a better expectation than these, which were chosen one by one")
+        sentences = [
+            f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}, with the same "
+            f"number of reviews at random {self.at_random:.2f}"
+        ]
+        # Equal after rounding is no difference.
+        if round(self.at_random, 2) < round(self.after, 2):
+            sentences.append("random reviews have a better expectation than these, which were chosen one by one")
         caveat = "these are expectations if future scores are as noisy as the existing ones; optimality is not proved"
         return [*sentences, caveat]
 

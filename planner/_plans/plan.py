@@ -11,7 +11,7 @@ import numpy as np
 
 from planner._plans.outcome import PlanStatus, recruits_load
 from planner.rules import NOTHING_SHORT, Shortage
-from reviewgraph._base import Pictured, checked, counted
+from reviewgraph._base import Pictured, counted
 from reviewgraph.graph import level_named
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from planner._plans.outcome import Purchase, Recruits, RuleStanding
     from planner._plans.process import Rounds
     from planner._plans.target import Bound, Reach
-    from planner._plans.task import Task
     from reviewgraph._base import Backend, IntArray, Label
     from reviewgraph.formats import Outgoing
     from reviewgraph.table import Reviews
@@ -247,74 +246,6 @@ class Plan(Pictured):
         before = self.constraints.reviews
         after = self.reviews_with_plan
         return reach(before, target), reach(after, target)
-
-    @checked
-    def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
-        """Return pairs that can replace a declined review, the others being kept; cheapest first.
-
-        Parameters
-        ----------
-        reviewer, item
-            Labels of the declined review, one of the plan.
-
-        Returns
-        -------
-        list of tuple
-            Labels (reviewer, item) of pairs, any one of which replaces it.
-
-        Raises
-        ------
-        InputError
-            If the plan holds no such review.
-
-        Examples
-        --------
-        >>> from planner import plan_extra_reviews
-        >>> from reviewgraph import Reviews
-        >>> plan = plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
-        >>> (review,) = plan.reviews
-        >>> len(plan.alternatives(review.reviewer, review.item)) > 0
-        True
-        """
-        from planner._plans.targets import target_named
-        from planner._plans.task import new_task
-        from reviewgraph._base import Clock, InputError
-
-        table = self.constraints.reviews
-        for place, review in enumerate(self.reviews):
-            if (review.reviewer, review.item) == (reviewer, item):
-                task = new_task(self.constraints.without_fixed(), self.count + 1)
-                if self.purchase is not None and place >= self.purchase.first:
-                    reviewers = self._other_reviewers(task, place)
-                    return [(table.reviewers[j], review.item) for j in reviewers]
-                replacements = target_named(self.target).stand_ins(task, self.pairs, place, Clock(None))
-                rest = np.delete(self.pairs, place, axis=0)
-                return [
-                    (table.reviewers[j], table.items[i])
-                    for j, i in replacements
-                    if self._fills(np.concatenate([rest, [(j, i)]]))
-                ]
-        message = f"alternatives: expected a review of the plan, found reviewer {reviewer!r} and item {item!r}"
-        raise InputError(message)
-
-    def _other_reviewers(self, task: Task, place: int) -> list[int]:
-        """Return other reviewers for the item of a review that serves an objective: cheapest, then lightest, first."""
-        rest = np.delete(self.pairs, place, axis=0)
-        (declined, item) = self.pairs[place].tolist()
-        left = task.left(rest)
-        rules = self.constraints
-        load = np.bincount(rest[:, 0], minlength=left.spare.size)
-        taken = {declined, *rest[rest[:, 1] == item, 0].tolist()}
-        free = [j for j in range(load.size) if j not in taken and left.open(j, item) and rules.may_read(j, item)]
-        return sorted(free, key=lambda j: (rules.whole_cost_of(j, item), load[j], j))
-
-    def _fills(self, pairs: IntArray) -> bool:
-        """Whether some reviews leave no item short that these do not leave short."""
-        from planner._plans.constraints import with_extra
-
-        rules = self.constraints
-        before, after = (rules.people.needs(with_extra(rules.reviews, chosen)) for chosen in (self.pairs, pairs))
-        return after.within(before)
 
     def added_to(self, frame: Any) -> Any:
         """Return a data frame of the reviews with a row for each planned one below, under its own names of columns.

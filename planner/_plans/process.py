@@ -15,7 +15,7 @@ from planner._plans.choosing import choose
 from planner._plans.constraints import no_pairs
 from planner._plans.covering import cover
 from planner._plans.lower_bounds import why_uncovered
-from planner._plans.rounds import SHAPES, Papers, acceptance, flat, play, schedule
+from planner._plans.rounds import Papers, flat, play, schedule
 from reviewgraph._base import InputError, counted
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from planner._plans.constraints import Constraints
     from planner._plans.objectives import Decision
-    from planner._plans.rounds import Band, Rollouts
+    from planner._plans.rounds import Rollouts
     from planner._plans.target import Ledger
     from planner._plans.task import Task
     from reviewgraph._base import FloatArray, IntArray, Label
@@ -36,8 +36,6 @@ FEWEST_ROLLOUTS = 16
 MOST_PAPERS = 80_000
 #: What reviews are for, in letters to reviewers.
 OPEN = "decide on papers whose reviews so far leave it open whether they are selected"
-#: Paired standard errors by which another schedule must beat equal rounds.
-SURE = 2.0
 
 
 class Asked(NamedTuple):
@@ -95,15 +93,6 @@ class Expected(NamedTuple):
     error: float
 
 
-class Tried(NamedTuple):
-    """A schedule: its name, its reviews by round, and its gain in wrong selections over equal rounds, with an error."""
-
-    name: str
-    reviews: tuple[int, ...]
-    gain: float
-    error: float
-
-
 @dataclass(frozen=True)
 class Rounds:
     """A round of a process, and what the rest of it is expected to bring.
@@ -119,19 +108,15 @@ class Rounds:
     required
         The first of them, which papers short of reviews must have; the others are chosen by their gain.
     schedule
-        The chosen schedule; its first round is this one.
-    tried
-        All schedules.
+        Reviews by round, in equal rounds; the first is this one.
     before
         Expected wrong selections as things stand.
     after
-        By round of the chosen schedule: expected wrong selections.
+        By round: expected wrong selections.
     reach
         With 1, 2, ... rounds of equal size: expected wrong selections in the end.
     even
         With the same number of reviews spread evenly over all papers: expected wrong selections.
-    fairness
-        Acceptance of papers of equal true rank.
     capacity
         Upper bound on the reviews that loads and limits allow.
     rollouts, seed
@@ -144,13 +129,11 @@ class Rounds:
     now: int
     share: int
     required: int
-    schedule: Tried
-    tried: tuple[Tried, ...]
+    schedule: tuple[int, ...]
     before: float
     after: tuple[Expected, ...]
     reach: tuple[Expected, ...]
     even: Expected
-    fairness: tuple[Band, ...]
     capacity: int
     rollouts: int
     seed: int
@@ -235,18 +218,10 @@ class Rounds:
             "after": [expected._asdict() for expected in self.after],
             "reach": [expected._asdict() for expected in self.reach],
             "even": self.even._asdict(),
-            "schedule": self.schedule.name,
-            "tried": [{**tried._asdict(), "reviews": list(tried.reviews)} for tried in self.tried],
+            "schedule": list(self.schedule),
             "capacity": self.capacity,
             "rules": dict(terms.rules),
             **{name: [review._asdict() for review in getattr(terms, name)] for name in PAST},
-            "fairness": [
-                {
-                    **band._asdict(),
-                    "by_reviews": [group._asdict() for group in band.by_reviews],
-                }
-                for band in self.fairness
-            ],
             "rollouts": self.rollouts,
             "seed": self.seed,
             "beliefs": {
@@ -429,18 +404,6 @@ class Outlook:
             self._played[key] = play(self.papers, key, draws, worth=self.terms.worth or 0.0, rollouts=self.rollouts)
         return self._played[key]
 
-    def schedules(self) -> tuple[Tried, ...]:
-        """Return all schedules, the chosen one first: equal rounds, unless another is surely better."""
-        equal = self.play(schedule(self.spendable, self.left))
-        tried = []
-        for name in SHAPES:
-            parts = schedule(self.spendable, self.left, name)
-            gains = equal.wrong[:, -1] - self.play(parts).wrong[:, -1]
-            error = float(gains.std(ddof=1) / np.sqrt(gains.size))
-            tried.append(Tried(name, tuple(parts), float(gains.mean()), error))
-        best = max(tried, key=lambda option: option.gain if option.gain > SURE * option.error else 0.0)
-        return best, *(option for option in tried if option is not best)
-
     def reach(self) -> tuple[Expected, ...]:
         """Return what 1, 2, ... rounds of equal size would reach."""
         played = [self.play(schedule(self.spendable, rounds)) for rounds in range(1, self.left + 1)]
@@ -505,11 +468,11 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     taken = aim.beliefs.brought_by(first)
     sure = len(fixed) + len(first)
     ahead = Outlook(aim, terms, taken, sure, min(free, room), seed)
-    best, *alternatives = ahead.schedules()
+    parts = schedule(ahead.spendable, terms.left)
     # Required reviews come first: this round has at least its share, and they are a part of it.
-    share = best.reviews[0]
+    share = parts[0]
     picked = choose(aim, task, first, share, terms.worth or 0.0)
-    played = ahead.play(best.reviews)
+    played = ahead.play(parts)
     even = ahead.even(int(np.rint(played.spent.sum(axis=1).mean())))
     beliefs = aim.beliefs
     shown = Rounds(
@@ -517,13 +480,11 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
         now=sure + len(picked),
         share=share,
         required=sure,
-        schedule=best,
-        tried=(best, *alternatives),
+        schedule=tuple(parts),
         before=float(played.mean[0]),
         after=tuple(_at(played, place, place, sure) for place in range(1, terms.left + 1)),
         reach=ahead.reach(),
         even=_at(even, 1, 1, sure),
-        fairness=tuple(acceptance(played, even, aim.n)),
         capacity=room + sure,
         rollouts=ahead.rollouts,
         seed=seed,

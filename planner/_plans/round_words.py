@@ -1,23 +1,20 @@
-"""A round of a process in words: what is held back, what each round is expected to save, and how fair that is."""
+"""A round of a process in words: what is held back, and what each round is expected to save."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewgraph._base import counted, listed, percent, ranging, text_table
+from reviewgraph._base import counted, listed, text_table
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
     from planner._plans.process import Asked, Rounds, Terms
-    from planner._plans.rounds import Accepted
 
 #: One sentence for authors.
 TO_AUTHORS = (
     "To authors: papers get further reviews where the reviews so far leave it open whether they are selected; all "
     "papers are compared by the same calibrated scores, whatever their number of reviews."
 )
-#: Schedules in words.
-SCHEDULES = {"equal": "equal rounds", "first": "more reviews in the first rounds", "last": "more in the last rounds"}
 
 
 def round_lines(plan: Plan) -> list[str]:
@@ -35,35 +32,8 @@ def round_lines(plan: Plan) -> list[str]:
         "",
         *expectations(rounds),
         "",
-        f"Acceptance of papers by true rank in {rounds.rollouts} simulated continuations, and by the number of new "
-        f"reviews that they get ({COUNTED}):",
-        *_fairness(rounds),
-        FAIR,
-        "",
         TO_AUTHORS,
     ]
-
-
-#: Simulated papers from which a share is shown: fewer would be chance.
-FEWEST_SHOWN = 30
-#: What is in brackets in the table of acceptance, and that table explained.
-COUNTED = f"in brackets: the number of such simulated papers, without a share where there are fewer than {FEWEST_SHOWN}"
-FAIR = (
-    "true rank: the rank by true quality, 1 the best. evenly: with the same number of reviews spread over all papers. "
-    "Papers without new reviews are those whose reviews so far place them clearly, rightly or wrongly."
-)
-
-
-def acceptance(group: Accepted) -> str:
-    """Return the acceptance of papers with some number of new reviews, with the number of these papers.
-
-    >>> from planner._plans.rounds import Accepted
-    >>> acceptance(Accepted(0.5, 0.75, 40)), acceptance(Accepted(0.01, 1.0, 2)), acceptance(Accepted(0.0, None, 0))
-    ('75 % (40)', '- (2)', '-')
-    """
-    if not group.papers or group.accepted is None:
-        return "-"
-    return f"{'-' if group.papers < FEWEST_SHOWN else percent(group.accepted)} ({group.papers:,})"
 
 
 def where_it_stands(rounds: Rounds) -> list[str]:
@@ -129,7 +99,7 @@ def _table(rounds: Rounds) -> list[str]:
 
 
 def expectations(rounds: Rounds) -> list[str]:
-    """Return what other numbers of rounds would reach, and the schedule."""
+    """Return what other numbers of rounds would reach."""
     first, *more = rounds.reach
     reach = f"{first.wrong:.2f}"
     if more:
@@ -139,27 +109,8 @@ def expectations(rounds: Rounds) -> list[str]:
         f"Expected wrong selections after all {rounds.reach[-1].reviews:.0f} reviews: {reach}; {rounds.even.wrong:.2f} "
         "with these reviews spread evenly over all papers."
     ]
-    best = rounds.schedule
-    if best.gain > 0:
-        words = f"{best.gain:.2f} +- {best.error:.2f} fewer wrong selections than equal rounds"
-        lines.append(f"Schedule: {SCHEDULES[best.name]} ({', '.join(map(str, best.reviews))}), {words}.")
     lines.append(
         f"These are means of {rounds.rollouts} simulated continuations, with standard errors (+-), in which loads and "
         "conflicts do not bind and future scores are as noisy as the existing ones."
     )
     return lines
-
-
-def _fairness(rounds: Rounds) -> list[str]:
-    numbers = range(len(rounds.fairness[0].by_reviews)) if rounds.fairness else range(0)
-    heads = ["true rank", "evenly", "in rounds", *(f"{n}{'+' if n == numbers[-1] else ''} new" for n in numbers)]
-    rows = [
-        (
-            ranging(band.first, band.last),
-            percent(band.flat),
-            percent(band.rounds),
-            *map(acceptance, band.by_reviews),
-        )
-        for band in rounds.fairness
-    ]
-    return text_table(heads, rows, [0])

@@ -338,68 +338,11 @@ def selected(mean: FloatArray, n: int) -> FloatArray:
     return accepted
 
 
-class Accepted(NamedTuple):
-    """Papers with some number of new reviews: their share, their acceptance, and their number over all rollouts."""
+def schedule(budget: int, rounds: int) -> list[int]:
+    """Split a budget into equal rounds; parts sum to it.
 
-    share: float
-    accepted: float | None
-    papers: int
-
-
-class Band(NamedTuple):
-    """Acceptance of the papers of true ranks ``first`` to ``last``.
-
-    ``rounds`` with reviews in rounds, and ``flat`` with the same number spread evenly; ``by_reviews`` has those with 0,
-    1, 2, 3 or more new reviews.
+    >>> schedule(10, 4)
+    [3, 2, 3, 2]
     """
-
-    first: int
-    last: int
-    flat: float
-    rounds: float
-    by_reviews: tuple[Accepted, ...]
-
-
-#: Ends of the bands of true ranks, in selections; and numbers of new reviews that are distinguished.
-BANDS = (0.0, 0.5, 1.0, 1.5, 2.0)
-TOLD_APART = 3
-
-
-def acceptance(played: Rollouts, even: Rollouts, n: int) -> list[Band]:
-    """Return the acceptance of papers of equal true rank, by number of new reviews, beside that of even reviews."""
-    rank = np.argsort(np.argsort(-played.truth, axis=1, kind="stable"), axis=1)
-    ends = np.minimum(np.rint(np.array(BANDS) * n).astype(np.int64), rank.shape[1])
-    bands = []
-    for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        if first == last:
-            continue
-        here = (rank >= first) & (rank < last)
-        asked = np.minimum(played.asked[here], TOLD_APART)
-        accepted = played.accepted[here]
-        number = np.bincount(asked, minlength=TOLD_APART + 1)
-        into = np.bincount(asked, accepted, TOLD_APART + 1)
-        by = tuple(
-            Accepted(count / asked.size, float(total / count) if count else None, count)
-            for count, total in zip(number.tolist(), into.tolist(), strict=True)
-        )
-        bands.append(Band(first + 1, last, float(even.accepted[here].mean()), float(accepted.mean()), by))
-    return bands
-
-
-#: Shapes of schedules by name: the weight of each of R rounds.
-SHAPES: dict[str, Callable[[int], FloatArray]] = {
-    "equal": lambda rounds: np.ones(rounds),
-    "first": lambda rounds: np.arange(rounds, 0, -1.0),
-    "last": lambda rounds: np.arange(1.0, rounds + 1.0),
-}
-
-
-def schedule(budget: int, rounds: int, shape: str = "equal") -> list[int]:
-    """Split a budget over rounds; parts sum to it.
-
-    >>> schedule(10, 4), schedule(10, 4, "first")
-    ([3, 2, 3, 2], [4, 3, 2, 1])
-    """
-    weight = SHAPES[shape](rounds)
-    ends = np.floor(np.cumsum(weight) / weight.sum() * budget + 0.5).astype(np.int64)
-    return [int(part) for part in np.diff(ends, prepend=0)]
+    ends = np.floor(np.arange(rounds + 1) / rounds * budget + 0.5).astype(np.int64)
+    return [int(part) for part in np.diff(ends)]

@@ -103,10 +103,6 @@ class Target(ABC):
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         """Yield sets of at most ``most`` reviews that grow the largest group, to choose among and to start from."""
 
-    @abstractmethod
-    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Return pairs that can replace review number ``place`` of a plan: cheapest, then lightest, first."""
-
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         """Return the oracle of the exact method; None if it does not know this target, or these scores."""
         return None

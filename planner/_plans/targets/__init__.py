@@ -91,8 +91,6 @@ class TargetByTest(SearchedTarget):
         if part.pairs is not None and self.reaches_in_time(task.table(part.pairs), ledger.clock):
             ledger.offer(part.pairs)
 
-    stand_ins = SearchedTarget.stand_ins
-
     def certificate(self, reviews: Reviews) -> IntArray:
         """Return none: merges prove groups, not the level."""
         return np.empty((0, 4), np.int64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from planner._plans import lower_bounds
-from planner._plans.cascade import Repairer, substitutes
+from planner._plans.cascade import Repairer
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.greedy import read
 from planner._plans.structure import copy_structure
@@ -59,9 +59,6 @@ class DoubleTarget(SearchedTarget):
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         growth.fill(task, ledger, rng)
-
-    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        return substitutes(task, pairs, place, clock)
 
     def certificate(self, reviews: Reviews) -> IntArray:
         """Return merges of reviewers, see :func:`reviewgraph.verify_merges`."""
@@ -188,8 +185,6 @@ class RobustTarget(DoubleTarget):
             return
         self._exact(task, ledger, rng)
         repairer.improve(ledger)
-
-    stand_ins = SearchedTarget.stand_ins
 
     def certificate(self, reviews: Reviews) -> IntArray:
         """Return none: merges replay one table, not those after each loss."""

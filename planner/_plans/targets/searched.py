@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from planner._plans import cascade, lower_bounds
-from planner._plans.cascade import by_testing, cascades, joined_pieces
+from planner._plans.cascade import cascades, joined_pieces
 from planner._plans.constraints import no_pairs, pieces
 from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
 from planner._plans.target import Bound, Groups, Target
@@ -35,9 +35,6 @@ class SearchedTarget(Target):
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         return cascades(task, most, clock)
-
-    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        return by_testing(self, task, pairs, place, clock)
 
 
 # The exact method as the last step of every target: an implicit hitting set.

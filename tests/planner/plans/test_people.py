@@ -124,7 +124,6 @@ def test_every_paper_gets_so_many_reviews() -> None:
     assert plan.reviews[0].joins.endswith("; review 2 of the 2 that the paper must have")
     # One review does for the level and for paper 1.
     assert plan_extra_reviews(CHAIN, min_reviews=2).count == 2
-    assert plan.alternatives("ann", 4) == []
 
 
 def test_loads_that_are_too_small_together_are_counted() -> None:

@@ -159,24 +159,6 @@ def test_fixed_pairs_stay_and_a_decline_is_replaced() -> None:
     assert sum(text.count("paper for us") for text in again.mail().values()) == again.count - len(kept)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("target", TARGETS)
-def test_alternatives_do_as_well(target: Any) -> None:
-    rows = [(j, i) for j in range(4) for i in (2 * j, 2 * j + 1, 2 * j + 2)] + [(9, 30), (9, 31), (9, 32)]
-    reviews = Reviews.from_pairs(rows)
-    plan = plan_extra_reviews(reviews, target)
-    for place, review in enumerate(plan.reviews):
-        others = plan.alternatives(review.reviewer, review.item)
-        assert others
-        for reviewer, item in others[:3]:
-            pair = [reviews.reviewer_code[reviewer], reviews.item_code[item]]
-            pairs = plan.pairs.copy()
-            pairs[place] = pair
-            fixed = [(reviews.reviewers[j], reviews.items[i]) for j, i in pairs.tolist()]
-            again = plan_extra_reviews(reviews, target, fixed=fixed, max_reviews=len(fixed))
-            assert again.status in ("optimal", "feasible")
-
-
 @pytest.mark.parametrize("target", ["connected", "recoverable", "double"])
 @pytest.mark.parametrize("size", [1e-300, 1e-9, 1e13, 1e300])
 def test_costs_of_any_size_choose_the_cheaper_plan(target: str, size: float) -> None:

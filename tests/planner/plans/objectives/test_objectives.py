@@ -15,7 +15,6 @@ from planner._plans.objectives import (
     Decision,
     Objective,
     at_random,
-    at_the_border,
     beliefs_of,
     misplaced,
     settled,
@@ -126,8 +125,6 @@ def test_elsewhere_is_the_mean_over_draws() -> None:
     aim = Decision(beliefs(rng.standard_normal(12), np.full(12, 0.7)), 3)
     drawn = [aim.left(np.bincount(rng.permutation(12)[:5], minlength=12).astype(float)) for _ in range(2_000)]
     assert at_random(aim, np.zeros(12), 5) == pytest.approx(np.mean(drawn), abs=0.005)
-    assert at_the_border(aim, 0) == aim.left(np.zeros(12))
-    assert at_the_border(Total(aim.beliefs), 5) is None
 
 
 def test_a_plan_for_decisions_obeys_its_rules_and_says_what_it_buys() -> None:
@@ -142,14 +139,9 @@ def test_a_plan_for_decisions_obeys_its_rules_and_says_what_it_buys() -> None:
     assert sum(gains) == pytest.approx(plan.purchase.before - plan.purchase.after)
     assert min(gains) > 0
     assert "settle" in plan.reviews[0].buys
-    first = plan.reviews[0]
-    others = plan.alternatives(first.reviewer, first.item)
-    assert {item for _, item in others} == {first.item}
-    asked = {review.reviewer for review in plan.reviews}
-    assert not asked & {reviewer for reviewer, _ in others}
     report = plan.to_dict()
     assert report["target"] is None
-    assert set(report["purchase"]["elsewhere"]) == {"at_random", "borderline", "connection"}
+    assert report["purchase"]["after"] <= report["purchase"]["at_random"] <= report["purchase"]["before"]
     again = plan_extra_reviews(reviews, max_reviews=7, **options)
     assert np.array_equal(plan.pairs, again.pairs)
 
@@ -168,8 +160,6 @@ def test_the_level_comes_first_and_stays() -> None:
     )
     verify_plan(tight)
     assert tight.count == level.count
-    plain = Beliefs.brought_by(known := beliefs_of(reviews, no_pairs(), None), level.pairs)
-    assert tight.purchase.after <= Decision(known, 4).left(plain) + 1e-12
 
 
 def test_planned_and_fixed_reviews_count_as_coming() -> None:
@@ -209,5 +199,5 @@ def test_what_is_missing_is_named() -> None:
 
 def test_a_purchase_owns_up_to_what_would_do_better() -> None:
     for other, said in ((0.50, True), (0.509, False), (0.6, False)):
-        deal = Purchase("decision", "wrong", 0.57, 0.51, (("at_random", "at random", other),), 0, "")
+        deal = Purchase("decision", "wrong", 0.57, 0.51, other, 0, "")
         assert any("have a better expectation than these" in sentence for sentence in deal.sentences()) is said

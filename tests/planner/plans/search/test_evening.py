@@ -98,16 +98,7 @@ def test_one_reviewer_gets_no_more_than_conflicts_force() -> None:
     # Costs come first: ann for nothing, all others for something.
     free = {("a", paper): 0.0 for paper in range(8)}
     plan = plan_extra_reviews(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10), cost=free)
-    assert (plan.status, plan.cost, plan.largest_load, plan.largest_load_lower_bound) == ("optimal", 2.0, 8, 8)
-
-
-def test_exchanges_of_equal_sums_count_where_no_exchange_of_equal_costs_does() -> None:
-    # Bob, who takes one review, reads p for 1 less than ann, and cleo r for 1 more than bob.
-    table = Reviews.from_pairs([(chair, paper) for chair in "xy" for paper in "pqr"])
-    cost = {(who, paper): 9.0 for who in "abc" for paper in "pqr"}
-    cost |= {("a", "p"): 2.0, ("a", "q"): 1.0, ("b", "p"): 1.0, ("b", "r"): 1.0, ("c", "r"): 2.0}
-    plan = plan_extra_reviews(table, min_reviews=3, capacity={"a": 2, "b": 1, "c": 1}, cost=cost)
-    assert (plan.cost, plan.largest_load, plan.largest_load_lower_bound) == (4.0, 1, 1)
+    assert (plan.status, plan.cost, plan.largest_load) == ("optimal", 2.0, 8)
 
 
 def test_the_share_is_a_count_of_spare_loads() -> None:
