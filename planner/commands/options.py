@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +16,7 @@ from reviewgraph.cli import (
     expect_table,
     option,
     say,
+    weighed,
     with_options,
     write_table,
 )
@@ -307,25 +306,6 @@ def read_affinity(session: Session, path: str) -> Columns:
         message = f"{path}: expected affinities, found bids; give the file with --bids instead of --affinity"
         raise Refusal(message) from error
     return table
-
-
-def weighed(text: str) -> tuple[str, float]:
-    """Split FILE=WEIGHT; the weight is 1 if it is missing, or if a file has the whole name.
-
-    >>> weighed("a.csv=0.5"), weighed("a.csv")
-    (('a.csv', 0.5), ('a.csv', 1.0))
-    """
-    path, sign, weight = text.rpartition("=")
-    if not sign or Path(text).exists():
-        return text, 1.0
-    try:
-        number = float(weight)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        message = f"{text}: expected FILE or FILE=WEIGHT with a finite number, found the weight {weight!r}"
-        raise Refusal(message)
-    return path, number
 
 
 def joined(first: Columns | None, second: Columns | None) -> Columns | None:

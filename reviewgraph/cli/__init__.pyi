@@ -16,6 +16,7 @@ from .options import reviewers_option as reviewers_option
 from .options import select_option as select_option
 from .options import stream_option as stream_option
 from .options import table_options as table_options
+from .options import weighed as weighed
 from .options import with_options as with_options
 from .output import Refusal as Refusal
 from .output import expect_table as expect_table

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
@@ -342,3 +344,22 @@ def expect_none_given(names: Collection[str], among: str = "") -> None:
                 "out"
             )
             raise InputError(message)
+
+
+def weighed(text: str) -> tuple[str, float]:
+    """Split FILE=WEIGHT; the weight is 1 if it is missing, or if a file has the whole name.
+
+    >>> weighed("a.csv=0.5"), weighed("a.csv")
+    (('a.csv', 0.5), ('a.csv', 1.0))
+    """
+    path, sign, weight = text.rpartition("=")
+    if not sign or Path(text).exists():
+        return text, 1.0
+    try:
+        number = float(weight)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        message = f"{text}: expected FILE or FILE=WEIGHT with a finite number, found the weight {weight!r}"
+        raise Refusal(message)
+    return path, number

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.cli.options import examples
+from reviewgraph.cli.options import examples, weighed
 from reviewgraph.cli.output import Refusal, refusing, writable
 from reviewgraph.cli.session import Session
 from reviewgraph.graph.levels import ALL_NAMES
@@ -294,10 +294,10 @@ def _affinities(
     total: dict[Pair, float] = {}
     bid_of: dict[Pair, float] = {}
     conflicts: list[Pair] = []
-    for path, weight in map(_weighed, paths):
+    for path, weight in map(weighed, paths):
         for pair, value in numbers_in(session.read("affinity", path)).items():
             total[pair] = total.get(pair, 0.0) + weight * value
-    for path, weight in map(_weighed, params["bids"]):
+    for path, weight in map(weighed, params["bids"]):
         bids = session.read("bids", path)
         conflicts += pairs_in(bids.conflicts)
         for pair, value in numbers_in(bids.table).items():
@@ -307,18 +307,6 @@ def _affinities(
         if any_pair or value > 0 or pair in total:
             total[pair] = total.get(pair, 0.0) + value
     return {pair: value for pair, value in total.items() if pair[0] in reviewers and pair[1] in items}, conflicts
-
-
-def _weighed(text: str) -> tuple[str, float]:
-    """Split FILE=WEIGHT, unless a file has the whole name."""
-    path, sign, weight = text.rpartition("=")
-    if not sign or Path(text).exists():
-        return text, 1.0
-    try:
-        return path, float(weight)
-    except ValueError:
-        message = f"{text}: expected FILE or FILE=WEIGHT, found the weight {weight!r}"
-        raise Refusal(message) from None
 
 
 def _panels(session: Session, reviewers: Iterable[str], path: str | None) -> tuple[PanelRule, ...]:
