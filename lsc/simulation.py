@@ -5,13 +5,13 @@ A setting has an assignment (:mod:`reviewgraph.graph.designs`), scoring function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc._model.hypotheses import Concave, Convex, Linear, Monotone, simulated
+from lsc._model.hypotheses import Hypothesis, simulated
 from reviewgraph._base import FloatArray, InputError, IntArray
 from reviewgraph.graph import doubly_connected_assignment, random_assignment
 from reviewgraph.table import Reviews
@@ -37,8 +37,6 @@ LOUDEST = 1e6
 Seed: TypeAlias = int | np.random.Generator
 #: Whether noise is added to the quality that a reviewer perceives (the paper's model), or to the score.
 Noise: TypeAlias = Literal["inside", "outside"]
-#: Draws a scoring function for every reviewer and applies it: ``(reviewer (E,), perceived (E,), rng) -> scores (E,)``.
-Scoring: TypeAlias = Callable[[IntArray, FloatArray, np.random.Generator], FloatArray]
 Design: TypeAlias = Literal["random", "double"]
 
 
@@ -70,45 +68,29 @@ def draw_conference(n_items: int, n_reviewers: int, seed: Seed) -> Conference:
     return Conference(bid, origin[:, None] == institution, institution)
 
 
-# Random scoring functions: of one hypothesis class, or of a class for each reviewer.
+# Random scoring functions.
 
-linear_scores: Scoring = Linear.draw_scores
-convex_scores: Scoring = Convex.draw_scores
-concave_scores: Scoring = Concave.draw_scores
-monotone_scores: Scoring = Monotone.draw_scores
-
-#: By name of the hypothesis class.
-SCORINGS: Mapping[str, Scoring] = {kind.name: kind.draw_scores for kind in simulated()}
+#: The classes that can be simulated, by name.
+SIMULATED: Mapping[str, type[Hypothesis]] = {kind.name: kind for kind in simulated()}
 
 
-def scores_by_kind(kinds: Sequence[str]) -> Scoring:
-    """Return the scoring in which reviewer j's function is of the hypothesis class ``kinds[j]``.
-
-    Classes that can be simulated are ``"linear"``, ``"convex"``, ``"concave"`` and ``"monotone"``.
-
-    >>> scoring = scores_by_kind(["linear", "convex"])
-    >>> scoring(np.array([0, 0, 1, 1]), np.array([1.0, 2.0, 1.0, 2.0]), np.random.default_rng(0)).shape
-    (4,)
-    """
-    wrong = [kind for kind in kinds if kind not in SCORINGS]
+def _scores(kinds: Sequence[str], reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw a scoring function of the class ``kinds[j]`` for every reviewer j and apply it, shape (E,)."""
+    wrong = [kind for kind in kinds if kind not in SIMULATED]
     if wrong:
-        message = f"kinds: expected each to be one of {', '.join(SCORINGS)}, found {wrong[0]!r}"
+        message = f"kinds: expected each to be one of {', '.join(SIMULATED)}, found {wrong[0]!r}"
         raise InputError(message)
-
-    def scoring(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-        size = 1 + int(reviewer.max(initial=-1))
-        if size > len(kinds):
-            message = f"kinds: expected one for each of {size} reviewers, found {len(kinds)}"
-            raise InputError(message)
-        score = np.empty(reviewer.size)
-        kind = np.array(kinds, dtype=object)[reviewer]
-        for name, function in SCORINGS.items():
-            if name in kinds:
-                rows = np.flatnonzero(kind == name)
-                score[rows] = function(reviewer[rows], perceived[rows], rng)
-        return score
-
-    return scoring
+    size = 1 + int(reviewer.max(initial=-1))
+    if size > len(kinds):
+        message = f"kinds: expected one for each of {size} reviewers, found {len(kinds)}"
+        raise InputError(message)
+    score = np.empty(reviewer.size)
+    kind = np.array(kinds, dtype=object)[reviewer]
+    for name, simulated_kind in SIMULATED.items():
+        if name in kinds:
+            rows = np.flatnonzero(kind == name)
+            score[rows] = simulated_kind.draw_scores(reviewer[rows], perceived[rows], rng)
+    return score
 
 
 def draw_kinds(shares: Mapping[str, float], n_reviewers: int, seed: int | np.random.Generator) -> list[str]:
@@ -146,7 +128,7 @@ def simulate(
     noise: float = 0.0,
     seed: Seed,
     where: Noise = "inside",
-    scoring: Scoring | None = None,
+    kinds: Sequence[str] | None = None,
     assignment: Reviews | None = None,
 ) -> Simulation:
     """Draw true qualities, an assignment and scores.
@@ -168,15 +150,15 @@ def simulate(
         Noise in the perceived quality (``"inside"``, the default), or in the score (``"outside"``).
     seed
         An integer or a generator.
-    scoring
-        The scoring functions; :func:`linear_scores` by default.
+    kinds
+        The hypothesis class of each reviewer's scoring function; all linear by default.
     assignment
         A random assignment by default. It overrides the sizes.
 
     Raises
     ------
     InputError
-        If ``noise`` is negative or ``where`` is not one of its values.
+        If ``noise`` is negative, ``where`` is not one of its values, or ``kinds`` are not simulated.
     ImpossibleDesign
         If ``load`` exceeds the number of items.
 
@@ -198,11 +180,12 @@ def simulate(
     error = noise * rng.standard_normal(design.n_reviews)
     inside, outside = (error, 0.0) if where == "inside" else (0.0, error)
     perceived = np.clip(truth[design.item] + inside, *QUALITY_RANGE)
-    score = (scoring or linear_scores)(design.reviewer, perceived, rng) + outside
+    chosen = ["linear"] * design.n_reviewers if kinds is None else kinds
+    score = _scores(chosen, design.reviewer, perceived, rng) + outside
     reviews = Reviews.from_codes(
         design.reviewer, design.item, score, reviewers=design.reviewers, items=design.items, titles=design.titles
     )
-    return Simulation(reviews, truth)
+    return Simulation(reviews, truth, kinds)
 
 
 def true_qualities(n_items: int, seed: Seed) -> FloatArray:
@@ -281,9 +264,7 @@ class Setting:
             raise InputError(message)
         assignment = DESIGNS[self.design](self.n_items, self.n_reviewers, self.load, rng)
         kinds = draw_kinds(dict(self.shares), self.n_reviewers, rng)
-        scoring = scores_by_kind(kinds)
-        simulation = simulate(noise=self.noise, where=self.where, scoring=scoring, assignment=assignment, seed=rng)
-        return replace(simulation, kinds=kinds)
+        return simulate(noise=self.noise, where=self.where, kinds=kinds, assignment=assignment, seed=rng)
 
     def scaled(self, n_items: int) -> Setting:
         """Return the setting with ``n_items`` items, and reviewers in proportion."""
@@ -379,7 +360,7 @@ MIXED = (("concave", 1.0), ("convex", 1.0), ("monotone", 1.0))
 
 #: The settings of ``reviewgraph simulate``.
 PRESETS: Mapping[str, Setting | Realistic] = {
-    **{kind: Setting(shares=((kind, 1.0),)) for kind in SCORINGS},
+    **{kind: Setting(shares=((kind, 1.0),)) for kind in SIMULATED},
     "mixture": Setting(shares=(("linear", 0.5), ("monotone", 0.5))),
     "mixed": Setting(shares=MIXED),
     "doubly-connected": Setting(n_reviewers=350, design="double"),

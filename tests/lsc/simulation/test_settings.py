@@ -9,16 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsc.commands.simulate import simulate as command
-from lsc.simulation import (
-    Realistic,
-    Setting,
-    concave_scores,
-    convex_scores,
-    draw_kinds,
-    linear_scores,
-    monotone_scores,
-    simulate,
-)
+from lsc.simulation import SIMULATED, Realistic, Setting, draw_kinds, simulate, true_qualities
 from reviewgraph import InputError, read_reviews
 
 QUALITY = np.linspace(0.0, 10.0, 21)
@@ -31,8 +22,7 @@ def curves(scoring: object, reviewers: int = 200) -> np.ndarray:
 
 
 def test_scoring_functions_have_their_shapes() -> None:
-    slopes = {name: np.diff(curves(f)) for name, f in [("linear", linear_scores), ("convex", convex_scores)]}
-    slopes |= {name: np.diff(curves(f)) for name, f in [("concave", concave_scores), ("monotone", monotone_scores)]}
+    slopes = {name: np.diff(curves(kind.draw_scores)) for name, kind in SIMULATED.items()}
     assert all((slope >= 0).all() for slope in slopes.values())
     assert np.allclose(np.diff(slopes["linear"]), 0.0)
     assert (np.diff(slopes["convex"]) > -1e-9).all()
@@ -44,7 +34,7 @@ def test_scoring_functions_have_their_shapes() -> None:
 def test_monotone_scores_follow_each_reviewers_own_order(who: list[int], data: st.DataObject) -> None:
     reviewer = np.array(who)
     perceived = np.array(data.draw(st.lists(st.integers(0, 3).map(float), min_size=len(who), max_size=len(who))))
-    score = monotone_scores(reviewer, perceived, np.random.default_rng(0))
+    score = SIMULATED["monotone"].draw_scores(reviewer, perceived, np.random.default_rng(0))
     for j in set(who):
         mine = np.flatnonzero(reviewer == j)
         order = mine[np.argsort(perceived[mine], kind="stable")]
@@ -106,3 +96,20 @@ def test_the_command_writes_what_it_drew(tmp_path: Path) -> None:
     lines = (tmp_path / "new" / "truth.csv").read_text().splitlines()
     assert lines[0] == "item,truth"
     assert [float(line.split(",")[1]) for line in lines[1:]] == expected.truth.tolist()
+
+
+def test_true_qualities_have_the_mean_and_spread_of_the_paper() -> None:
+    truth = true_qualities(100_000, np.random.default_rng(0))
+    assert truth.mean() == pytest.approx(5.32, abs=0.02)
+    assert truth.std() == pytest.approx(1.2, abs=0.02)
+    assert truth.min() >= 0
+    assert truth.max() <= 10
+
+
+def test_slopes_and_offsets_follow_the_paper() -> None:
+    who = np.repeat(np.arange(20_000), 2)
+    scores = SIMULATED["linear"].draw_scores(who, np.tile([0.0, 1.0], 20_000), np.random.default_rng(2)).reshape(-1, 2)
+    slope, offset = scores[:, 1] - scores[:, 0], scores[:, 0]
+    assert slope.mean() == pytest.approx(1.0, abs=0.02)
+    assert slope.max() <= 2
+    assert offset.std() == pytest.approx(2.0, abs=0.05)
