@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
-from planner._assign.fair import Fair
 from planner._assign.findings import DRAWS, Floors, UsualLoad
 from planner._assign.inputs import Constraints, build, scored_pairs, without_load
-from planner._assign.levels import AssignmentTarget, aim_named, aims, design_named, way_named
+from planner._assign.levels import FAIR, AssignmentTarget, aim_named, aims, design_named
 from planner._assign.lottery import Lottery
 from planner._assign.panels import missing_reviews, smallest_load
 from planner._assign.problem import Randomisation
@@ -114,8 +113,8 @@ def assign(
     1. Without the level: a minimum-cost flow, exact. With a threshold or a previous assignment two more flows, for the
        fewest pairs below the threshold and the fewest changes.
     2. Papers that break a rule on who reviews a paper together: an integer programme over them.
-    3. On request: chains of exchanges for the worst-served papers, whose gains are preserved in the following steps as
-       far as the level allows.
+    3. On request: floors on the affinity of each paper, or the largest smallest one, by the same programmes; kept in
+       the following steps as far as the level allows.
     4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, cheapest first; then those no longer needed are freed again. Where that loses more than a
        ten-thousandth of the affinity beyond what it must, sets of few cheap pairs that bring it together.
@@ -155,9 +154,8 @@ def assign(
     min_affinity
         Threshold: as few pairs of lower affinity as possible, before all other objectives.
     fair
-        ``leximin``: the worst-served paper first, at any cost in total affinity. The smallest sum of the affinities of
-        a paper's reviewers is maximised, then the second smallest, and so on. By default only the total counts. Cannot
-        be combined with ``previous`` or ``min_affinity``.
+        ``maximin``: the smallest sum of the affinities of a paper's reviewers is maximised, and then the total. By
+        default only the total counts. Cannot be combined with ``previous`` or ``min_affinity``.
     floor
         Minimum sum of the affinities of a paper's reviewers; None by default.
     floor_best
@@ -225,9 +223,11 @@ def assign(
     # The arguments, and their combinations.
     aim = aim_named(target)
     floors = Floors(floor, floor_best)
-    way = None if fair is None else way_named(fair)
     chances = Randomisation(max_probability, perturbation, draws)
     check_loss(aim, survive)
+    if fair not in (None, *FAIR):
+        message = f"fair: expected {' or '.join(map(repr, FAIR))}, or None, found {fair!r}"
+        raise InputError(message)
     finite = -math.inf, math.inf, "a finite number"
     check_numbers(
         alternates=(alternates, 0, math.inf, "a whole number, 0 or more"),
@@ -240,7 +240,7 @@ def assign(
         draws=(draws, 1, math.inf, "a whole number, 1 or more"),
     )
     drawn = chances.asked
-    fairly = way is not None
+    fairly = fair is not None
     alone = {"per_change": per_change is not None and previous is None}
     check_none(alone, "expected previous with it, the assignment to change; found none")
     check_none(
@@ -286,8 +286,7 @@ def assign(
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         if drawn:
             return replace(Lottery(problem, **how, randomisation=chances).result(), facts=asked.facts), missing
-        fairness = Fair(problem, way, say) if fairly or floors.asked else None
-        chosen = Run(problem, **how, fair=fairness, alternates=alternates, best_effort=best_effort).result()
+        chosen = Run(problem, **how, fairly=fairly, alternates=alternates, best_effort=best_effort).result()
         if missing is not None and missing.any():
             chosen = chosen.short_of(shortage(asked, missing))
         return replace(chosen, facts=asked.facts), missing

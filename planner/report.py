@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._assign.words import why_below
 from planner._plans.outcome import PlanStatus
 from planner._plans.targets import target_named
 from planner._plans.task import new_task
@@ -197,13 +196,6 @@ def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
         renamed = [pair._replace(reviewer=reviewer[pair.reviewer], item=item[pair.item]) for pair in pairs]
         return tuple(sorted(renamed, key=lambda pair: (natural_key(pair.item), natural_key(pair.reviewer))))
 
-    # The page recognises the explanation of fairness by its text, which must have the same codes.
-    fairness = assignment.fairness
-    reasons = labelled(assignment.explanation)
-    if fairness is not None:
-        fairness = replace(fairness, below=in_order(fairness.below, item))
-        if assignment.fairness is not None and assignment.explanation == why_below(assignment.fairness):
-            reasons = why_below(fairness)
     # Reviewers who are gone have no code, and are not listed.
     changes = assignment.concerned.changes
     below = assignment.concerned.below
@@ -232,9 +224,8 @@ def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
         assignment,
         critical=None if assignment.critical is None else in_order(assignment.critical, reviewer),
         concerned=assignment.concerned._replace(changes=changes, below=below),
-        fairness=fairness,
         facts=facts,
         alternates=alternates,
-        explanation=reasons,
+        explanation=labelled(assignment.explanation),
         shortage=shortage,
     )

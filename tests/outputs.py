@@ -101,7 +101,7 @@ ASSIGNED = """--target survives-reviewer
 --target none
 --survive
 --at-most institution=1 --reward institution=0.1
---fair leximin
+--fair maximin
 --floor 0.5 --best-effort
 --floor-best 1 --best-effort
 --alternates 2 --alternates-file alternates.csv

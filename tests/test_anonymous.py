@@ -113,7 +113,7 @@ PLANS = [
     "--for decision --select 3 --max-reviews 3",
 ]
 #: Takes seconds; every day its floor alone stands in a report.
-FAIREST = "--target none --fair leximin --floor 0.4 --demand 2"
+FAIREST = "--target none --fair maximin --floor 0.4 --demand 2"
 ASSIGNMENTS = [
     "",
     "--load 1",

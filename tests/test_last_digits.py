@@ -123,7 +123,7 @@ EVERYDAY = [
     "plan scores.csv --for decision --select 3 --max-reviews 6 --spare 1",
     "plan scores.csv --for decision --select 3 --max-reviews 6 --rounds 2 --spare 2",
     WORTH,
-    f"{WORTH} --fair leximin",
+    f"{WORTH} --fair maximin",
     f"{WORTH} --max-probability 0.5 --seed 4",
 ]
 NIGHT = [

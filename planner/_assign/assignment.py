@@ -313,7 +313,7 @@ class Assignment(Pictured):
         """Return the order of assignments, most important first, the larger the better."""
         few = [-count for count in self.concerned.counts]
         scores = np.bincount(self.reviews.item, self.affinities, self.reviews.n_items)
-        served = np.sort(scores).tolist() if self.fairness is not None and self.fairness.way else []
+        served = [scores.min(initial=np.inf)] if self.fairness is not None and self.fairness.fairly else []
         worth = self.affinity + self.rewards - self.concerned.paid
         return [self.status.reached, self.reviews.n_reviews, *few, *served, worth]
 
@@ -321,7 +321,6 @@ class Assignment(Pictured):
         """Return this assignment, or that of a stricter problem if it is better, with the bounds of this one."""
         if not outranks(stricter._merit(), self._merit(), 1.0 + float(np.abs(self.affinities).sum())):
             return self
-        fairness = stricter.fairness
         return replace(
             stricter,
             status=AssignmentStatus.FEASIBLE if stricter.status.reached else stricter.status,
@@ -330,7 +329,7 @@ class Assignment(Pictured):
             concerned=stricter.concerned.under(self.concerned),
             kept=_under(stricter.kept, self.kept),
             authors=_under(stricter.authors, self.authors),
-            fairness=fairness if fairness is None or self.fairness is None else fairness.under(self.fairness),
+            fairness=self.fairness,
         )
 
     def in_frames_like(self, table: Any) -> Assignment:

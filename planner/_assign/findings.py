@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
 
 
-#: Part of the papers that counts as the worst served.
-WORST = 0.1
-
-
 class Floors(NamedTuple):
     """Minimum sum of the affinities of a paper's reviewers, and minimum affinity of its best one; None for no floor."""
 
@@ -39,42 +35,23 @@ NO_FLOORS = Floors()
 
 @dataclass(frozen=True)
 class Fairness:
-    """Scores of papers (sums of their affinities) before and after fairness, and its price."""
+    """The smallest score of a paper (sum of its affinities) before and after fairness, and the price of that."""
 
-    way: str  #: the criterion, such as ``leximin``; empty where only floors were
+    fairly: bool  #: whether the largest smallest score was requested, or floors alone
     floors: Floors  #: lower bounds for each paper
     #: Smallest score of a paper: by affinity alone, within the rules on panels and authors, and in the assignment
     smallest: tuple[float, float]
-    worst_tenth: tuple[float, float]  #: mean score of the worst-served tenth of the papers, likewise
-    #: Upper bound on the smallest score of any assignment within demands, loads and conflicts; None where only a floor
-    #: for the best reviewer was requested
-    at_most: float | None
-    proved: bool  #: whether the sorted scores before the level were proved the best possible, by two solvers
+    at_most: float | None  #: upper bound on it before the level; None where only floors were requested
     lost: float  #: affinity given up for it, before the level
-    below: tuple[Label, ...] = ()  #: papers whose sum is below the floor
-
-    def under(self, wider: Fairness) -> Fairness:
-        """Return the same with the results of a wider problem: scores by affinity alone, and the bound."""
-        at_most = None if wider.at_most is None else max(wider.at_most, self.smallest[1])
-        return replace(
-            self,
-            smallest=(wider.smallest[0], self.smallest[1]),
-            worst_tenth=(wider.worst_tenth[0], self.worst_tenth[1]),
-            at_most=at_most,
-            proved=False,
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
         return {
-            "way": self.way or None,
+            "way": "maximin" if self.fairly else None,
             "floor": self.floors.total,
             "floor_best": self.floors.best,
             "smallest": {"before": self.smallest[0], "after": self.smallest[1], "at_most": self.at_most},
-            "worst_tenth": {"before": self.worst_tenth[0], "after": self.worst_tenth[1]},
-            "proved": self.proved,
             "affinity": self.lost,
-            "below_floor": list(self.below),
         }
 
 

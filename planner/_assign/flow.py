@@ -34,8 +34,7 @@ class Shortfall(NamedTuple):
     """A set that proves that no assignment exists.
 
     Items that need ``needed`` reviews in all (or reviewers who must get ``needed``), and the reviewers (items) on
-    the other side that can give ``supply`` at most, plus ``pairs`` further reviews, one per other pair. Of ``rest``,
-    further items, places other than the ones in question count as well.
+    the other side that can give ``supply`` at most, plus ``pairs`` further reviews, one per other pair.
     """
 
     by_items: bool
@@ -44,7 +43,6 @@ class Shortfall(NamedTuple):
     needed: int
     supply: int
     pairs: int
-    rest: IntArray = np.empty(0, np.int64)
 
 
 def cost_scale(largest: float, nodes: int = 0) -> float:

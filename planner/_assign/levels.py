@@ -228,24 +228,8 @@ def aim_named(name: str, argument: str = "target") -> Aim:
     return named(aims(), name, argument)
 
 
-class Way(NamedTuple):
-    """A criterion of fairness: its name in commands, JSON and arguments, and its words for a chair."""
-
-    name: str
-    words: str
-
-
 #: The values of ``fair``.
-WAYS = (Way("leximin", "the worst-served paper first"),)
-
-
-def way_named(name: str) -> Way:
-    """Return the criterion of a name, or raise InputError.
-
-    >>> way_named("leximin").words
-    'the worst-served paper first'
-    """
-    return named(WAYS, name, "fair")
+FAIR = ("maximin",)
 
 
 class Design(NamedTuple):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.problem import cliques_of
+from planner._assign.problem import NO_FLOOR, cliques_of
 from planner.solving import ROOT, integer_programme, linear_programme, solve_within
 from reviewgraph._base import ranks
 
@@ -98,13 +98,11 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> tuple[tu
     return tuple(rows), panels.reward[owner[new]]
 
 
-def clique_rows(problem: Problem, pairs: IntArray, chosen: BoolArray) -> tuple[Rows, ...]:
-    """Return rows that separate all rivals among some pairs and the other chosen ones; none where they are too many."""
-    beside = chosen.copy()
-    beside[pairs] = False
+def clique_rows(problem: Problem, pairs: IntArray, beside: BoolArray) -> tuple[Rows, ...]:
+    """Return rows that separate all rivals among some pairs and those ``beside``; none where they are too many."""
     shut = np.flatnonzero(problem.rivals.count_among(beside)[pairs])
     within = problem.rivals.among(pairs)
-    if within.rival.size > 2 * MOST_COUPLES:
+    if within.rival.size > 2 * MOST_COUPLES or not within.rival.size + shut.size:
         return ()
     row, column = cliques_of(within)
     number = int(row.max(initial=-1)) + 1
@@ -123,10 +121,27 @@ def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
     return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
 
 
-def _compact(group: IntArray, column: IntArray, low: IntArray, high: IntArray) -> Rows:
+#: Bits of an affinity in whole units that solvers ignore: they obey rows to a millionth.
+COARSE = 16
+
+#: No upper limit on a row.
+NO_HIGH = 1 << 40
+
+
+def under_floors(problem: Problem, region: BoolArray, pairs: IntArray, floor: IntArray) -> Rows:
+    """Return a row for each item of a region with a lower bound on its score, in whole units, shape (N,)."""
+    given = problem.scores(problem.given)
+    # Rounding may change each review by half a unit.
+    low = ((floor - given) >> COARSE) - problem.demand - 1
+    column = np.flatnonzero((region & (floor > NO_FLOOR // 2))[problem.item[pairs]])
+    weight = np.rint(problem.whole[pairs[column]] / 2.0**COARSE).astype(np.int64)
+    return _compact(problem.item[pairs[column]], column, low, np.full(low.size, NO_HIGH), weight)
+
+
+def _compact(group: IntArray, column: IntArray, low: IntArray, high: IntArray, weight: IntArray | None = None) -> Rows:
     """Return rows of those groups that have a column."""
     distinct, row = np.unique(group, return_inverse=True)
-    return Rows(row, column, low[distinct], high[distinct], np.ones(row.size, np.int64))
+    return Rows(row, column, low[distinct], high[distinct], np.ones(row.size, np.int64) if weight is None else weight)
 
 
 #: Relative gap at which an integer programme may stop.
@@ -201,10 +216,11 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     different groups are required; given pairs count. The value is that of pairs, and rewards for y.
     """
     inside = region[problem.item]
-    pairs = np.flatnonzero(inside & ~problem.given)
+    pairs = np.flatnonzero(inside & ~problem.given & problem.able)
     item = problem.item[pairs]
     reviewer = problem.reviewer[pairs]
-    outside = np.bincount(problem.reviewer[chosen & (problem.given | ~inside)], minlength=problem.n_reviewers)
+    beside = chosen & (problem.given | ~inside)
+    outside = np.bincount(problem.reviewer[beside], minlength=problem.n_reviewers)
     least = problem.least - outside
     demand = problem.open_demand()
     starved = (least > 0) & (np.bincount(reviewer, minlength=problem.n_reviewers) == 0)
@@ -221,7 +237,8 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     wanted = problem.wanting & region
     strong = np.flatnonzero(problem.strong[pairs] & wanted[item])
     good = _compact(item[strong], strong, wanted.astype(np.int64), problem.demand)
-    rows = demands, loads, *panels[0], good, *clique_rows(problem, pairs, chosen)
+    floors = under_floors(problem, region, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
+    rows = demands, loads, *panels[0], good, floors, *clique_rows(problem, pairs, beside)
     value = np.concatenate([problem.worth[pairs], panels[1]])
     return Programme(pairs, tuple(part for part in rows if part.low.size), value)
 
@@ -378,6 +395,12 @@ def best_columns(programme: Programme, item: IntArray, start: BoolArray, effort:
     return _checked(programme, first, prices, effort)
 
 
+def most_worth(programme: Programme, active: BoolArray, effort: Clock) -> float:
+    """Bound the value of any choice from above, by the duals of the relaxation, which starts with ``active``."""
+    prices = _prices(programme, active, effort)
+    return math.inf if prices is None else prices.bound
+
+
 def _checked(programme: Programme, first: Solution, prices: _Prices, effort: Clock) -> Solution:
     """Accept a solution as optimal only if its value meets the prices, or two solvers find none better.
 
@@ -515,6 +538,7 @@ def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
     if problem.floors.best is not None:
         good = np.bincount(problem.item[chosen & problem.strong], minlength=problem.n_items)
         broken = np.union1d(broken, np.flatnonzero(problem.served & (good == 0)))
+    broken = np.union1d(broken, np.flatnonzero(problem.served & (problem.scores(chosen) < problem.floor)))
     return np.union1d(crowded_items(problem, chosen), broken)
 
 
@@ -569,7 +593,9 @@ class Repair(NamedTuple):
     proved: bool
 
 
-def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = False) -> Repair:
+def repair(
+    problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = False, work: float = MOST_WORK
+) -> Repair:
     """Reassign the broken items at the least loss, by an integer programme over them and, if need be, more.
 
     Start with the broken items alone, the others keep their reviewers; where that is infeasible, add the items that
@@ -578,7 +604,7 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = F
     """
     if crowded_items(problem, problem.given).size:
         return Repair(None, True)
-    effort = clock.effort(FEW_WORK if problem.item.size <= FEW else MOST_WORK)
+    effort = clock.effort(FEW_WORK if problem.item.size <= FEW else work)
     region = np.zeros(problem.n_items, np.bool_)
     region[broken_items(problem, chosen)] = True
     while region.any():
@@ -587,7 +613,7 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = F
         if whole or repaired.chosen is not None or not repaired.proved:
             return repaired
         candidates = np.zeros(problem.n_reviewers, np.bool_)
-        candidates[problem.reviewer[region[problem.item]]] = True
+        candidates[problem.reviewer[region[problem.item] & problem.able]] = True
         wider = region.copy()
         wider[problem.item[chosen & candidates[problem.reviewer]]] = True
         region = wider if wider.sum() > region.sum() else np.ones_like(region)
@@ -598,6 +624,20 @@ def feasible(problem: Problem, items: BoolArray, effort: Clock) -> bool:
     """Whether these items could be served if all others were left out; true unless two solvers prove that not."""
     alone = _reassign(problem, problem.given, items, effort, prove=True, valued=False)
     return alone.chosen is not None or not alone.proved
+
+
+#: Best pairs of each item among which a quick repair looks.
+CLOSE = 40
+
+
+def _close(problem: Problem, programme: Programme, chosen: BoolArray) -> BoolArray:
+    """Return columns among which a good solution can be expected: all of broken items, the best of the others."""
+    item = problem.item[programme.pairs]
+    broken = np.zeros(problem.n_items, np.bool_)
+    broken[broken_items(problem, chosen)] = True
+    near = np.ones(programme.value.size, np.bool_)
+    near[: item.size] = chosen[programme.pairs] | broken[item] | (ranks(item, programme.value[: item.size]) < CLOSE)
+    return near
 
 
 def _reassign(
@@ -621,12 +661,14 @@ def _reassign(
             start[: programme.pairs.size] = chosen[programme.pairs]
             solution = best_columns(programme, problem.item[programme.pairs], start, effort)
         if solution is None or solution.picked is None:
-            solution = solve(programme, effort)
+            near = None if priced or programme.value.size <= FEW else _close(problem, programme, chosen)
+            solution = solve(programme, effort, within=near)
+            solution = solution._replace(proved=solution.proved and near is None)
         if prove and solution.picked is None and solution.proved:
             solution = improved(programme, effort, valued=False)
         if solution.picked is None:
             return Repair(None, solution.proved)
-        reassigned = programme.assigned(solution.picked, chosen)
+        reassigned = programme.assigned(solution.picked, chosen & (problem.given | ~region[problem.item]))
         # Where rivals are too many to write down, they get their rows once they come up.
         rows = rival_rows(programme.pairs, problem.rivals.couples_among(reassigned))
         if not rows.low.size:

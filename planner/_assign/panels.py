@@ -414,7 +414,7 @@ def best_panels(
         gap = apart.bound - objective(problem, apart.chosen)
         if gap <= tolerance(apart.bound) and not broken_items(problem, apart.chosen).size:
             return apart._replace(proved=True)
-    return _by_programmes(problem, apart, clock)
+    return by_programmes(problem, apart, clock)
 
 
 def _apart(
@@ -433,7 +433,7 @@ def _apart(
     return apart._replace(bound=bound, met=np.unique(np.concatenate([apart.met, met]), axis=0))
 
 
-def _by_programmes(problem: Problem, start: PanelSolution, clock: Clock) -> PanelSolution:
+def by_programmes(problem: Problem, start: PanelSolution, clock: Clock) -> PanelSolution:
     """Solve for the best assignment over all papers, or repair the panels that break a rule."""
     exact = _over_all(problem, start, clock) if problem.item.size <= MOST_PAIRS else None
     # An assignment that breaks no rule needs no repair, and stands unless a better one is found.

@@ -28,7 +28,7 @@ from planner._assign.findings import (
     Pair,
     Reason,
 )
-from reviewgraph._base import InputError, spread, starts
+from reviewgraph._base import InputError, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY
 from reviewgraph.io import Numbered, match_pairs, numbered_pairs
 
@@ -359,6 +359,38 @@ class Problem:
         """The objective, shape (P,): the affinity, unless some pairs come before it."""
         return self.affinity if self.concerns is None else self.concerns.worth(self.affinity, self.weights)
 
+    @cached_property
+    def whole(self) -> IntArray:
+        """Affinities in whole units, shape (P,)."""
+        return whole_values(self.affinity)
+
+    @cached_property
+    def floor(self) -> int:
+        """Minimum score of each served item, in whole units."""
+        return whole_floor(self.floors.total, self.affinity, int(self.demand.max(initial=0)))
+
+    def scores(self, chosen: BoolArray) -> IntArray:
+        """Return the sum of the values of each item's reviewers, shape (N,); below 2**53, so float sums are exact."""
+        sums = np.bincount(self.item[chosen], self.whole[chosen].astype(np.float64), self.n_items)
+        return sums.astype(np.int64)
+
+    def reach(self, places: IntArray) -> IntArray:
+        """Return each item's score by its given pairs and the best ``places`` others, shape (N,)."""
+        free = np.flatnonzero(~self.given)
+        item = self.item[free]
+        best = self.given.copy()
+        best[free[ranks(item, self.whole[free]) < places[item]]] = True
+        return self.scores(best)
+
+    @cached_property
+    def able(self) -> BoolArray:
+        """Pairs that keep their item at its floor if the rest of its panel is the best possible, shape (P,)."""
+        if self.floors.total is None:
+            return np.ones(self.item.size, np.bool_)
+        others = self.reach(self.open_demand() - 1)
+        floor = np.where(self.served, self.floor, NO_FLOOR)
+        return np.asarray(self.whole + others[self.item] >= floor[self.item])
+
     @property
     def n_items(self) -> int:
         """N, items of the first phase included."""
@@ -386,7 +418,7 @@ class Problem:
     @property
     def strong(self) -> BoolArray:
         """Pairs at the floor for the best reviewer, shape (P,); all if there is none."""
-        return ~self.old & (whole_values(self.affinity) >= whole_floor(self.floors.best, self.affinity, 1))
+        return ~self.old & (self.whole >= whole_floor(self.floors.best, self.affinity, 1))
 
     @property
     def wanting(self) -> BoolArray:
@@ -443,10 +475,10 @@ class Problem:
             rival_start=self.rivals.start,
             rival=self.rivals.rival,
             n_rivals=self.rivals.count_among(chosen),
-            value=whole_values(self.affinity),
-            floor=np.full(self.n_items, NO_FLOOR),
+            value=self.whole,
+            floor=np.where(self.served, self.floor, NO_FLOOR),
             peak=np.where(self.served, whole_floor(self.floors.best, self.affinity, 1), NO_FLOOR),
-            floored=np.array([self.floors.best is not None]),
+            floored=np.array([self.floors.asked]),
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )
 

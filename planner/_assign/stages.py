@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,15 +14,34 @@ import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.core import Core, largest_of, promise
-from planner._assign.fair import best_with_good, sole
+from planner._assign.fair import (
+    at_floor,
+    best_with_good,
+    largest_minimum,
+    link_above,
+    lower_floors,
+    most_possible,
+    sole,
+)
+from planner._assign.findings import Fairness
 from planner._assign.flow import TIE_BITS, cheapest_path, flip, whole, whole_costs
 from planner._assign.inputs import Constraints, build, scored_pairs
 from planner._assign.levels import aim_named
 from planner._assign.linking import Relinker, least_loss
-from planner._assign.panel_programme import Repair, Rows, improved, objective, programme_of, rewards, solve
+from planner._assign.panel_programme import (
+    Repair,
+    Rows,
+    broken_items,
+    improved,
+    objective,
+    programme_of,
+    rewards,
+    solve,
+)
 from planner._assign.panels import (
     PanelSolution,
     best_panels,
+    by_programmes,
     depending,
     fewest_first,
     kept_by,
@@ -32,7 +51,7 @@ from planner._assign.panels import (
     unrouted,
     within_rules,
 )
-from planner._assign.problem import NO_FLOOR, authored, concerned, whole_values
+from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
 from planner._assign.robust import alternates_of, critical_without, harden, uncovered_without
 from planner._assign.spanning import span
 from planner._assign.why_none import (
@@ -40,7 +59,7 @@ from planner._assign.why_none import (
     how_it_ended,
     level_alone,
     nearly_all,
-    rules_on_authors,
+    rules_in_words,
     why_apart,
     why_counted,
     why_fragile,
@@ -48,7 +67,7 @@ from planner._assign.why_none import (
     why_no_panels,
     why_unreachable,
 )
-from planner._assign.words import why_below, why_no_floor, why_no_good
+from planner._assign.words import why_no_floor, why_no_good
 from reviewgraph._base import Clock, Mentions, counted, reaches
 from reviewgraph.graph import POLICY
 from reviewgraph.io import Rules
@@ -57,7 +76,7 @@ from reviewgraph.table import Reviews
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from planner._assign.fair import Fair
+    from planner._assign.fair import Minimum
     from planner._assign.levels import Aim
     from planner._assign.linking import State
     from planner._assign.problem import Problem
@@ -71,8 +90,6 @@ if TYPE_CHECKING:
 # whatever reaches the level has one of the remaining pairs. Such cuts are added until the best assignment that obeys
 # them reaches the level, or nothing obeys them, according to two solvers.
 
-#: Bits of a score that solvers ignore.
-COARSE = 16
 #: Maximum number of free pairs, of programmes, and of cuts per solution.
 MOST_PAIRS = 64
 ROUNDS = 200
@@ -81,14 +98,11 @@ CUTS = 24
 WORK = 5.0
 
 
-def decide(
-    problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survive: bool, least: IntArray | None = None
-) -> Repair:
+def decide(problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survive: bool) -> Repair:
     """Find the best assignment at a level, or prove that there is none; where that takes too much work, neither.
 
     ``chosen`` is an assignment under the rules, which stands if it reaches the level. With ``survive`` the level must
-    also hold after the losses of the aim (by default of any one reviewer). ``least``: lower bound on the score of each
-    paper in whole units of affinity, before rounding, shape (N,).
+    also hold after the losses of the aim (by default of any one reviewer).
     """
     unsettled = Repair(None, False)
     if np.count_nonzero(~problem.given) > MOST_PAIRS:
@@ -96,22 +110,8 @@ def decide(
     programme = programme_of(problem, chosen, np.ones(problem.n_items, np.bool_))
     if programme is None:
         return unsettled
-    if least is not None:
-        # A row for each paper with a least score, in units that solvers count exactly; rounding may change each review
-        # by half a unit.
-        value = whole_values(problem.affinity)
-        bounded = np.flatnonzero(least > NO_FLOOR // 2)
-        fixed = np.bincount(problem.item[problem.given], value[problem.given], problem.n_items).astype(np.int64)
-        row = np.full(problem.n_items, -1)
-        row[bounded] = np.arange(bounded.size)
-        row = row[problem.item[programme.pairs]]
-        column = np.flatnonzero(row >= 0)
-        low = ((least - fixed)[bounded] >> COARSE) - problem.demand[bounded]
-        weight = np.rint(value[programme.pairs[column]] / 2.0**COARSE).astype(np.int64)
-        scores = Rows(row[column], column, low, np.full(bounded.size, 1 << 40), weight)
-        programme = programme.under(scores)
     level = _Level(problem, aim, programme.pairs, survive)
-    if level.holds(chosen[programme.pairs]):
+    if level.holds(chosen[programme.pairs]) and not broken_items(problem, chosen).size:
         return Repair(chosen, True)
     if not level.holds(np.ones(programme.pairs.size, np.bool_)):
         return Repair(None, True)
@@ -215,10 +215,9 @@ _LOOKING = "reviewers on whom the level hangs"
 
 
 class Start(NamedTuple):
-    """Costs of pairs in whole units; the best assignment without rules, with good reviewers, and under the rules."""
+    """Costs of pairs in whole units; the best assignment without rules, and under the rules."""
 
     cost: IntArray
-    plain: BoolArray
     best: BoolArray
     chosen: BoolArray
 
@@ -233,10 +232,12 @@ class Run:
     seed: int  # breaks ties
     clock: Clock
     say: Callable[..., object]  # called with the current step in words, and the share done where that is defined
-    fair: Fair | None = None  # the stage that serves papers fairly, if requested
+    fairly: bool = False  # whether the smallest score of a paper is to be as large as possible
     alternates: int = 0  # alternates per paper
     best_effort: bool = False  # whether to continue where it is proved that no assignment reaches the level
     # Results of the stages.
+    unfair: BoolArray | None = None  # the best assignment under the rules, before floors and fairness
+    minimum: Minimum | None = None  # the largest smallest score, if requested
     least_loss: float | None = None  # lower bound on the affinity that the level costs, if there is one
     # Reviewers by whose loss, or that of a review, the level fails although it must not
     exposed: tuple[Label, ...] = ()
@@ -250,22 +251,17 @@ class Run:
     rivals: int = 0  # couples of rivals in the assignment of most affinity
     solution: PanelSolution = field(default_factory=lambda: PanelSolution(None, False, math.inf))
 
+    def __post_init__(self) -> None:
+        self.asked = self.problem
+
     def result(self) -> Assignment:
         start = self.start()
         if isinstance(start, Assignment):
             return start
-        problem = self.problem
-        chosen = start.chosen
-        if self.aim.level is None and self.fair is None:
-            return self.answer(chosen, None, 0, reached=True)
-        # 3. to 5. The worst-served papers, the level, what survives.
-        linker = self._linker(start)
-        if self.fair is not None:
-            # The cost of rules on panels and authors is no price of fairness.
-            self.fair.serve(linker, chosen if problem.panels.binding or problem.rivals.any else start.plain)
-            if self.fair.impossible:
-                return self.infeasible(why_no_floor(problem, self.fair))
-        return self._connected(linker, chosen)
+        if self.aim.level is None:
+            return self.answer(start.chosen, None, 0, reached=True)
+        # 4. and 5. The level, what survives.
+        return self._connected(self._linker(start), start.chosen)
 
     def start(self) -> Start | Assignment:
         """Find the best assignment under the rules, before any level; the Assignment of the end where there is none."""
@@ -299,23 +295,54 @@ class Run:
             return self.infeasible(why_no_good(problem))
         self.rivals = len(problem.rivals.couples_among(good))
         self.solution = PanelSolution(good, True, objective(problem, good), by_flow=True)
+        self.unfair = plain
         if problem.panels.binding or problem.rivals.any:
             self.say("rules on who reviews a paper together")
-            self.solution = best_panels(problem, good, routes, cost, self.scale, self.clock)
+            ruled = at_floor(problem, NO_FLOOR)
+            self.solution = best_panels(ruled, good, routes, cost, self.scale, self.clock)
+            self.unfair = self.solution.chosen
+        # 3. Floors, and the worst-served papers.
+        if self.solution.chosen is not None and (self.fairly or problem.floors.total is not None):
+            why = self._raise_lowest(self.solution.chosen)
+            if why:
+                return self.infeasible(why)
+            problem = self.problem
         # The level, where counting alone proves that it is out of reach.
         self.out_of_reach = why_unreachable(problem, self.aim)
         if self.solution.chosen is not None:
             if self.out_of_reach and not self.best_effort:
                 return self.infeasible(level_alone(self.aim, self.out_of_reach))
-            return Start(cost, plain, good, self.solution.chosen)
+            return Start(cost, good, self.solution.chosen)
         if self.solution.proved:
             why = why_no_panels(problem, self.clock)
             return self.infeasible(f"Demands and loads can be met, but not all that is asked of each paper. {why}")
         if self.out_of_reach and not self.best_effort:
             return self.infeasible(self.out_of_reach)
-        rules = ", ".join([*problem.ruled.words(), *rules_on_authors(problem)])
-        why = f"No assignment with {rules} on each paper was found in the time given."
+        rules = ", ".join(rules_in_words(problem))
+        why = f"No assignment with {rules} was found in the time given."
         return self.nothing(AssignmentStatus.LEVEL_MISSED, why)
+
+    def _raise_lowest(self, chosen: BoolArray) -> str:
+        """Reach the floor, or the largest smallest score where that is asked; returns why there is none, if proved."""
+        problem = self.problem
+        served = problem.served
+        if not served.any():
+            return ""
+        self.say("the worst-served papers")
+        cannot = np.flatnonzero(served & (problem.reach(problem.open_demand()) < problem.floor))
+        if cannot.size:
+            return why_no_floor(problem, cannot)
+        if (problem.scores(chosen)[served] < problem.floor).any():
+            if most_possible(problem, chosen, self.clock) < problem.floor:
+                return why_no_floor(problem, cannot)
+            self.solution = by_programmes(problem, self.solution, self.clock)
+        if self.fairly and self.solution.chosen is not None:
+            self.minimum = largest_minimum(problem, self.solution.chosen, self.clock)
+            self.problem = at_floor(problem, self.minimum.floor)
+            if self.minimum.chosen is not self.solution.chosen:
+                start = self.solution._replace(chosen=self.minimum.chosen, proved=False, by_flow=False)
+                self.solution = by_programmes(self.problem, start, self.clock)
+        return ""
 
     def _connected(self, linker: Relinker, chosen: BoolArray) -> Assignment:
         """Bring an assignment to the level, and return it with the cost of that."""
@@ -323,18 +350,23 @@ class Run:
         scarce = nearly_all(self.problem, self.aim)
         if scarce and not core.at_level():
             self.say(f"the level {scarce}")
-        reached = linker.link() if self.fair is None else self.fair.link(linker)
         decided = self.aim.core_decides
+        lowest = self.asked.floor
+        floors = [lowest] if self.minimum is None else lower_floors(self.problem, lowest)
+        ways = [at_floor(self.problem, floor) for floor in floors]
+        reached = linker.link() if self.problem.floors.total is None else self._above(linker, ways)
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
         if apart and not self.best_effort:
             return self.infeasible(level_alone(self.aim, apart))
         self.out_of_reach = self.out_of_reach or apart
-        # Floors for the best reviewer are no rows of the exact method: these are left to the search.
-        for least in [None] if self.fair is None else self.fair.guards:
-            if not reached and self.problem.floors.best is None:
-                reached = self._decided(linker, survive=False, least=least)
-                if reached and self.fair is not None:
-                    self.fair.keep(core.net)
+        for way in ways:
+            if not reached:
+                self.problem = way
+                reached = self._decided(linker, survive=False)
+        if reached and self.minimum is not None:
+            # From here on the smallest score stays as it is.
+            smallest = self.problem.scores(core.net.assigned)[self.problem.served].min(initial=-NO_FLOOR)
+            core.net.floor[self.problem.served] = smallest
         critical = None
         if reached and decided:
             critical = self._hardened(linker) if self.survive else None
@@ -345,13 +377,23 @@ class Run:
             self.least_loss = 0.0
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
 
-    def _decided(self, linker: Relinker, *, survive: bool, least: IntArray | None = None) -> bool:
+    def _above(self, linker: Relinker, ways: list[Problem]) -> bool:
+        """Bring an assignment to the level under the strictest of some floors that allows it."""
+        for way in ways:
+            if link_above(linker, way):
+                self.problem = way
+                return True
+            if self.clock.over():
+                break
+        return False
+
+    def _decided(self, linker: Relinker, *, survive: bool) -> bool:
         """Replace the search by an exact method where few pairs are allowed; whether the level holds then."""
         core = linker.core
         if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
             self.proved = True
             return False
-        decided = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive, least=least)
+        decided = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive)
         self.proved = decided.proved
         if decided.chosen is None:
             return False
@@ -368,14 +410,17 @@ class Run:
         problem = self.problem
         cost = start.cost
         chosen = start.chosen
+        # Under floors the potentials are those of the best assignment without: they only guide the search.
+        first = chosen if problem.floors.total is None else start.best
         # Where no rule changed the best assignment, no pair depends on others.
-        free = bool((chosen == start.best).all())
-        net = problem.network(chosen, whole(problem.panels.reward, self.scale))
-        held = np.zeros(chosen.size, np.bool_) if free and not net.bonus.any() else depending(problem, chosen)
+        free = bool((first == start.best).all())
+        net = problem.network(first, whole(problem.panels.reward, self.scale))
+        held = np.zeros(first.size, np.bool_) if free and not net.bonus.any() else depending(problem, first)
         if self.solution.barred is not None:
             held |= self.solution.barred
-        held |= sole(problem, chosen)
-        settled = settle(net, cost, held, exact=self.solution.by_flow)
+        held |= sole(problem, first)
+        settled = settle(net, cost, held, exact=self.solution.by_flow or free)
+        flip(net, np.flatnonzero(first != chosen))
         core = Core(net, problem.required, self.aim)
         linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
         linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
@@ -385,7 +430,7 @@ class Run:
         bounded = settled and not held.any() and self.solution.by_flow and self.aim.core_suffices
         if bounded and not core.at_level() and problem.concerns is None:
             self.least_loss = least_loss(linker, problem, self.scale)
-        if bounded and self.fair is None:
+        if bounded:
             linker.span = partial(span, problem, linker, np.random.default_rng(self.seed))
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
         linker.enough = near * self.scale * 2.0**TIE_BITS
@@ -394,11 +439,11 @@ class Run:
     def _hardened(self, linker: Relinker) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
         self.say(_LOOKING)
-        if self.fair is None and self._decided(linker, survive=True):
+        if self._decided(linker, survive=True):
             return self._critical(linker)
         # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
         best: tuple[tuple[int, int], Hardened, State] | None = None
-        for way in (linker.ways if self.fair is None else []) or [linker.state()]:
+        for way in linker.ways or [linker.state()]:
             linker.put(way)
             linker.core.regroup()
             hardened = harden(linker, np.random.default_rng(self.seed))
@@ -433,18 +478,17 @@ class Run:
         # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
-        fairness = None if self.fair is None else self.fair.result(assigned)
-        below = fairness is not None and bool(fairness.below)
+        fairness = self._fairness(assigned) if self.fairly or self.asked.floors.asked else None
         # An assignment worth as much as the best without a level is optimal.
         best = self.solution.chosen
         same = False
-        if self.solution.proved and best is not None:
+        if self.solution.proved and best is not None and (self.minimum is None or self.minimum.proved):
             plain = fairness is None and problem.concerns is None and not problem.ruled.rules
             worth = [math.fsum(problem.worth[chosen].tolist()) for chosen in (assigned, best)]
             as_much = reaches(worth[0], worth[1], float(np.abs(problem.worth[best]).sum()))
             same = bool((assigned == best).all()) or (plain and as_much)
         status = AssignmentStatus.OPTIMAL if same else AssignmentStatus.FEASIBLE
-        if not reached or self.exposed or self.unsure or below:
+        if not reached or self.exposed or self.unsure:
             status = AssignmentStatus.LEVEL_MISSED
         why = ""
         if not reached:
@@ -455,11 +499,6 @@ class Run:
             why = f"{ended} before the critical reviewers were determined. Allow more time."
         elif self.exposed:
             why = why_fragile(problem, self.aim, self.exposed, self.clock, proved=self.proved)
-        if fairness is not None and below:
-            # Labels of papers as placeholders, which are replaced at the end.
-            labels = set(fairness.below)
-            codes = [code for code, label in enumerate(problem.items) if label in labels]
-            why = f"{why} {why_below(replace(fairness, below=tuple(Mentions.PAPERS[code] for code in codes)))}".strip()
         alternates = None
         if self.alternates:
             self.say("alternates")
@@ -482,6 +521,26 @@ class Run:
             kept=kept_by(problem, assigned, self.solution, bound) if problem.ruled.rules else None,
             fairness=fairness,
             alternates=alternates,
+        )
+
+    def _fairness(self, assigned: BoolArray) -> Fairness:
+        problem = self.problem
+        unit = unit_of(problem.affinity)
+        served = problem.served
+        before = assigned if self.unfair is None else self.unfair
+        fair = before if self.solution.chosen is None else self.solution.chosen
+        smallest = [
+            float(problem.scores(some)[served].min()) if served.any() else math.nan for some in (before, assigned)
+        ]
+        return Fairness(
+            fairly=self.fairly,
+            floors=self.asked.floors,
+            smallest=(unit * smallest[0], unit * smallest[1]),
+            # Rounding to whole units may change each review by half of one.
+            at_most=None
+            if self.minimum is None
+            else unit * (max(self.minimum.at_most, smallest[1]) + problem.demand.max()),
+            lost=math.fsum(problem.affinity[before].tolist() + (-problem.affinity[fair]).tolist()),
         )
 
     def _reviews(self, pairs: IntArray) -> Reviews:

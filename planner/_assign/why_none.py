@@ -273,6 +273,14 @@ def rules_on_authors(problem: Problem) -> list[str]:
     return [words for allowed, words in rules if not allowed]
 
 
+def rules_in_words(problem: Problem) -> list[str]:
+    """Return the rules and floors on each paper, for lists of constraints."""
+    floor = problem.floors.total
+    on_each = [f"{' and '.join(problem.ruled.words())} on each"] if problem.ruled.rules else []
+    sums = [] if floor is None else [f"a sum of affinities of {floor:g} or more each"]
+    return [*on_each, *rules_on_authors(problem), *sums]
+
+
 def too_few_strangers(problem: Problem) -> str:
     """Name a paper with too few candidates who share no paper with each other.
 
@@ -464,8 +472,7 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
 
 def _clash(problem: Problem, clock: Clock) -> str:
     """Name papers that cannot be served together, none of which can be left out: by deletion, O(S log N) programmes."""
-    on_each = f"{' and '.join(problem.ruled.words())} on each" if problem.ruled.rules else ""
-    cannot = f"cannot all get their reviews with {', '.join(filter(None, [on_each, *rules_on_authors(problem)]))}"
+    cannot = f"cannot all get their reviews with {', '.join(rules_in_words(problem))}"
     effort = clock.effort(MOST_WORK)
     whole = problem.required & (problem.open_demand() > 0)
     free = replace(problem, least=np.zeros_like(problem.least))

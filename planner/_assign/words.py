@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.assignment import AssignmentStatus, percent_of
-from planner._assign.fair import reach_of, too_few_good, too_few_places
+from planner._assign.fair import too_few_good
 from planner._assign.findings import Reason
 from planner._assign.flow import shortfall
-from planner._assign.levels import aim_named, way_named
+from planner._assign.levels import aim_named
 from planner._assign.problem import unit_of
 from planner._assign.why_none import authors_lines, each, papers, people
 from reviewgraph._base import Clock, counted, noun, ranging, snapped
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from planner._assign.assignment import Assignment
-    from planner._assign.fair import Fair
     from planner._assign.findings import (
         Alternates,
         Facts,
@@ -145,90 +144,58 @@ def fair_lines(fairness: Fairness | None) -> list[str]:
     """
     if fairness is None:
         return []
-    (before, after) = fairness.smallest
-    (worst, better) = fairness.worst_tenth
-    sought = f" ({fairness.way}: {way_named(fairness.way).words})" if fairness.way else ""
+    before, after = fairness.smallest
+    sought = " (maximin)" if fairness.fairly else ""
     # The distance of the smallest score from its bound; figures that are printed alike count as equal.
     most = "" if fairness.at_most is None else f"; {fairness.at_most:.4g} at most, the level aside"
     if fairness.at_most is not None and f"{fairness.at_most:.4g}" == f"{after:.4g}":
         most = "; proved the most there can be"
-    lines = [
-        f"Smallest sum of affinities of a paper: {after:.4g}{sought}; by affinity alone {before:.4g}{most}.",
-        f"  Mean of the worst-served tenth: {better:.4g} ({worst:.4g} by affinity alone).",
-    ]
+    lines = [f"Smallest sum of affinities of a paper: {after:.4g}{sought}; by affinity alone {before:.4g}{most}."]
     floors = fairness.floors
     if floors.total is not None:
-        lines.append(f"  {why_below(fairness)}" if fairness.below else f"  Every paper has {floors.total:g} or more.")
+        lines.append(f"  Every paper has {floors.total:g} or more.")
     if floors.best is not None:
         lines.append(f"  Every paper has a reviewer of affinity {floors.best:g} or more.")
     return lines
 
 
-def why_below(fairness: Fairness) -> str:
-    """Name the papers below the floor, where nothing proves that they have to be."""
-    number = len(fairness.below)
-    is_below = noun(number, "is", "are")
-    it = noun(number, "it", "them")
-    return (
-        f"{counted(number, 'paper')} ({_first(fairness.below, PAPERS_NAMED)}) {is_below} below the floor of "
-        f"{fairness.floors.total:g} still; the search found no way to lift {it} within the other constraints, and no "
-        "proof that there is none. Lower the floor, raise loads, or ask for a lower level."
-    )
-
-
-def why_no_floor(problem: Problem, fair: Fair) -> str:
-    """Explain a floor that is proved out of reach: by papers alone, or by papers that share their reviewers."""
+def why_no_floor(problem: Problem, cannot: IntArray) -> str:
+    """Explain a floor that some papers cannot reach, or that is above the bound by linear programming."""
     floor = f"the floor of {problem.floors.total:g}"
-    advice = problem.advice("lower the floor", "raise loads")
-    if fair.cannot:
-        codes = np.array(fair.cannot)
-        most = unit_of(problem.affinity) * reach_of(problem.network(problem.given), problem.demand)[codes]
-        can = f"{most.min():.4g}" if codes.size == 1 else f"{most.min():.4g} to {most.max():.4g}"
+    if not cannot.size:
         return (
-            f"{papers(codes)} can have {can} at most, the sum of the best affinities of those who may review "
-            f"{noun(codes.size, 'it', 'them')}, below {floor}. {problem.advice('lower the floor')}"
+            f"Not every paper can have {floor}: some share reviewers whose loads are limited (a bound by linear "
+            f"programming). {problem.advice('lower the floor', 'raise loads')}"
         )
-    bound = fair.bound
-    if bound is not None and problem.floors.total is not None and bound.value < problem.floors.total:
-        return (
-            f"Of {papers(bound.items)} one has {bound.value:.4g} at most, below {floor}, because they share "
-            f"reviewers whose loads are limited (a bound by linear programming). {advice}"
-        )
-    return f"No assignment gives every paper {floor} (proved over all papers, by two solvers). {advice}"
+    most = unit_of(problem.affinity) * problem.reach(problem.open_demand())[cannot]
+    can = f"{most.min():.4g}" if cannot.size == 1 else f"{most.min():.4g} to {most.max():.4g}"
+    return (
+        f"{papers(cannot)} can have {can} at most, the sum of the best affinities of those who may review "
+        f"{noun(cannot.size, 'it', 'them')}, below {floor}. {problem.advice('lower the floor')}"
+    )
 
 
 def why_no_good(problem: Problem) -> str:
     """Explain why not every paper can have a good reviewer, by counting."""
     least = f"of affinity {problem.floors.best:g} or more"
-    advice = problem.advice("lower the floor", "raise loads")
     load, _ = problem.open_loads()
-    # Papers whose good reviewers are too few, whatever else they need.
     cut = too_few_good(problem)
-    if cut is not None and not cut.reviewers.size:
+    if cut is None:
+        return (
+            f"Not every paper can have a reviewer {least} beside its other reviews (proved by a flow). "
+            f"{problem.advice('lower the floor', 'raise loads')}"
+        )
+    if not cut.reviewers.size:
         has = noun(cut.items.size, "has", "have")
         it = noun(cut.items.size, "it", "them")
         return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {problem.advice('lower the floor')}"
-    if cut is not None:
-        rest = f", and others have {counted(cut.pairs, 'such pair')} with them" if cut.pairs else ""
-        fit = noun(cut.reviewers.size, "fits", "fit")
-        return (
-            f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each = "
-            f"{counted(cut.needed, 'review')}; "
-            f"{people(cut.reviewers)} who {fit} with {each(load[cut.reviewers], 'load', of='of')} can "
-            f"give {cut.supply}{rest}: {cut.needed} > {cut.supply + cut.pairs}. {advice}"
-        )
-    # Papers whose good reviewers are needed for other places, too.
-    places = too_few_places(problem)
-    if places is None:
-        return (
-            f"Not every paper can have a reviewer {least} within everybody's min_load (proved by a flow). "
-            f"{problem.advice('lower the floor')}"
-        )
-    rest = f", and there are {places.pairs} further allowed pairs" if places.pairs else ""
+    rest = f", and others have {counted(cut.pairs, 'such pair')} with them" if cut.pairs else ""
+    fit = noun(cut.reviewers.size, "fits", "fit")
     return (
-        f"{papers(places.items)} need a reviewer {least} each, and {papers(places.rest)} their other "
-        f"reviews, {places.needed} reviews together; {people(places.reviewers)} can give "
-        f"{places.supply}{rest}: {places.needed} > {places.supply + places.pairs}. {advice}"
+        f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each = "
+        f"{counted(cut.needed, 'review')}; {people(cut.reviewers)} who {fit} with "
+        f"{each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: {cut.needed} > "
+        f"{cut.supply + cut.pairs}. {problem.advice('lower the floor', 'raise loads')}"
     )
 
 
@@ -416,8 +383,6 @@ def headline(assignment: Assignment) -> str:
         return "A part of what was asked for"
     if assignment.status.reached:
         return "Every paper has its reviewers"
-    if _only_floor(assignment):
-        return "Some papers stay below their floor"
     return "Not all that was asked for" if aim_named(assignment.target).level is None else "The level is missed"
 
 
@@ -506,14 +471,9 @@ def _level(assignment: Assignment) -> str:
     missed = assignment.status is AssignmentStatus.LEVEL_MISSED or (
         assignment.status is AssignmentStatus.BEST_EFFORT and bool(assignment.explanation)
     )
-    if missed and not _only_floor(assignment):
+    if missed:
         return f"{aim.name} missed. {assignment.explanation}".rstrip(".")
     return aim.words if aim.level is None else f"all papers are {aim.words}"
-
-
-def _only_floor(assignment: Assignment) -> bool:
-    fairness = assignment.fairness
-    return fairness is not None and bool(fairness.below) and assignment.explanation == why_below(fairness)
 
 
 def _critical(assignment: Assignment) -> list[str]:

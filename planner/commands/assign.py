@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner._assign.findings import DRAWS
-from planner._assign.levels import DESIGNS, WAYS, ToDouble, aims
+from planner._assign.levels import DESIGNS, FAIR, ToDouble, aims
 from planner.commands.options import (
     DESTINATION,
     WANTED,
@@ -99,10 +99,8 @@ fair_options = with_options(
     option(
         "Preferences",
         "--fair",
-        type=click.Choice([way.name for way in WAYS]),
-        help="Fairness between papers, at the cost of affinity: "
-        + "; ".join(f"{way.words} ({way.name})" for way in WAYS)
-        + ".",
+        type=click.Choice(FAIR),
+        help="Fairness between papers: the largest smallest sum of affinities of a paper, then the total (maximin).",
     ),
     option("Preferences", "--floor X", type=Number(), help="Minimum sum of affinities per paper."),
     option("Preferences", "--floor-best X", type=Number(), help="Minimum affinity of the best reviewer of each paper."),

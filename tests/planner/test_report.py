@@ -44,7 +44,7 @@ ASSIGNMENTS = [
     ("--alternates", "1", "--survive"),
     ("--target", "none", "--alternates", "9", "--at-most", "institution=1", "--at-least", "senior=1"),
     ("--previous", "before.csv", "--demand", "2", "--min-affinity", "0.3"),
-    ("--target", "none", "--fair", "leximin", "--floor", "0.4", "--demand", "1"),
+    ("--target", "none", "--fair", "maximin", "--floor", "0.4", "--demand", "1"),
 ]
 
 

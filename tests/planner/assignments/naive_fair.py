@@ -43,8 +43,11 @@ def scores(panels, affinity):
 
 
 def fairest(found, affinity):
-    """The lexicographically largest sorted scores; None without assignments."""
-    return max((scores(panels, affinity) for panels in found), default=None)
+    """The largest smallest score, and the most affinity with it; None without assignments or papers."""
+    rising = [scores(panels, affinity) for panels in found]
+    if not any(rising):
+        return None
+    return max((low[0], sum(low)) for low in rising)
 
 
 def most_with_floor(found, affinity, floor):

@@ -310,7 +310,7 @@ def test_unscored_pairs_only_when_allowed():
         ({"load": 1, "min_load": 2}, "min_load: reviewer 0 has min_load 2 above load 1"),
         ({"fixed": [(0, 9)]}, r"fixed: the pair names .* \(paper 9\)"),
         ({"per_change": 1.0}, "per_change: expected previous with it"),
-        ({"fair": "leximin", "min_affinity": 0.5}, "min_affinity: expected no fair with it, found one"),
+        ({"fair": "maximin", "min_affinity": 0.5}, "min_affinity: expected no fair with it, found one"),
         ({"max_probability": 0.5, "best_effort": True}, "best_effort: expected neither max_probability"),
         ({"max_probability": 1.5}, "max_probability: expected a number above 0"),
         ({"alternates": -1}, "alternates: expected a whole number, 0 or more, found -1"),
@@ -485,7 +485,7 @@ BEYOND = {("a", "p"): 1e308, ("b", "p"): 1e308, ("a", "q"): -1e308, ("b", "q"): 
     ("affinity", "options"),
     [
         (BEYOND, {}),
-        (BEYOND, {"target": "none", "fair": "leximin"}),
+        (BEYOND, {"target": "none", "fair": "maximin"}),
         (BEYOND, {"target": "none", "max_probability": 0.7}),
         (np.full((2, 2), 1e308), {}),
         ({**BEYOND, ("a", "p"): 10**400}, {}),

@@ -10,7 +10,7 @@ from planner._assign.words import page
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.test_assigning import clustered, pairs_of
-from tests.trials import examples, sampled
+from tests.trials import examples
 
 
 @st.composite
@@ -52,24 +52,24 @@ def wrong_with(result, affinity, market):
 
 
 @given(markets())
-@examples(8)
-def test_leximin_equals_the_fairest_of_all_assignments(drawn):
+@examples(12)
+def test_the_smallest_score_is_the_largest_of_all_assignments_and_then_the_total(drawn):
     affinity, market = drawn
-    best = naive_fair.fairest(naive_fair.assignments(affinity, **market), affinity)
-    result = call(affinity, market, fair="leximin", target="none")
+    found = list(naive_fair.assignments(affinity, **market))
+    result = call(affinity, market, fair="maximin", target="none")
+    assert (result.status == "infeasible") == (not found), result.explanation
+    best = naive_fair.fairest(found, affinity)
     if best is None:
-        assert result.status == "infeasible"
         return
     assert wrong_with(result, affinity, market) == []
-    assert scores_of(result, affinity) == pytest.approx(best, abs=1e-4)
-    if best:
-        assert result.fairness.proved
-        assert result.fairness.smallest[1] == pytest.approx(best[0], abs=1e-4)
-        assert result.fairness.at_most >= best[0] - 1e-9
+    assert result.fairness.smallest[1] == pytest.approx(best[0], abs=1e-2)
+    assert scores_of(result, affinity)[0] == pytest.approx(best[0], abs=1e-2)
+    assert result.fairness.at_most >= best[0] - 1e-9
+    assert result.affinity == pytest.approx(best[1], abs=2e-2)
 
 
 @given(markets(), st.sampled_from([0.2, 0.5, 0.9]))
-@examples(8)
+@examples(12)
 def test_floors_are_reached_at_the_least_price_or_proved_impossible(drawn, part):
     affinity, market = drawn
     found = list(naive_fair.assignments(affinity, **market))
@@ -84,12 +84,10 @@ def test_floors_are_reached_at_the_least_price_or_proved_impossible(drawn, part)
     assert wrong_with(result, affinity, market) == []
     assert all(score >= floor - 1e-6 for score in scores_of(result, affinity))
     assert result.affinity == pytest.approx(best, abs=1e-3)
-    assert result.fairness is not None
-    assert result.fairness.below == ()
 
 
 @given(markets(), st.sampled_from([0.3, 0.6, 1.0]))
-@examples(8)
+@examples(12)
 def test_a_good_reviewer_on_every_paper_is_exact(drawn, part):
     affinity, market = drawn
     floor = float(np.quantile(list(affinity.values()), part, method="lower")) if affinity else 0.0
@@ -109,10 +107,10 @@ def test_a_good_reviewer_on_every_paper_is_exact(drawn, part):
 
 
 @given(markets(), st.sampled_from(["double", "connected"]))
-@examples(8)
+@examples(12)
 def test_the_level_and_alternates_hold_beside_fairness(drawn, target):
     affinity, market = drawn
-    result = call(affinity, market, fair="leximin", target=target, alternates=2)
+    result = call(affinity, market, fair="maximin", target=target, alternates=2)
     if result.status == "infeasible":
         return
     assert wrong_with(result, affinity, market) == []
@@ -146,35 +144,20 @@ def check_alternates(result, market, rules):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", sampled(range(3)))
-@pytest.mark.filterwarnings("ignore:affinity. a square matrix")
-def test_exchanges_find_what_the_programme_finds_or_say_how_far_off_they_may_be(seed, monkeypatch):
-    """Beyond the size of exact answers: the bound holds for the best, and the smallest score is between."""
-    score = np.random.default_rng(seed).random((8, 8)).round(2)
-    exact = assign(score, demand=2, load=2, fair="leximin", target="none").fairness
-    monkeypatch.setattr("planner._assign.fair.SMALL_PAIRS", 0)
-    lifted = assign(score, demand=2, load=2, fair="leximin", target="none").fairness
-    assert exact.proved
-    assert not lifted.proved
-    assert lifted.smallest[0] <= lifted.smallest[1] <= exact.smallest[1] + 1e-9 <= lifted.at_most + 2e-9
-
-
-@pytest.mark.slow
 def test_the_smallest_score_survives_the_level():
     score = clustered(60, 48, 0)
-    alone = assign(score, demand=3, load=5, fair="leximin", target="none")
-    result = assign(score, demand=3, load=5, fair="leximin")
+    alone = assign(score, demand=3, load=5, fair="maximin", target="none")
+    result = assign(score, demand=3, load=5, fair="maximin")
     assert naive.doubly_connected(pairs_of(result), range(60))
     assert result.fairness.smallest[1] == pytest.approx(alone.fairness.smallest[1])
-    assert result.fairness.worst_tenth[1] >= result.fairness.worst_tenth[0]
-    assert "the worst-served paper first" in page(result)
-    assert assign(score, demand=3, load=5, fair="leximin").to_dict() == result.to_dict()
+    assert "(maximin)" in page(result)
+    assert assign(score, demand=3, load=5, fair="maximin").to_dict() == result.to_dict()
 
 
 @pytest.mark.slow
 def test_a_floor_on_many_papers_is_kept_by_all_steps():
     score = clustered(120, 96, 1)
-    fairest = assign(score, demand=3, load=5, fair="leximin", target="none").fairness
+    fairest = assign(score, demand=3, load=5, fair="maximin", target="none").fairness
     floor = 0.1 * fairest.smallest[0] + 0.9 * fairest.smallest[1]
     result = assign(score, demand=3, load=5, floor=floor)
     assert result.status.reached
@@ -197,7 +180,7 @@ def test_a_floor_out_of_reach_of_papers_together_is_bounded():
     score[0] = 1.0
     result = assign(score, demand=1, load=2, floor=0.5, target="none")
     assert result.status == "infeasible"
-    assert "one has 0.22 at most" in result.explanation
+    assert "a bound by linear programming" in result.explanation
 
 
 def test_good_reviewers_are_counted():
@@ -209,14 +192,6 @@ def test_good_reviewers_are_counted():
     score[:, 4] = 0.1
     result = assign(score, demand=2, load=2, floor_best=0.5, target="none")
     assert "1 paper (4) has no reviewer of affinity 0.5 or more who may take it" in result.explanation
-
-
-def test_good_reviewers_and_other_places_are_counted_together():
-    """Paper a needs both A and B, paper b needs B, its only good reviewer: each is possible, both are not."""
-    affinity = {("A", "a"): 1.0, ("B", "a"): 0.1, ("B", "b"): 1.0, ("C", "b"): 0.1}
-    result = assign(affinity, demand={"a": 2, "b": 1}, load=1, floor_best=0.5, target="none")
-    assert result.status == "infeasible"
-    assert "2 papers (a, b) need a reviewer of affinity 0.5 or more each, and 1 paper (a)" in result.explanation
 
 
 def test_nobody_stands_by_where_all_are_busy():

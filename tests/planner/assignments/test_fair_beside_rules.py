@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
-from planner._assign.words import headline, page
+from planner._assign.words import page
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.naive_authors import authors_broken
@@ -78,20 +78,23 @@ def conferences():
 
 @pytest.mark.slow
 @given(conferences())
-@examples(10)
+@examples(12)
 def test_the_fairest_that_breaks_no_rule(market):
     found = market.assignments()
-    result = market.assign(fair="leximin", target="none")
+    result = market.assign(fair="maximin", target="none")
     assert (result.status == "infeasible") == (not found), result.explanation
     if found:
-        best = naive_fair.fairest(found, market.affinity)
-        assert naive_fair.scores(market.panels(result), market.affinity) == pytest.approx(best, abs=1e-2)
-        assert result.fairness.at_most >= best[0] - 1e-6
+        best, _ = naive_fair.fairest(found, market.affinity)
+        panels = market.panels(result)
+        assert naive_fair.scores(panels, market.affinity)[0] == pytest.approx(best, abs=1e-2)
+        assert result.fairness.at_most >= best - 1e-6
+        fine = [p for p in found if naive_fair.scores(p, market.affinity)[0] >= best - 1e-9]
+        assert market.worth(panels) == pytest.approx(max(map(market.worth, fine)), abs=2e-2)
 
 
 @pytest.mark.slow
 @given(conferences(), st.sampled_from([0.5, 0.9, 1.1]), st.sampled_from([*LEVELS]), st.booleans())
-@examples(16)
+@examples(12)
 def test_floors_hold_or_are_said_to_be_missed(market, part, target, again):
     found, affinity = market.assignments(), market.affinity
     worst = sorted(naive_fair.scores(panels, affinity)[0] for panels in found)
@@ -106,20 +109,16 @@ def test_floors_hold_or_are_said_to_be_missed(market, part, target, again):
         return
     assert found
     panels = market.panels(result)
-    below = {p for p, panel in panels.items() if sum(affinity[r, p] for r in panel) < floor - 1e-3}
-    assert set(result.fairness.below) == below
-    assert result.status.reached == (not below and level(pairs_of(result), set(market.demand)))
-    said = headline(result)
-    assert (said == "Every paper has its reviewers") == result.status.reached
-    assert below or said != "Some papers stay below their floor"
-    if target == "none":
-        assert not below
-        if not again:
-            assert market.worth(panels) == pytest.approx(max(map(market.worth, fine)), abs=1e-2)
+    assert all(sum(affinity[r, p] for r in panel) >= floor - 1e-2 for p, panel in panels.items())
+    assert result.status.reached == level(pairs_of(result), set(market.demand))
+    if not result.status.reached:
+        assert not reachable
+    if target == "none" and not again:
+        assert market.worth(panels) == pytest.approx(max(map(market.worth, fine)), abs=1e-2)
 
 
 @pytest.mark.slow
-@given(conferences(), st.sampled_from(["double", "connected"]), st.sampled_from([None, "leximin"]))
+@given(conferences(), st.sampled_from(["double", "connected"]), st.sampled_from([None, "maximin"]))
 @examples(12)
 def test_alternates_break_no_rule_and_nobody_better_is_passed_over(market, target, fair):
     result = market.assign(target=target, fair=fair, alternates=2)

@@ -33,7 +33,7 @@ WAYS = {
     "why no panels": lambda: exact.solved(case(3, 20, 16)),
     "a level under rules": lambda: exact.solved(case(2, 20, 16), target="double"),
     "few pairs, decided": lambda: tight(0, target="double", survive=1),
-    "fairest": lambda: tight(1, 5, target="none", fair="leximin"),
+    "fairest": lambda: tight(1, 5, target="none", fair="maximin"),
     "a floor": lambda: tight(2, target="none", floor=1.6),
     "randomised": lambda: exact.solved(case(4, 12, 10), max_probability=0.8, draws=5),
 }
