@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from planner._assign.levels import Aim
     from planner._assign.problem import Affinities, MaxProbability
     from planner.rules import Rule
-    from reviewgraph._base import IntArray, Label
+    from reviewgraph._base import Label
     from reviewgraph.formats import Merge
     from reviewgraph.io import Pairs, Rules
 
@@ -278,28 +278,16 @@ def assign(
         "aim": aim, "survive": survive or int(aim.outlives), "seed": whole_seed(seed), "clock": clock, "say": say
     }  # fmt: skip
 
-    def best(constraints: Constraints, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
-        """Return the best assignment for demands less ``missing``, and the missing reviews."""
+    def attempt(constraints: Constraints) -> Assignment:
         asked = build(scored, constraints)
-        if best_effort and missing is None:
-            missing = missing_reviews(asked)
-        problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         if drawn:
-            return replace(Lottery(problem, **how, randomisation=chances).result(), facts=asked.facts), missing
+            return replace(Lottery(asked, **how, randomisation=chances).result(), facts=asked.facts)
+        missing = missing_reviews(asked) if best_effort else None
+        problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         chosen = Run(problem, **how, fairly=fairly, alternates=alternates, best_effort=best_effort).result()
         if missing is not None and missing.any():
             chosen = chosen.short_of(shortage(asked, missing))
-        return replace(chosen, facts=asked.facts), missing
-
-    def attempt(constraints: Constraints) -> Assignment:
-        chosen, missing = best(constraints)
-        # A relaxation must not give a worse result: without a proof of optimality, scored pairs alone are tried, too,
-        # with the same demands, so that the bounds of the first run are valid.
-        done = chosen.status is AssignmentStatus.OPTIMAL or drawn or clock.over()
-        if allow_unscored and scored.item.size and not done:
-            scored_only, _ = best(constraints._replace(allow_unscored=False), missing)
-            chosen = chosen.or_better(scored_only)
-        return chosen
+        return replace(chosen, facts=asked.facts)
 
     with clock.stopped_by_interrupts(say):
         chosen = _with_usual_load(scored, constraints, attempt, clock).in_frames_like(affinity)

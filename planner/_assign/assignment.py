@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from reviewgraph._base import (
     check_draws,
     checked,
     counted,
-    outranks,
 )
 from reviewgraph.table import Reviews
 
@@ -41,9 +40,6 @@ if TYPE_CHECKING:
     from planner.rules import Shortage
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Outgoing
-
-
-Outcome = TypeVar("Outcome", "Kept | None", "Authored | None")
 
 
 class AssignmentStatus(Status):
@@ -84,13 +80,6 @@ def percent_of(part: float, whole: float) -> float:
 
 def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _under(part: Outcome, wider: Outcome) -> Outcome:
-    """Return rules and their cost with the bound of a wider problem, and the more affinity of both."""
-    if part is None or wider is None:
-        return part
-    return replace(part, affinity=max(part.affinity, wider.affinity), bound=wider.bound)
 
 
 class Probabilities(Result):
@@ -308,29 +297,6 @@ class Assignment(Pictured):
             why = self.explanation or shortage.why
             return replace(self, status=AssignmentStatus.INFEASIBLE, affinity_unconstrained=math.nan, explanation=why)
         return replace(self, status=AssignmentStatus.BEST_EFFORT, shortage=shortage)
-
-    def _merit(self) -> list[float]:
-        """Return the order of assignments, most important first, the larger the better."""
-        few = [-count for count in self.concerned.counts]
-        scores = np.bincount(self.reviews.item, self.affinities, self.reviews.n_items)
-        served = [scores.min(initial=np.inf)] if self.fairness is not None and self.fairness.fairly else []
-        worth = self.affinity + self.rewards - self.concerned.paid
-        return [self.status.reached, self.reviews.n_reviews, *few, *served, worth]
-
-    def or_better(self, stricter: Assignment) -> Assignment:
-        """Return this assignment, or that of a stricter problem if it is better, with the bounds of this one."""
-        if not outranks(stricter._merit(), self._merit(), 1.0 + float(np.abs(self.affinities).sum())):
-            return self
-        return replace(
-            stricter,
-            status=AssignmentStatus.FEASIBLE if stricter.status.reached else stricter.status,
-            affinity_unconstrained=self.affinity_unconstrained,
-            least_loss=self.least_loss,
-            concerned=stricter.concerned.under(self.concerned),
-            kept=_under(stricter.kept, self.kept),
-            authors=_under(stricter.authors, self.authors),
-            fairness=self.fairness,
-        )
 
     def in_frames_like(self, table: Any) -> Assignment:
         """Return the assignment with data frames of the kind of a table; unchanged if that is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import Enum
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -155,32 +155,6 @@ class Concerned(NamedTuple):
     #: changes, below: the changes of a previous assignment, and the pairs below the threshold; None if not requested
     changes: Changes | None = None
     below: Below | None = None
-    #: Number of pairs of each kind that is to be few before any affinity, the first kind first
-    counts: tuple[int, ...] = ()
-    paid: float = 0.0  #: affinity that the changed pairs count, where each has a price
-
-    def under(self, wider: Concerned) -> Concerned:
-        """Return the same with the proofs for a wider problem: fewest pairs, and the affinity lost for them.
-
-        Pairs that only the stricter problem excludes for lack of an affinity are dropped by choice. Where nothing is
-        proved for the wider problem no changes count as necessary, and no pairs below the threshold.
-        """
-        changes = self.changes
-        below = self.below
-        few = 0 if wider.below is None else wider.below.fewest
-        if below is not None:
-            below = below._replace(fewest=few)
-        if changes is not None:
-            # Fewest changes are proved among the assignments with fewest pairs below the threshold.
-            least = below is None or len(below.pairs) == few
-            proved = wider.changes.fewest if wider.changes is not None and least else None
-            dropped = (pair._replace(reason=_CHOSEN.get(pair.reason, pair.reason)) for pair in changes.dropped)
-            changes = replace(changes, dropped=tuple(dropped), fewest=proved)
-        return self._replace(lost=wider.lost, changes=changes, below=below)
-
-
-#: The reason of a dropped pair where pairs without an affinity may be assigned.
-_CHOSEN = {Reason.UNSCORED: Reason.CHOICE}
 
 
 # Fixed pairs: existing reviews are kept, whatever limits they exceed.

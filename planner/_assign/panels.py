@@ -216,109 +216,46 @@ def depending(problem: Problem, chosen: BoolArray) -> BoolArray:
     return held | (problem.rivals.count_among(chosen) > 0)
 
 
-# Rivals that are both assigned are separated: one of each couple is barred and the flow solved anew; and a bound on the
-# cost of that.
-#
-# The bound is by prices (Lagrangian relaxation): each couple {x, y} gets a price that both pairs pay and that is paid
-# back once. An assignment without couples then loses nothing by the prices, so the best one of all, couples or not, is
-# worth at least as much. The prices follow the subgradient, by Polyak's steps.
+# Rivals that are both assigned are separated: one of each couple is barred, and the flow solved anew.
 
 #: Rounds of barring, and of letting pairs back in.
 SEPARATING_ROUNDS = 50
 RETURNS = 3
 
-#: Maximum flows of the bound, and pairs that these take together beyond the first few.
-SEPARATING_STEPS = 60
-FEWEST = 4
-WORK = 6_000_000
 
+def separate(problem: Problem, best: BoolArray, cost: IntArray, flow: Flow) -> tuple[BoolArray | None, BoolArray]:
+    """Return the optimum of a flow without couples of rivals, None if not found, and the pairs barred for it.
 
-def separate(problem: Problem, best: BoolArray, cost: IntArray, flow: Flow, clock: Clock) -> PanelSolution:
-    """Bar one pair of each couple, the one that loses less, and solve the flow again, until no couple remains.
-
-    Then barred pairs that no rival keeps out come back in, if reduced costs promise a gain.
+    Of each couple the pair that loses less is barred, until there are none. Then barred pairs that no rival keeps out
+    come back in, if reduced costs promise a gain.
     """
-    barred = np.zeros(best.size, np.bool_)
-    apart = _without_couples(problem, best, barred, cost, flow)
-    for _ in range(RETURNS):
-        if apart.chosen is None or apart.barred is None or clock.over():
-            break
-        returning = apart.barred & (problem.rivals.count_among(apart.chosen) == 0)
-        returning &= _reduced(problem, apart.chosen, apart.barred, cost) < 0
-        if not returning.any():
-            break
-        barred = apart.barred & ~returning
-        again = _without_couples(problem, flow(cost, barred), barred, cost, flow)
-        apart = apart._replace(met=np.concatenate([apart.met, again.met]))
-        if again.chosen is None or cost[again.chosen].sum() >= cost[apart.chosen].sum():
-            break
-        apart = again._replace(met=apart.met)
-    return apart._replace(met=np.unique(apart.met, axis=0))
-
-
-def _without_couples(
-    problem: Problem, chosen: BoolArray | None, barred: BoolArray, cost: IntArray, flow: Flow
-) -> PanelSolution:
-    """Bar one of each couple until none remains; barred pairs stay out, so it ends."""
     rivals = problem.rivals
-    barred = barred.copy()
-    met = [np.empty((0, 2), np.int64)]
+    barred = np.zeros(best.size, np.bool_)
+    chosen: BoolArray | None = best
+    apart: tuple[BoolArray | None, BoolArray] = None, barred
+    returns = 0
     for _ in range(SEPARATING_ROUNDS):
-        couples = np.empty((0, 2), np.int64) if chosen is None else rivals.couples_among(chosen)
-        if chosen is None or not couples.size:
-            break
-        met.append(couples)
-        # Of each couple the one that loses less, for each couple that it belongs to.
-        loss = np.maximum(-_reduced(problem, chosen, barred, cost), 0)
-        share = loss / np.maximum(np.bincount(couples.ravel(), minlength=loss.size), 1)
-        barred[couples[np.arange(len(couples)), np.argmin(share[couples], axis=1)]] = True
-        chosen = flow(cost, barred)
-    apart = chosen is not None and not rivals.couples_among(chosen).size
-    return PanelSolution(chosen if apart else None, False, math.inf, apart, barred, np.concatenate(met))
-
-
-def _reduced(problem: Problem, chosen: BoolArray, barred: BoolArray, cost: IntArray) -> IntArray:
-    """Return reduced costs at the best assignment without the barred pairs: lower bounds on the loss of each pair."""
-    net = problem.network(chosen)
-    settle(net, cost, barred | depending(problem, chosen), exact=True)
-    reduced: IntArray = cost + net.potential[net.item] - net.potential[problem.n_items + net.reviewer]
-    return reduced
-
-
-def most_without_couples(
-    problem: Problem, flow: Flow, scale: float, value: float, bound: float, clock: Clock
-) -> tuple[float, IntArray]:
-    """Bound affinity and rewards of all assignments without couples from above, by prices; and the couples encountered.
-
-    ``scale`` is the rounding steps per unit of affinity, ``value`` the worth of an assignment without couples, and
-    ``bound`` a bound to start from.
-    """
-    price = np.zeros(0)
-    couples = np.empty((0, 2), np.int64)
-    slack = 4 * int(problem.demand.sum()) / scale if scale > 0 else 0.0
-    for step in range(SEPARATING_STEPS):
-        if clock.over() or bound - value <= slack or (step >= FEWEST and step * problem.item.size > WORK):
-            break
-        worth = problem.worth.copy()
-        np.subtract.at(worth, couples.ravel(), np.repeat(price, 2))
-        chosen = flow(-whole(worth, scale))
         if chosen is None:
             break
-        now = math.fsum(worth[chosen].tolist()) + rewards(problem, chosen) + math.fsum(price.tolist()) + slack
-        bound = min(bound, now)
-        # Polyak's step along the excess of each couple; couples encountered for the first time start at price zero.
-        together = problem.rivals.couples_among(chosen)
-        size = problem.item.size
-        new = together[~np.isin(together[:, 0] * size + together[:, 1], couples[:, 0] * size + couples[:, 1])]
-        couples = np.concatenate([couples, new])
-        price = np.concatenate([price, np.zeros(len(new))])
-        excess = chosen[couples].sum(axis=1) - 1.0
-        excess[(price == 0) & (excess < 0)] = 0.0
-        norm = float(excess @ excess)
-        if norm == 0:
-            break
-        price = np.maximum(price + (now - value) / norm * excess, 0.0)
-    return bound, couples
+        couples = rivals.couples_among(chosen)
+        # Reduced costs at the optimum bound the loss of each pair, here for each couple that it belongs to.
+        net = problem.network(chosen)
+        settle(net, cost, barred | depending(problem, chosen), exact=True)
+        reduced = cost + net.potential[net.item] - net.potential[problem.n_items + net.reviewer]
+        if not couples.size:
+            if apart[0] is None or cost[chosen].sum() < cost[apart[0]].sum():
+                apart = chosen, barred.copy()
+            returning = barred & (rivals.count_among(chosen) == 0) & (reduced < 0)
+            returns += 1
+            if returns > RETURNS or not returning.any():
+                break
+            barred = barred & ~returning
+            chosen = flow(cost, barred)
+            continue
+        loss = np.maximum(-reduced, 0) / np.maximum(np.bincount(couples.ravel(), minlength=cost.size), 1)
+        barred[couples[np.arange(len(couples)), np.argmin(loss[couples], axis=1)]] = True
+        chosen = flow(cost, barred)
+    return apart
 
 
 #: Maximum number of pairs for programmes over all papers, and their work.
@@ -333,9 +270,7 @@ class PanelSolution(NamedTuple):
     proved: bool  # whether ``chosen`` is proved to be the best, or None
     bound: float  # upper bound on affinity and rewards of any assignment
     by_flow: bool = False  # whether it is the optimum of a flow, up to the last bit of its costs
-    # Pairs that this flow excludes, shape (P,), so that no rivals are together; None if there are none
-    barred: BoolArray | None = None
-    met: IntArray = np.empty((0, 2), np.int64)  # couples of rivals encountered on the way, shape (K, 2)
+    barred: BoolArray | None = None  # pairs that this flow excludes, shape (P,), so that no rivals are together
 
 
 def kept_by(problem: Problem, assigned: BoolArray, solution: PanelSolution, bound: float) -> Kept:
@@ -381,7 +316,7 @@ def best_panels(
 
     1. If that obeys them and nothing is rewarded, it is the best.
     2. The flow through the nodes of one attribute: if that obeys all rules, it is the best; else it is a bound.
-    3. The same flow with one of each couple of rivals barred, and its bound by prices.
+    3. The same flow with one of each couple of rivals barred.
     4. Integer programmes over all papers; where these take too much work, over the papers whose panels break a rule.
     """
     if crowded_items(problem, problem.given).size:
@@ -408,29 +343,12 @@ def best_panels(
             start = chosen
             bound = value
             flow = partial(routed, problem, route, bonus)
-    # 3. and 4.
-    apart = _apart(problem, PanelSolution(start, False, bound), flow, cost, scale, clock)
-    if apart.chosen is not None and math.isfinite(apart.bound):
-        gap = apart.bound - objective(problem, apart.chosen)
-        if gap <= tolerance(apart.bound) and not broken_items(problem, apart.chosen).size:
-            return apart._replace(proved=True)
-    return by_programmes(problem, apart, clock)
-
-
-def _apart(
-    problem: Problem, start: PanelSolution, flow: Flow, cost: IntArray, scale: float, clock: Clock
-) -> PanelSolution:
-    """Separate rivals along the flow, which must include all rewards for its bound to hold."""
-    if start.chosen is None or not problem.rivals.couples_among(start.chosen).size:
-        return start
-    apart = separate(problem, start.chosen, cost, flow, clock)
-    if apart.chosen is None:
-        return start._replace(barred=apart.barred, met=apart.met)
-    if not math.isfinite(start.bound):
-        return apart._replace(bound=start.bound)
-    value = objective(problem, apart.chosen)
-    bound, met = most_without_couples(problem, flow, scale, value, start.bound, clock)
-    return apart._replace(bound=bound, met=np.unique(np.concatenate([apart.met, met]), axis=0))
+    apart: BoolArray | None = None
+    barred: BoolArray | None = None
+    if problem.rivals.couples_among(start).size:
+        apart, barred = separate(problem, start, cost, flow)
+    solution = PanelSolution(start if apart is None else apart, False, bound, apart is not None, barred)
+    return by_programmes(problem, solution, clock)
 
 
 def by_programmes(problem: Problem, start: PanelSolution, clock: Clock) -> PanelSolution:
@@ -474,9 +392,7 @@ def _over_all(problem: Problem, start: PanelSolution, clock: Clock) -> PanelSolu
     beside = objective(problem, problem.given)
     bound = math.inf
     effort = clock.effort(BEST_WORK)
-    couples = start.met
     while True:
-        programme = programme.under(rival_rows(programme.pairs, couples))
         solution = best_columns(programme, problem.item[programme.pairs], first, effort)
         bound = min(bound, solution.bound + beside)
         if solution.picked is None:
@@ -487,6 +403,7 @@ def _over_all(problem: Problem, start: PanelSolution, clock: Clock) -> PanelSolu
             return PanelSolution(chosen, False, bound)
         if effort.over():
             return PanelSolution(None, False, bound)
+        programme = programme.under(rival_rows(programme.pairs, couples))
 
 
 # The fewest pairs of the kinds to be minimised first, and the most affinity among the assignments with no more of them.

@@ -563,8 +563,7 @@ def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lo
     under: Below | None = None
     if concerns.min_affinity is not None:
         under = Below(concerns.min_affinity, _labels(problem, np.flatnonzero(assigned & concerns.below)), below)
-    paid = int((concerns.changed & assigned).sum()) * (concerns.per_change or 0.0)
-    return Concerned(lost, changes, under, counts, paid)
+    return Concerned(lost, changes, under)
 
 
 def _labels(problem: Problem, pairs: IntArray) -> tuple[Pair, ...]:

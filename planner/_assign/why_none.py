@@ -13,13 +13,11 @@ from planner._assign.core import largest_cover
 from planner._assign.flow import shortfall
 from planner._assign.panel_programme import crowded_items, feasible, lacking_items
 from planner.rules import Shortage, ruled_by, usual_load
-from reviewgraph._base import Mentions, counted, noun, spread
+from reviewgraph._base import Mentions, counted, noun
 from reviewgraph.graph import check
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from planner._assign.assignment import Assignment
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
@@ -281,37 +279,6 @@ def rules_in_words(problem: Problem) -> list[str]:
     return [*on_each, *rules_on_authors(problem), *sums]
 
 
-def too_few_strangers(problem: Problem) -> str:
-    """Name a paper with too few candidates who share no paper with each other.
-
-    At most one of each circle of mutual co-authors may review it, so a cover of the candidates by circles bounds their
-    number. Circles are built greedily, candidate by candidate.
-    """
-    open_pairs = problem.load[problem.reviewer] > 0
-    rivals = problem.rivals
-    for item in np.flatnonzero(problem.required & (problem.open_demand() > 0)).tolist():
-        pairs = np.flatnonzero(open_pairs & (problem.item == item))
-        if problem.old[pairs].any():
-            continue
-        # A pair joins the first circle of which all are its rivals.
-        circles: list[set[int]] = []
-        for pair in pairs.tolist():
-            near = set(rivals.rival[rivals.start[pair] : rivals.start[pair + 1]].tolist())
-            home = next((circle for circle in circles if circle <= near), None)
-            if home is None:
-                circles.append({pair})
-            else:
-                home.add(pair)
-        if len(circles) < problem.demand[item]:
-            return (
-                f"{papers(np.array([item]))} needs {problem.demand[item]} reviewers no two of whom share a "
-                f"paper, and those who may take it, {people(problem.reviewer[pairs])}, fall into "
-                f"{counted(len(circles), 'circle')} of co-authors, of each of which one may come. "
-                f"{problem.advice('lower the demand', last='allow co-authors')}"
-            )
-    return ""
-
-
 def authors_lines(assignment: Assignment) -> list[str]:
     """Return lines on the rules of the authors' file: which hold, and their cost."""
     authors = assignment.authors
@@ -342,17 +309,14 @@ MOST_WORK = 10.0
 
 
 def why_no_panels(problem: Problem, clock: Clock) -> str:
-    """Explain a proved infeasibility: rule by rule by fixed pairs, one paper or a count; or by papers that clash."""
-    ways: tuple[Callable[[Problem, Rule, Attribute], str], ...] = (
-        _fixed_clash, _full, _too_small, _too_few_values, _too_few_apart, _too_few_members,
-    )  # fmt: skip
-    for way in ways:
+    """Explain a proved infeasibility: rule by rule by fixed pairs or a count, or by the fewest papers that clash."""
+    for way in (_fixed_clash, _full, _too_few_members):
         for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
             alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers))
             words = way(alone, rule, attribute)
             if words:
                 return words
-    return (too_few_strangers(problem) if problem.rivals.any else "") or _clash(problem, clock)
+    return _clash(problem, clock)
 
 
 def _fixed_clash(problem: Problem, rule: Rule, attribute: Attribute) -> str:
@@ -368,67 +332,6 @@ def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
         return ""
     has = noun(bad.size, "has", "have")
     return f"{papers(bad)} {has} all reviews fixed, and not {rule.words(attribute)} among them. Lift one of them."
-
-
-def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Name papers whose demand is below that of a rule, given the most values that one reviewer has."""
-    terms = rule.terms(attribute)
-    several = int(np.diff(attribute.start).max(initial=1))
-    required = max(int(terms.least.max(initial=0)), -(-terms.different // max(several, 1)))
-    bad = np.flatnonzero(problem.bound & (problem.demand < required))
-    if not bad.size:
-        return ""
-    return (
-        f"{papers(bad)} {noun(bad.size, 'gets', 'get')} {each(problem.demand[bad], 'review')}, too few for "
-        f"{rule.words(attribute)}. Raise the demand, or ask for less."
-    )
-
-
-def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Name papers whose candidates have too few different values."""
-    required = rule.terms(attribute).different
-    # The different values among the candidates and given reviewers of each paper.
-    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
-    size = max(len(attribute.values), 1)
-    reviewer = problem.reviewer[pairs]
-    count = np.diff(attribute.start)[reviewer]
-    value = attribute.value[spread(attribute.start[reviewer], count)]
-    key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
-    homes = np.bincount(key // size, minlength=problem.n_items)
-    bad = np.flatnonzero(problem.bound & (homes < required))
-    if not bad.size:
-        return ""
-    clause = _candidates(problem, bad, rule.words(attribute), f"have {int(homes[bad[0]])}")
-    return f"{clause}. {problem.advice(last='ask for less')}"
-
-
-def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Name papers that get too few reviews from their candidates under a limit per value."""
-    most = rule.terms(attribute).most
-    # Reviewers of several values count for none here, so the count is an upper bound.
-    single = np.diff(attribute.start) == 1
-    home = np.full(problem.n_reviewers, -1)
-    home[single] = attribute.value[attribute.start[:-1][single]]
-    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
-    size = len(attribute.values) + problem.n_reviewers
-    home = np.where(home >= 0, home, len(attribute.values) + np.arange(problem.n_reviewers))
-    key, count = np.unique(problem.item[pairs] * size + home[problem.reviewer[pairs]], return_counts=True)
-    limit = np.append(most, np.ones(problem.n_reviewers, np.int64))
-    can = np.bincount(key // size, np.minimum(count, limit[key % size]), problem.n_items)
-    bad = np.flatnonzero(problem.bound & (problem.open_demand() > 0) & (can < problem.demand))
-    if not bad.size or problem.old.any():
-        return ""
-    needs = f"{int(problem.demand[bad[0]])} reviewers, {rule.words(attribute)}"
-    clause = _candidates(problem, bad, needs, f"can give {int(can[bad[0]])}")
-    return f"{clause}. {problem.advice(last='lower the demand')}"
-
-
-def _candidates(problem: Problem, items: IntArray, needs: str, has: str) -> str:
-    """Return a clause on the first of some papers: what it needs, who may take it, and what these have."""
-    may = (problem.item == items[0]) & (problem.given | (problem.load[problem.reviewer] > 0))
-    more = f" ({counted(items.size - 1, 'more paper')} likewise)" if items.size > 1 else ""
-    who = people(np.unique(problem.reviewer[may]))
-    return f"{papers(items[:1])} needs {needs}, and those who may take it, {who}, {has}{more}"
 
 
 def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
@@ -472,30 +375,59 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
 
 def _clash(problem: Problem, clock: Clock) -> str:
     """Name papers that cannot be served together, none of which can be left out: by deletion, O(S log N) programmes."""
-    cannot = f"cannot all get their reviews with {', '.join(rules_in_words(problem))}"
+    rules = ", ".join(rules_in_words(problem))
     effort = clock.effort(MOST_WORK)
     whole = problem.required & (problem.open_demand() > 0)
     free = replace(problem, least=np.zeros_like(problem.least))
-    if whole.sum() > MOST_PAPERS or feasible(free, whole, effort):
+    short = np.flatnonzero(whole & _crowded_out(problem))
+    if short.size:
+        core = np.arange(problem.n_items) == short[0]
+    elif whole.sum() > MOST_PAPERS or feasible(free, whole, effort):
         least = " within everybody's min_load" if problem.least.any() else ""
-        return f"The papers {cannot}{least} (proved over all papers they touch, by two solvers)."
-    # A smallest set that cannot be served even alone is more informative than "all papers".
-    core = _shrink(free, whole, effort)
+        return f"The papers cannot all get their reviews with {rules}{least} (proved by two solvers)."
+    else:
+        # A smallest set that cannot be served even alone is more informative than "all papers".
+        core = _shrink(free, whole, effort)
     codes = np.flatnonzero(core)
     pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)
     who = np.unique(problem.reviewer[pairs])
-    smallest = "Leave any one of them out and it can be done" if not effort.over() else "Fewer papers may do as well"
     # The reviewers with a yes, or the different values, of each attribute of a rule.
     parts = []
     for name, attribute in {attribute.name: attribute for attribute in problem.ruled.attributes}.items():
         values = attribute.value[np.isin(attribute.owner, who)]
-        parts.append(f"{values.size} {name}" if attribute.flag else f"of {np.unique(values).size} different {name}")
+        parts.append(f"{values.size} {name}" if attribute.flag else f"different {name}: {np.unique(values).size}")
     among = f" ({', '.join(parts)})" if parts else ""
+    load = each(problem.load[who], "load", of="of")
+    if codes.size == 1:
+        return (
+            f"{papers(codes)} cannot get {int(problem.demand[codes].sum())} reviews with {rules}: {people(who)} may "
+            f"take it, with {load}{among}. {problem.advice(last='lower the demand')}"
+        )
+    smallest = "Leave any one of them out and it can be done" if not effort.over() else "Fewer papers may do as well"
     return (
-        f"{papers(codes)} {cannot}, even if all other papers were left out. They need "
-        f"{int(problem.demand[codes].sum())} reviews; {people(who)} may take them, with "
-        f"{each(problem.load[who], 'load', of='of')}{among}. {smallest}."
+        f"{papers(codes)} cannot all get their reviews with {rules}, even if all other papers were left out. They need "
+        f"{int(problem.demand[codes].sum())} reviews; {people(who)} may take them, with {load}{among}. {smallest}."
     )
+
+
+def _crowded_out(problem: Problem) -> BoolArray:
+    """Whether each item has too few candidates under the limits of one attribute alone, shape (N,)."""
+    panels = problem.panels
+    size = max(panels.n_groups, 1)
+    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
+    item = problem.item[pairs]
+    place, group = panels.of(problem.reviewer[pairs])
+    bad = np.zeros(problem.n_items, np.bool_)
+    for attribute in range(panels.different.size):
+        # Reviewers of several values count for none, so the number is an upper bound.
+        values = np.bincount(place[panels.attribute[group] == attribute], minlength=pairs.size)
+        single = (panels.attribute[group] == attribute) & (values[place] == 1)
+        cell, count = np.unique(item[place[single]] * size + group[single], return_counts=True)
+        within = np.minimum(count, panels.most[cell % size]) if cell.size else count
+        can = np.bincount(item[values != 1], minlength=problem.n_items)
+        can = can + np.bincount(cell // size, within, problem.n_items)
+        bad |= can < problem.demand
+    return bad & ~problem.old.any()
 
 
 def _shrink(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray:

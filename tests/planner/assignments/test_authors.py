@@ -181,4 +181,4 @@ def test_candidates_who_are_all_co_authors_are_counted():
     score[3:, 0] = np.nan
     result = assign(score, demand=2, load=3, authors=[(0, 1), (1, 1), (2, 1)], target="none")
     assert result.status == "infeasible"
-    assert "1 paper (0) needs 2 reviewers no two of whom share a paper" in result.explanation
+    assert "1 paper (0) cannot get 2 reviews with" in result.explanation

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner import assign
-from planner._assign.assignment import AssignmentStatus
 from planner._assign.findings import Reason
 from planner._assign.words import page
 from reviewgraph.formats import Columns
@@ -238,19 +235,3 @@ def test_pairs_without_an_affinity_make_no_more_changes_necessary(seed):
     if result.below is not None:
         assert result.below.fewest <= below <= len(result.below.pairs)
     assert not any(drop.reason == "unscored" for drop in result.changes.dropped)
-
-
-def test_fewer_changes_are_better_than_more_affinity():
-    affinity = {("a", "p"): 1.0, ("b", "p"): 2.0}
-    kept, changed = (
-        replace(
-            assign(affinity, demand=1, load=1, target="none", previous=[("a", "p")], fixed=fixed),
-            status=AssignmentStatus.FEASIBLE,
-        )
-        for fixed in ((), [("b", "p")])
-    )
-    assert kept.affinity < changed.affinity
-    assert kept.or_better(changed) is kept
-    better = changed.or_better(kept)
-    assert better.affinity == kept.affinity
-    assert better.changes.fewest == 1  # the bound of the problem at hand, whatever another one proves

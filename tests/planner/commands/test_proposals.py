@@ -53,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "--conflicts tracks.csv --demand 4 --at-most institution=1",
             "--best-effort",
-            "can give 2 (7 more papers likewise). Lower",
+            "(different institution: 2). Lower",
         ),
         # Nothing helps but other numbers.
         ("--demand 5 --max-probability 0.9", "", "40 > 32"),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -141,12 +140,3 @@ def test_left_behind_papers_are_not_bound():
     affinity = {("a", "p"): 1.0, ("b", "p"): 1.0, ("c", "p"): 0.5}
     result = assign(affinity, demand=1, load=2, phase_one=first, institutions=homes, target="none")
     assert [result.reviews.reviewers[j] for j in result.reviews.reviewer] == ["c"]
-
-
-def test_the_better_of_a_problem_and_its_stricter_one():
-    result = assign(np.ones((3, 3)), demand=1, load=3, target="none")
-    worse = replace(result, status=type(result.status).FEASIBLE, affinities=result.affinities - 1)
-    best = worse.or_better(result)
-    assert best.affinity == result.affinity
-    assert best.status == "feasible"
-    assert result.or_better(worse) is result
