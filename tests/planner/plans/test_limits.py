@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 
 from planner import plan_extra_reviews, planning, verify_plan
-from planner._plans.constraints import Prices, constrain, no_pairs
+from planner._plans.constraints import constrain, no_pairs
 from planner._plans.greedy import greedy_connected, greedy_recoverable
 from planner._plans.outcome import PlanStatus
 from planner._plans.target import Ledger
 from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
 from planner._plans.task import Candidates, new_task
 from reviewgraph import Reviews
-from reviewgraph._base import Clock, distinct, occurs
+from reviewgraph._base import Clock
 from tests.looks import Looks
 from tests.planner.plans.plan_cases import Case, cases, constrained
 from tests.trials import NIGHTLY, examples, sampled
@@ -111,14 +111,3 @@ def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
     candidates = Candidates(task)
     assert np.concatenate([no_pairs(), *candidates.chunks()]).tolist() == expected
     assert all(candidates.more_than(most) == (len(expected) > most) for most in (0, 1, len(expected)))
-
-
-def test_arrays_are_looked_up_as_one_by_one() -> None:
-    rng = np.random.default_rng(0)
-    prices = Prices(np.array([2, 5, 9]), np.array([1.5, -2.0, 4.0]), 1.0)
-    for table in (prices, Prices(prices.code, prices.value, 0.0, 4.0), Prices()):
-        assert table.costs(np.arange(12)).tolist() == [table.cost_of(pair) for pair in range(12)]
-    for size in (0, 1, 50):
-        values, others = rng.integers(0, 30, size), rng.integers(0, 30, 20)
-        assert distinct(values, others).tolist() == sorted({*values.tolist(), *others.tolist()})
-        assert occurs(others, distinct(values)).tolist() == [one in values for one in others.tolist()]

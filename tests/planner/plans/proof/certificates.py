@@ -182,46 +182,18 @@ def _taken_apart(covers: Part) -> tuple[int, list[Part]]:
 
 def _wastes_one(part: Part) -> bool:
     """Whether the last merge of a part wastes a paper, however it splits it: no two papers hold it together."""
-    items = sorted(frozenset().union(*part.values()))
-    place = {i: len(part) + n for n, i in enumerate(items)}
-    near: list[list[int]] = [[place[i] for i in cover] for cover in part.values()] + [[] for _ in items]
-    for component in range(len(part)):
-        for node in near[component]:
-            near[node].append(component)
-    return all(_holds_without(near, len(part), gone) for gone in place.values())
+    import networkx as nx
+
+    graph = nx.Graph([(component, ("item", i)) for component, cover in part.items() for i in cover])
+    items = {node for node in graph if node not in part}
+    return all(_holds_without(graph.subgraph(set(graph) - {gone}), items) for gone in items)
 
 
-def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
-    """Whether a graph without a node is connected, and no other item cuts it (depth-first from component 0)."""
-    # Tarjan's low points, with the node that is gone below everything so that no path enters it.
-    depth = [-1] * len(near)
-    low = [0] * len(near)
-    depth[gone] = len(near)
-    depth[0] = 0
-    path = [0]
-    waiting = [iter(near[0])]
-    seen = 1
-    while path:
-        node = path[-1]
-        for other in waiting[-1]:
-            if depth[other] < 0:
-                depth[other] = low[other] = len(path)
-                path.append(other)
-                waiting.append(iter(near[other]))
-                seen += 1
-                break
-            if other != gone:
-                low[node] = min(low[node], depth[other])
-        else:
-            path.pop()
-            waiting.pop()
-            if path:
-                # An item cuts the graph if what hangs below it reaches no higher; the root is no item.
-                above = path[-1]
-                if above >= components and low[node] >= depth[above]:
-                    return False
-                low[above] = min(low[above], low[node])
-    return seen == len(near) - 1
+def _holds_without(rest: Any, items: set[Any]) -> bool:
+    """Whether the rest of a graph is connected, and no other item cuts it."""
+    import networkx as nx
+
+    return nx.is_connected(rest) and not items & set(nx.articulation_points(rest))
 
 
 def _listed_price(part: Part, enough: int) -> int:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from planner._plans import cascade
 from planner._plans.constraints import constrain
 from planner._plans.greedy import by_effect
-from planner._plans.structure import KEPT, copy_structure, enter, find_block, grow, settle, try_join
+from planner._plans.structure import KEPT, copy_structure, enter, grow, settle, try_join
 from planner._plans.task import Task, new_task
 from reviewgraph._base import Clock
 from reviewgraph.graph.kernels.compiling import linked
@@ -132,18 +132,6 @@ def chained() -> Task:
     return new_task(constrain(table), 200)
 
 
-def test_a_cascade_of_a_small_table_weighs_all_joins_again_after_a_stop() -> None:
-    plans = []
-    for local in (1, cascade.RESUMED):
-        task = chained()
-        search, done = cascade.new_search(task, 100), False
-        while not done:
-            most = search.moves.made + 1
-            done = cascade.cascade.python(search.state, task.space, search.board, search.moves, 0, local, most)
-        plans.append(search.pairs.tolist())
-    assert plans[0] == plans[1]
-
-
 def test_joins_of_the_largest_group_make_a_plan_as_short_for_less_work() -> None:
     task, length, steps = chained(), [0, 0], [0.0, 0.0]
     for local in (0, 1):
@@ -203,15 +191,3 @@ def test_the_order_is_greedy(case: Case, seed: int) -> None:
         assert size(k) == max(map(size, left))
         left.discard(k)
         done.append(pairs[k].tolist())
-
-
-def test_readers_are_the_least_loaded() -> None:
-    from reviewgraph import Reviews
-
-    task = new_task(constrain(Reviews.from_pairs([(j, i) for j in range(4) for i in (0, 1)], items=[2])), 9)
-    board = task.board(3)
-    board.load[:] = [2, 1, 3, 1]
-    block = int(find_block.python(task.start.root, 0))
-    assert cascade.reader.python(task.start, board, block, 2) in (1, 3)
-    board.spare[:] = [1, 0, 1, 0]
-    assert cascade.reader.python(task.start, board, block, 2) == 0
