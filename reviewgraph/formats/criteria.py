@@ -10,16 +10,7 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.audit.rows import is_status
-from reviewgraph.formats.columns import (
-    CONFIDENCE,
-    CRITERION,
-    ITEM,
-    REVIEWER,
-    SCORE,
-    TITLE,
-    normalise,
-    optional,
-)
+from reviewgraph.formats.columns import CONFIDENCE, CRITERION, ITEM, REVIEWER, SCORE, TITLE, normalise, optional
 from reviewgraph.formats.columns import is_usual as is_usual
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.side import NO_CRITERIA

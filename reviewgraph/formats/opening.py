@@ -27,16 +27,7 @@ from reviewgraph.formats.files import (
 )
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import Wanted, extract, recognise, refuse_lower_table, refuse_pairs
-from reviewgraph.formats.tables import (
-    Combined,
-    from_records,
-    is_json,
-    is_xml,
-    objects,
-    plain_tag,
-    read_json,
-    read_xml,
-)
+from reviewgraph.formats.tables import Combined, from_records, is_json, is_xml, objects, plain_tag, read_json, read_xml
 from reviewgraph.formats.values import parse_number
 from reviewgraph.formats.workbooks import (
     choose_sheet,

@@ -32,10 +32,7 @@ from reviewgraph.formats.columns import (
     normalise,
     require_named,
 )
-from reviewgraph.formats.criteria import (
-    joined_name,
-    say_further,
-)
+from reviewgraph.formats.criteria import joined_name, say_further
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.parts import ROLES, Asked, Labels, Part, read_part
@@ -43,18 +40,8 @@ from reviewgraph.formats.side import ROLES as SIDE_ROLES
 from reviewgraph.formats.side import Item, Listing, read_listing, say_unseen
 from reviewgraph.formats.spellings import PAPER, Merge, Spellings
 from reviewgraph.formats.systems.system import META, OUT, read_names, refuse_aliases, resolved
-from reviewgraph.formats.tables import (
-    Column,
-    Path,
-    Table,
-    ask_criteria,
-    by_row,
-    of_rows,
-    unused_columns,
-)
-from reviewgraph.formats.values import (
-    parse_scale,
-)
+from reviewgraph.formats.tables import Column, Path, Table, ask_criteria, by_row, of_rows, unused_columns
+from reviewgraph.formats.values import parse_scale
 from reviewgraph.io.matching import resemblance
 from reviewgraph.table.reviews import Reviews
 from reviewgraph.table.rows import Duplicates, say_fulfilled

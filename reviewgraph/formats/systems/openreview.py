@@ -11,17 +11,7 @@ from typing import Any
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.columns import SCORE, normalise
 from reviewgraph.formats.files import quote_all, terms
-from reviewgraph.formats.systems.system import (
-    ALIAS,
-    MEMBER,
-    Export,
-    Outgoing,
-    Rule,
-    System,
-    Use,
-    in_json,
-    is_alias,
-)
+from reviewgraph.formats.systems.system import ALIAS, MEMBER, Export, Outgoing, Rule, System, Use, in_json, is_alias
 from reviewgraph.formats.tables import Grid, Line, from_records, objects
 from reviewgraph.formats.values import parse_number
 
