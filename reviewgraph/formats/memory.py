@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +38,15 @@ from reviewgraph.formats.columns import (
 from reviewgraph.formats.criteria import say_unusual
 from reviewgraph.formats.files import Problems
 from reviewgraph.formats.parts import ROLES, Asked, read_part
-from reviewgraph.formats.tables import Column, Numbers, Rows, Table, by_row, may_hold_scores, say_which_score
-from reviewgraph.formats.values import are_scores, parse_scale
+from reviewgraph.formats.tables import (
+    Column,
+    Numbers,
+    Rows,
+    Table,
+    ask_criteria,
+    by_row,
+)
+from reviewgraph.formats.values import parse_scale
 
 if TYPE_CHECKING:
     import igraph
@@ -105,7 +112,11 @@ def from_frame(
         part = read_part(table, asked, Audit(accept, say, in_python), problems, say)
         problems.raise_any()
         if SCORE.name not in places and SCORE.name not in wanted:
-            _ask_criteria(table, {*places.values()}, note)
+            taken = {
+                name: name for place, name in enumerate(table.header) if place in places.values() or is_status(name)
+            }
+            for name in ask_criteria(table, taken):
+                say(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, name)}")
     except InputError as error:
         raise type(error)(_in_python(str(error))) from error
     if criteria is None and part.has_scores:
@@ -366,27 +377,6 @@ def _in_python(message: str) -> str:
     text = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', text)
     text = in_python(text).replace("--columns: ", "columns: ").replace(" before '='", "")
     return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", text) if text.startswith("frame: ") else text
-
-
-def _ask_criteria(table: FrameTable, taken: Collection[int], note: Callable[[str], object] | None) -> None:
-    """Refuse a frame if several columns may be the scores; note it if one may be."""
-    unused = [
-        place
-        for place, name in enumerate(table.header)
-        if place not in taken and may_hold_scores(name) and not is_status(name)
-    ]
-    candidates = [table.header[place] for place in unused if _may_be_scores(table.column(place))]
-    if len(candidates) > 1:
-        raise InputError(say_which_score(table.name, candidates))
-    if candidates and note:
-        note(_in_python(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, candidates[0])}"))
-
-
-def _may_be_scores(column: Any) -> bool:
-    if column.dtype.is_numeric():
-        return bool(not column.is_null().all() and column.null_count() < len(column))
-    values = set(column.drop_nulls().to_list())
-    return all(isinstance(value, str) for value in values) and are_scores(list(values))
 
 
 # Reviews from bipartite graphs of networkx and igraph.

@@ -10,7 +10,6 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
-from reviewgraph._base.text import in_full
 from reviewgraph.formats.audit.finding import Draft, overrule
 from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
@@ -39,7 +38,7 @@ from reviewgraph.formats.criteria import (
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
 from reviewgraph.formats.systems.gradebooks import say_wide
-from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows
+from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows, text_column
 from reviewgraph.formats.values import BLANK, are_scores, ask_direction, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
@@ -239,20 +238,6 @@ def _come_again(draft: Draft, titles: Mapping[str, Column]) -> list[str]:
         if pairs == draft.size > len(words) > 1 and all(words) and not are_scores(words) and not is_status(name):
             recurring.append(name)
     return recurring
-
-
-def text_column(column: Column | Numbers) -> Column:
-    """Return any column as one of text, of numbers in all their digits.
-
-    >>> import numpy as np
-    >>> text_column(Numbers(np.array([1767225601, 0.5]), np.array([True, True]))).values
-    ['0.5', '1767225601']
-    """
-    if isinstance(column, Column):
-        return Column(column.codes, ["" if is_null(value) else str(value) for value in column.values])
-    values, codes = np.unique(np.where(column.known, column.values, np.nan), return_inverse=True)
-    texts = ["" if np.isnan(value) else in_full(value) for value in values.tolist()]
-    return Column(codes.astype(np.int64), texts)
 
 
 def _aside(table: Table, places: Mapping[str, int]) -> Aside:

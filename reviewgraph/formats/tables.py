@@ -13,7 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, Self, overload
 
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import is_null
 from reviewgraph._base.storing import FileRead, LeftOut
+from reviewgraph._base.text import in_full
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -65,6 +67,22 @@ def recoded(column: Column, values: Sequence[str]) -> Column:
     known: dict[str, int] = {}
     codes = np.array([known.setdefault(value, len(known)) for value in values], np.int64)
     return Column(codes[column.codes], list(known))
+
+
+def text_column(column: Column | Numbers) -> Column:
+    """Return any column as one of text, of numbers in all their digits.
+
+    >>> import numpy as np
+    >>> text_column(Numbers(np.array([1767225601, 0.5]), np.array([True, True]))).values
+    ['0.5', '1767225601']
+    """
+    import numpy as np
+
+    if isinstance(column, Column):
+        return Column(column.codes, ["" if is_null(value) else str(value) for value in column.values])
+    values, codes = np.unique(np.where(column.known, column.values, np.nan), return_inverse=True)
+    texts = ["" if np.isnan(value) else in_full(value) for value in values.tolist()]
+    return Column(codes.astype(np.int64), texts)
 
 
 def by_row(column: Column) -> list[Any]:
@@ -227,17 +245,18 @@ def ask_score(table: Table) -> None:
     raise InputError(say_which_score(f"{table.name}: {table.source.what}", unused))
 
 
-def ask_criteria(table: Table, columns: Mapping[str, str]) -> None:
-    """Refuse a table without a score column if several columns of numbers may be the score."""
-    unused = unused_columns([table])
+def ask_criteria(table: Table, columns: Mapping[str, str]) -> list[str]:
+    """Return the column that may be the score of a table without a score column, if there is one; refuse several."""
+    unused = unused_columns([table]) if table.source is None else []
     taken = {place for name in columns.values() for place in named(table.header, name)}
     places = [place for place, name in enumerate(table.header) if name in unused and place not in taken]
-    if len(places) < 2:
-        return
-    read = zip(places, table.read(places, Problems()).columns, strict=True)
+    if not places:
+        return []
+    read = zip(places, map(text_column, table.read(places, Problems()).columns), strict=True)
     candidates = [table.header[place] for place, column in read if are_scores(column.values, table.decimal_comma)]
     if len(candidates) > 1:
         raise InputError(say_which_score(table.name, candidates))
+    return candidates
 
 
 def unused_columns(tables: Sequence[Table]) -> list[str]:

@@ -465,3 +465,10 @@ def test_tables_of_easychair_may_leave_out_empty_cells_at_the_end(write):
     ]
     with pytest.raises(InputError):
         table(write(f"{short}3,14,Cyd,1,2,text,more\n", "long.csv"), "reviews", "item", "reviewer", "score")
+
+
+def test_the_last_version_of_a_review_counts_in_any_order_of_rows(write):
+    rows = ["3,12,Ann,2,2", "3,12,Ann,1,-1"]
+    for order in (rows, rows[::-1]):
+        name = write("\n".join(["submission #,member #,member name,version,total score", *order, ""]), "review.csv")
+        assert table(name, "reviews", "item", "reviewer", "score") == [("3", "12", "2")]
