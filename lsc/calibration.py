@@ -12,8 +12,7 @@ import numpy as np
 from lsc._model.formulation import Balance, Minimiser, Programme, References, balance_of, formulate
 from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, classes, level_of
 from lsc._solver import choosing, newton
-from lsc.errors import UndeterminedWarning
-from lsc.estimate import Estimate, best_first, comparable, plain_averages
+from lsc.estimate import Estimate, plain_averages
 from lsc.evidence.optimality import Residuals, ScoringFunction, fit_through, residuals, scale
 from lsc.evidence.support import (
     ReportingScale,
@@ -34,7 +33,6 @@ from reviewgraph._base import (
     Status,
     checked,
     counted,
-    warn,
 )
 from reviewgraph.table import ReviewsLike, as_reviews
 
@@ -286,12 +284,12 @@ class Calibration(Estimate):
     # Selections
 
     @checked
-    def ranking(self, *, by_group_average: bool = False) -> list[Label]:
+    def ranking(self, *, across_groups: bool = False) -> list[Label]:
         """Items that have a score, best first; raises Incomparable as :meth:`select` does.
 
         Parameters
         ----------
-        by_group_average
+        across_groups
             Compare items of different groups by the plain averages of their groups.
 
         Returns
@@ -306,53 +304,7 @@ class Calibration(Estimate):
         >>> calibrate(Reviews.from_pairs(rows)).ranking()
         [2, 1]
         """
-        return self.select(int(np.isfinite(self.quality).sum()), by_group_average=by_group_average)
-
-    @checked
-    def select(self, n_selected: int, *, by_group_average: bool = False) -> list[Label]:
-        """Return the best items, best first, ties by index.
-
-        Parameters
-        ----------
-        n_selected
-            Number of items to select.
-        by_group_average
-            Compare items of different groups by the plain averages of their groups. Otherwise items are selected in the
-            largest group, and items of others are set aside.
-
-        Returns
-        -------
-        list
-            Labels of ``n_selected`` items.
-
-        Raises
-        ------
-        Incomparable
-            If the items fall into several groups, ``by_group_average`` is not set, and the largest holds less than 90 %
-            of the items with a score, or fewer than ``n_selected``.
-        InputError
-            If ``n_selected`` is negative or more than the number of items with a score.
-
-        Warns
-        -----
-        UndeterminedWarning
-            If the reviews do not determine the qualities of some items relative to their group.
-
-        Examples
-        --------
-        >>> from reviewgraph import Reviews
-        >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
-        >>> calibrate(Reviews.from_pairs(rows)).select(1)
-        [2]
-        """
-        inside = comparable(self.quality, self.group, n_selected, across_groups=by_group_average)
-        if 0 < n_selected < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
-            message = (
-                f"select: the reviews do not determine the position of {open_places} of {self.reviews.n_items} papers "
-                "within their group; among them the selection follows the fit closest to straight lines, not the data"
-            )
-            warn(message, UndeterminedWarning)
-        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n_selected].tolist()]
+        return self.select(int(np.isfinite(self.quality).sum()), across_groups=across_groups)
 
 
 @checked

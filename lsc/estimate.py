@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lsc.errors import ConvergenceWarning, Incomparable
+from lsc.errors import ConvergenceWarning, Incomparable, UndeterminedWarning
 from reviewgraph._base import (
     BoolArray,
     FloatArray,
@@ -187,14 +187,22 @@ class Estimate(Pictured):
         """
         return [self.items[i] for i in best_first(self.quality).tolist()]
 
+    @property
+    def undetermined(self) -> list[Label]:
+        """Items whose quality, relative to their group, the reviews do not determine: none, but for least squares."""
+        return []
+
     @checked
-    def select(self, n_selected: int) -> list[Label]:
+    def select(self, n_selected: int, *, across_groups: bool = False) -> list[Label]:
         """Return the best items, best first, ties by index.
 
         Parameters
         ----------
         n_selected
             Number of items to select.
+        across_groups
+            Select among groups that no review connects, assumed equally good on average. Otherwise items are selected
+            in the largest group, and the others are set aside.
 
         Returns
         -------
@@ -205,6 +213,14 @@ class Estimate(Pictured):
         ------
         InputError
             If ``n_selected`` is negative or more than the number of items with a score.
+        Incomparable
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n_selected``.
+
+        Warns
+        -----
+        UndeterminedWarning
+            If the reviews do not determine the qualities of some items relative to their group.
 
         Examples
         --------
@@ -212,8 +228,14 @@ class Estimate(Pictured):
         >>> Estimate(reviews, np.array([1.0, 3.0]), "average").select(1)
         ['p2']
         """
-        expect_number(n_selected, self.quality)
-        return [self.items[i] for i in best_first(self.quality)[:n_selected].tolist()]
+        inside = comparable(self.quality, self.group, n_selected, across_groups=across_groups)
+        if 0 < n_selected < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
+            message = (
+                f"select: the reviews do not determine the position of {open_places} of {self.reviews.n_items} papers "
+                "within their group; among them the selection follows the fit closest to straight lines, not the data"
+            )
+            warn(message, UndeterminedWarning)
+        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n_selected].tolist()]
 
     @cached_property
     def standard_error(self) -> FloatArray:
@@ -304,8 +326,7 @@ def comparable(quality: FloatArray, group: IntArray, n: int, *, across_groups: b
     message = (
         f"select: no review connects the {groups.size:,} groups of papers, so they cannot be compared, and the largest "
         f"holds {largest:,} of {total:,} papers with a score ({short}); add the reviews of reviewgraph plan, select "
-        "within a group, or assume that groups are equally good: --by-group-average (in Python across_groups=True, for "
-        "least squares by_group_average=True)"
+        "within a group, or assume that groups are equally good: --by-group-average (in Python across_groups=True)"
     )
     raise Incomparable(message)
 

@@ -388,39 +388,6 @@ class PosteriorEstimate(Estimate, Uncertain):
         return columns
 
     @checked
-    def select(self, n_selected: int, *, across_groups: bool = False) -> list[Label]:
-        """Return the best items, best first, ties by index; see :meth:`selection`.
-
-        Parameters
-        ----------
-        n_selected
-            Number of items to select.
-        across_groups
-            Select among unconnected groups, assumed equally good on average.
-
-        Returns
-        -------
-        list
-            Labels of ``n_selected`` items.
-
-        Raises
-        ------
-        InputError
-            If ``n_selected`` is negative or more than the number of items with a score.
-        Incomparable
-            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
-            of the items with a score, or fewer than ``n_selected``.
-
-        Examples
-        --------
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> posterior(Reviews.from_pairs(rows)).select(2)
-        [11, 10]
-        """
-        selection = self.selection(n_selected, across_groups=across_groups)
-        return selection.named(selection.best)
-
-    @checked
     def plot(
         self,
         name: str | None = None,

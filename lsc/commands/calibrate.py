@@ -83,7 +83,6 @@ class Outcome:
         """Select the best papers, in three lists if the result has probabilities."""
         import warnings
 
-        from lsc.calibration import Calibration
         from lsc.errors import Incomparable, UndeterminedWarning
         from lsc.estimate import comparable
         from lsc.posteriors import PosteriorEstimate
@@ -97,13 +96,11 @@ class Outcome:
                 self.selection = chosen
                 self.lists = chosen.lists
                 self.aside = chosen.named(chosen.aside)
-            elif isinstance(result, Calibration):
+            else:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UndeterminedWarning)  # the output opens with this warning
                     inside = comparable(result.quality, result.group, count, across_groups=across_groups)
-                    self._list(result.select(count, by_group_average=across_groups), inside)
-            else:
-                self._list(result.select(count), result.rank > 0)
+                    self._list(result.select(count, across_groups=across_groups), inside)
         except Incomparable as refusal:
             self.refused = str(refusal)
 

@@ -83,9 +83,9 @@ def test_selection_across_groups_is_refused_with_an_explanation() -> None:
     assert result.rank[-2:].tolist() == [2, 1]
     with pytest.raises(lsc.Incomparable, match="no review connects the 2 groups"):
         result.select(2)
-    with pytest.raises(lsc.Incomparable, match="by_group_average=True"):
+    with pytest.raises(lsc.Incomparable, match="across_groups=True"):
         result.ranking()
-    assert result.select(7, by_group_average=True)[0] == "e"
+    assert result.select(7, across_groups=True)[0] == "e"
 
 
 def test_selection_among_undetermined_papers_warns() -> None:

@@ -40,4 +40,4 @@ def test_papers_of_many_groups_cannot_be_compared() -> None:
     with pytest.raises(lsc.Incomparable, match="973 groups"):
         result.select(10)
     with pytest.warns(lsc.UndeterminedWarning, match="576 of 2076"):
-        assert len(result.select(10, by_group_average=True)) == 10
+        assert len(result.select(10, across_groups=True)) == 10
