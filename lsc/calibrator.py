@@ -141,8 +141,8 @@ def line_of(reviews: Reviews, estimate: Estimate, held: HeldOut) -> Line:
 class Calibrator:
     """A method of calibration with its options, as an estimator that scikit-learn's tools take.
 
-    X holds pairs, one per row: a data frame with a column of reviewers and one of items, named as in files or by
-    ``columns``, or an array of two columns; y holds their scores. Without y, X holds the scores. Further columns are
+    X holds pairs, one per row: a data frame with a column of reviewers and one of items, named as in files,
+    or an array of two columns; y holds their scores. Without y, X holds the scores. Further columns are
     ignored in fit and in predictions, with a :class:`reviewgraph.ColumnWarning` in fit. X may also be Reviews, whose
     criteria and confidence the method then has; predictions need pairs only in any case. A reviewer or an item without
     a score in the fit is predicted as a new one, drawn from the population, so that held-out reviewers can be
@@ -154,11 +154,6 @@ class Calibrator:
         Name of a method, as in :data:`lsc.methods.METHODS`; ``"posterior"`` by default.
     options
         Options of the method by name, such as ``{"hypothesis": "offset"}`` for ``"lsc"``; none by default.
-    columns
-        Names of columns of X that are called unusually, such as ``{"reviewer": "who", "item": "essay"}``, and without y
-        ``"score"``; others are found by the names that files have.
-    lower_is_better
-        Whether 1 is the best score, for X that is no :class:`reviewgraph.Reviews`.
     seed
         Seed of methods that sample, and of the folds by which :meth:`predict` learns the scale of a method.
 
@@ -189,14 +184,10 @@ class Calibrator:
         method: MethodName = DEFAULT,
         *,
         options: Mapping[str, Any] | None = None,
-        columns: Mapping[str, str] | None = None,
-        lower_is_better: bool = False,
         seed: int | np.random.Generator = 0,
     ) -> None:
         self.method = method
         self.options = options
-        self.columns = columns
-        self.lower_is_better = lower_is_better
         self.seed = seed
 
     def __repr__(self) -> str:
@@ -222,7 +213,7 @@ class Calibrator:
         Returns
         -------
         dict
-            ``method``, ``options``, ``columns``, ``lower_is_better`` and ``seed``.
+            ``method``, ``options`` and ``seed``.
 
         Examples
         --------
@@ -306,7 +297,7 @@ class Calibrator:
         >>> Calibrator("average").fit([("ann", "p1"), ("bob", "p1")], [1.0, 3.0]).estimate_.quality
         array([2.])
         """
-        self.reviews_ = _reviews_of(X, y, self.columns, lower_is_better=self.lower_is_better)
+        self.reviews_ = _reviews_of(X, y)
         if not self.reviews_.n_reviews:
             message = "X: expected pairs of a reviewer and an item, found no rows"
             raise InputError(message)
@@ -400,8 +391,7 @@ class Calibrator:
         1.0
         """
         if y is None:
-            scored = _reviews_of(X, None, self.columns, lower_is_better=self.lower_is_better)
-            scored = scored.only_scored()
+            scored = _reviews_of(X, None).only_scored()
             X = scored
             truth = scored.printed(scored.score)
         else:
@@ -427,7 +417,7 @@ class Calibrator:
         """Return the labels of the pairs, None for reviewers and items that the fit does not know."""
         estimate = self._fitted()
         spellings = self.reviews_._spellings()
-        people, papers = _pairs_of(X, self.columns)
+        people, papers = _pairs_of(X)
         reviewer_labels = spellings.respelled(people, "reviewer", "X")
         item_labels = spellings.respelled(papers, "paper", "X")
         scored = self.reviews_.only_scored()
@@ -460,14 +450,10 @@ def _is_frame(X: Any) -> bool:
     return hasattr(type(X), "columns")
 
 
-def _pairs_of(X: Any, columns: Mapping[str, str] | None) -> tuple[list[Any], list[Any]]:
+def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
     """Return the reviewers and items of the rows of X, in their order."""
-    if isinstance(X, Reviews):
-        people = X.reviewers
-        papers = X.items
-        return [people[j] for j in X.reviewer.tolist()], [papers[i] for i in X.item.tolist()]
-    if _is_frame(X):
-        read = pairs_in(X, columns)
+    if isinstance(X, Reviews) or _is_frame(X):
+        read = X if isinstance(X, Reviews) else pairs_in(X)
         people = read.reviewers
         papers = read.items
         return [people[j] for j in read.reviewer.tolist()], [papers[i] for i in read.item.tolist()]
@@ -491,7 +477,7 @@ def _pairs_of(X: Any, columns: Mapping[str, str] | None) -> tuple[list[Any], lis
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _reviews_of(X: Any, y: Any, columns: Mapping[str, str] | None, *, lower_is_better: bool) -> Reviews:
+def _reviews_of(X: Any, y: Any) -> Reviews:
     """Return pairs and scores as reviews."""
     if isinstance(X, Reviews):
         if y is not None:
@@ -500,13 +486,12 @@ def _reviews_of(X: Any, y: Any, columns: Mapping[str, str] | None, *, lower_is_b
         return X
     scores = None if y is None else _scores("y", y)
     if _is_frame(X):
-        read = replace(pairs_in(X, columns, scores, only=False), lower_is_better=lower_is_better)
-        return replace(Reviews._from_columns(read), backend=backend_of(X))
-    people, papers = _pairs_of(X, columns)
+        return replace(Reviews._from_columns(pairs_in(X, scores, only=False)), backend=backend_of(X))
+    people, papers = _pairs_of(X)
     if scores is None:
         message = "y: expected the scores of the pairs, found none; pass them, or a data frame with scores as X"
         raise InputError(message)
     if scores.size != len(people):
         message = f"y: expected one score per row of X, {len(people)}, found {scores.size}"
         raise InputError(message)
-    return Reviews._from_arrays(people, papers, scores, lower_is_better=lower_is_better, scored=np.isfinite(scores))
+    return Reviews._from_arrays(people, papers, scores, scored=np.isfinite(scores))

@@ -159,31 +159,24 @@ def has_order(source: Any) -> bool:
     return is_matrix(source) or rows_of_wide(source) is not None
 
 
-def pairs_in(
-    frame: Any, columns: Mapping[str, str] | None = None, score: FloatArray | None = None, *, only: bool = True
-) -> Columns:
+def pairs_in(frame: Any, score: FloatArray | None = None, *, only: bool = True) -> Columns:
     """Read a column of reviewers and one of items, in the order of the rows, and scores that are passed beside them.
 
     Without ``score`` a column of scores is read, unless there are to be pairs ``only``. Other columns are ignored, with
     a ColumnWarning unless there are to be pairs only.
 
     >>> import pandas
-    >>> frame = pandas.DataFrame({"who": ["ann"], "paper": [1], "rating": [3.5]})
-    >>> pairs_in(frame, {"reviewer": "who"}), pairs_in(frame, {"reviewer": "who"}, only=False).score
+    >>> frame = pandas.DataFrame({"reviewer": ["ann"], "paper": [1], "rating": [3.5]})
+    >>> pairs_in(frame), pairs_in(frame, only=False).score
     (<Columns: 1 reviewer, 1 item, 1 row>, array([3.5]))
     """
     from reviewgraph.formats.memory import from_frame, of_roles
 
     roles = (REVIEWER, ITEM) if only or score is not None else (REVIEWER, ITEM, SCORE)
-    every = {role.name for role in (REVIEWER, ITEM, SCORE)}
     notes = list[str]()
-    if unknown := set(columns or {}) - every:
-        message = f"columns: expected names of reviewer, item and score, found {sorted(unknown)[0]!r}"
-        raise InputError(message)
-    names = {role.name: columns[role.name] for role in roles if role.name in columns} if columns else {}
     try:
-        kept, unused = of_roles(frame, roles, names, notes.append)
-        read = from_frame(kept, names)
+        kept, unused = of_roles(frame, roles, {}, notes.append)
+        read = from_frame(kept, {})
     except InputError as error:
         raise InputError(str(error).replace(" of Reviews.from_frame", "")) from error
     if score is not None:

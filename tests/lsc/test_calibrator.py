@@ -114,7 +114,7 @@ def test_scores_of_which_one_is_the_best_are_predicted_in_their_own_direction(ta
     pairs, score = split(table)
     for method in ("posterior", "additive"):
         ahead = Calibrator(method).fit(pairs, score)
-        back = Calibrator(method, lower_is_better=True).fit(pairs, -score)
+        back = Calibrator(method).fit(Reviews.from_frame(pairs.assign(score=-score), lower_is_better=True))
         assert back.predict(pairs) == pytest.approx(-ahead.predict(pairs), abs=1e-6)
 
 
