@@ -46,7 +46,7 @@ PAGES = [
     "plan two.csv",
     "plan two.csv -o plan.csv",
     "plan two.csv --to mail -o letters.csv",
-    "plan two.csv --for double --conflicts barred.csv",
+    "plan two.csv --conflicts barred.csv",
     "plan two.csv --max-reviews 0",
     "plan two.csv --max-reviews 1 --target survives-reviewer -o part.csv",
     "plan two.csv --for decision --select 1 --max-reviews 2",

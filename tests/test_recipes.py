@@ -210,7 +210,7 @@ assign MARKET --target twice --survive | 2: --survive
 plan double.csv --for total --spare 1 --max-reviews 2 --json > plan.json
 verify plan.json double.csv --for total --spare 1 --max-reviews 2 | holds
 plan double.csv --for total --spare 1 --max-reviews 2 --html report.html | squared points
-plan double.csv --for total --for double --max-reviews 3 --to mail -o letters.csv
+plan double.csv --for total --target double --max-reviews 3 --to mail -o letters.csv
 plan double.csv --for total | 2:
 
 calibrate --help-all | twofold: twice the quality

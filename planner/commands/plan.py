@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
@@ -22,7 +20,7 @@ from planner.commands.options import (
     say_meta_reviews,
     upload_options,
 )
-from reviewgraph._base import InputError, counted
+from reviewgraph._base import counted
 from reviewgraph.cli import (
     TABLE,
     Command,
@@ -52,13 +50,16 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
 
-# ``--for``: a level, an objective, or both.
+# ``--for``: an objective, with or without a level.
 
-#: Objectives of ``--for``; in this release it still accepts levels, which belong to ``--target``.
+#: Objectives of ``--for``.
 BESIDE = tuple(objective.name for objective in OBJECTIVES if objective.name != OnlyLevel.name)
-#: An objective that went.
-PRECISION = "precision"
-CHOICES = (*BESIDE, OnlyLevel.name, *ALL_NAMES, PRECISION)
+#: What ``--for`` had as well.
+GONE_GOALS = {
+    "precision": "use --for decision, or plan --min-reviews K",
+    OnlyLevel.name: "leave it out",
+    **{name: f"use --target {name}" for name in ALL_NAMES},
+}
 
 
 class Aims(NamedTuple):
@@ -69,23 +70,17 @@ class Aims(NamedTuple):
 
 
 def read_aims(session: Session, goals: Sequence[str], target: str) -> Aims:
-    """Combine ``--for`` and ``--target``: at most one level, and at most one objective."""
-    if PRECISION in goals:
-        message = f"--for {PRECISION} is no longer an objective: use --for decision, or plan --min-reviews K"
-        raise Refusal(message)
+    """Combine ``--for`` and ``--target``: at most one objective."""
     for name in goals:
-        if name not in BESIDE:
-            level = target if name == OnlyLevel.name else name
-            say(f"--for {name} will be removed in the next release; use --target {level}")
-    named = session.is_given("target", unless="goals")
-    levels = list(dict.fromkeys([*([target] if named else []), *(name for name in goals if name in ALL_NAMES)]))
-    beside = list(dict.fromkeys(name for name in goals if name not in ALL_NAMES and name != OnlyLevel.name))
-    for names, what in ((levels, "level"), (beside, "objective beside it")):
-        if len(names) > 1:
-            message = f"expected one {what}, found {' and '.join(names)}"
-            raise click.BadParameter(message, click.get_current_context(), param_hint="--for")
-    first = levels[0] if levels else target if OnlyLevel.name in goals or not beside else None
-    return Aims(first, beside[0] if beside else OnlyLevel.name)
+        if name in GONE_GOALS:
+            message = f"--for {name} is no longer an objective: {GONE_GOALS[name]}"
+            raise Refusal(message)
+    if len(set(goals)) > 1:
+        message = f"expected one objective, found {' and '.join(goals)}"
+        raise click.BadParameter(message, click.get_current_context(), param_hint="--for")
+    if not goals:
+        return Aims(target, OnlyLevel.name)
+    return Aims(target if session.is_given("target", unless="goals") else None, goals[0])
 
 
 def _goals(session: Session, goals: Sequence[str]) -> Sequence[str]:
@@ -157,7 +152,7 @@ GONE = {
     "--for",
     "goals",
     everyday=True,
-    type=click.Choice(CHOICES),
+    type=click.Choice((*BESIDE, *GONE_GOALS)),
     metavar=f"[{'|'.join(BESIDE)}]",
     multiple=True,
     help="Objective of the reviews instead of a level, or after the level of --target. "
@@ -274,8 +269,7 @@ def plan(
     if output and none:
         say(f"{output}: not written, since there is no plan")
     complete = none or destination.write(extra.outgoing())
-    lower = _lower_level(session, extra, reviews, request) if none and aims.target else ""
-    following = _next_round(session, extra) or [_next(session, extra, destination, lower)]
+    following = _next_round(session, extra) or [_next(session, extra, destination)]
 
     def compose(shown: Plan, codes: Codes | None) -> Document:
         from planner.plan_report import document
@@ -372,35 +366,11 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
     return [keep, Next.of("plan", table, f"--after {file}", again, why=why)]
 
 
-def _lower_level(session: Session, extra: Plan, reviews: Reviews, request: dict[str, Any]) -> str:
-    """Return the highest level below that of an impossible plan to which there is one; empty if there is none."""
-    from planner.planning import plan_extra_reviews
-
-    if session.params["as_json"] and not session.params["html"]:
-        return ""
-    rules = extra.constraints
-    lower = ALL_NAMES[ALL_NAMES.index(extra.target) + 1 :]
-    # What each paper must have is no level to ask less of.
-    if not (rules.spare > 0).any() or rules.people.asks:
-        return ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # told before
-        for name in lower:
-            with suppress(InputError):
-                if plan_extra_reviews(reviews, cast("Any", name), **request).attained:
-                    return name
-    return ""
-
-
-def _next(session: Session, extra: Plan, destination: Destination, lower: str) -> Next:
+def _next(session: Session, extra: Plan, destination: Destination) -> Next:
     """Return the next command: another plan if there is none or no file of it, else the check of its file."""
     table = session.table(extra.constraints.reviews)
     offers_part = extra.has_part and not session.params["best_effort"]
     again = session.again(NOT_AGAIN)
-    if lower:
-        instead = "; --best-effort returns the closest plan" if offers_part else ""
-        again = session.again({*NOT_AGAIN, "target"}, dropped=ALL_NAMES)
-        return Next.of("plan", table, again, f"--target {lower}", why=f"to require a lower level{instead}")
     if offers_part:
         why = "to get the closest plan, and the reviewers to recruit for the rest"
         return Next.of("plan", table, again, "--best-effort", why=why)

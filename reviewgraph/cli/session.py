@@ -243,11 +243,8 @@ class Session:
         conference = "" if whole else shlex.join(self.conference_words)
         return " ".join(filter(None, (self.words(*TABLE, whole=whole), conference, items)))
 
-    def again(self, left_out: Collection[str] = (), dropped: Collection[str] = ()) -> str:
-        """Return the typed options of the running command for the shell, without those ``left_out``, by name.
-
-        Values in ``dropped`` are left out of options that may be repeated.
-        """
+    def again(self, left_out: Collection[str] = ()) -> str:
+        """Return the typed options of the running command for the shell, without those ``left_out``, by name."""
         words = [] if "conference" in left_out else self.conference_words
         for parameter in click.get_current_context().command.params:
             name = parameter.name or ""
@@ -257,10 +254,7 @@ class Session:
                 and name not in left_out
                 and self.is_typed(name)
             ):
-                value = self.params[name]
-                if parameter.multiple and not isinstance(value, dict):
-                    value = [entry for entry in value if entry not in dropped]
-                words = [*words, *_as_words(parameter, value)]
+                words = [*words, *_as_words(parameter, self.params[name])]
         return shlex.join(words)
 
     # What the command prints and writes.

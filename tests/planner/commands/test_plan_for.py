@@ -49,20 +49,20 @@ def test_decisions_are_planned_and_every_review_says_what_it_buys() -> None:
 def test_one_level_and_one_objective() -> None:
     for words, message in (
         (("--for", "precision"), "--for precision is no longer an objective: use --for decision"),
-        (("--for", "double", "--target", "connected"), "expected one level, found connected and double"),
+        (("--for", "double"), "--for double is no longer an objective: use --target double"),
         (("--for", "decision"), "--select: objective 'decision' needs the number of papers"),
     ):
         found = run("plan", "scores.csv", *words)
         assert found.exit_code == 2
         assert message in found.stderr
-    report = json.loads(run("plan", "scores.csv", "--for", "connected", "--json").stdout)
+    report = json.loads(run("plan", "scores.csv", "--target", "connected", "--json").stdout)
     assert (report["target"], report["purchase"]) == ("connected", None)
 
 
 def test_a_plan_for_an_objective_says_so_to_who_is_asked() -> None:
     for words, helps in (
         (("decision", "--select", "20%"), "be surer of which papers to select"),
-        (("double", "--for", "decision", "--select", "20%"), "compare the scores of all papers on one scale"),
+        (("decision", "--target", "double", "--select", "20%"), "compare the scores of all papers on one scale"),
     ):
         found = run("plan", "scores.csv", "--for", *words, "--max-reviews", "3", "--to", "mail", "-o", "mail.csv")
         assert found.exit_code == 0

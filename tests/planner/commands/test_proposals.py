@@ -129,8 +129,7 @@ PLANS = {
     ("words", "proposed", "status"),
     [
         ("reviews.csv", "-o plan.csv", 0),
-        ("reviews.csv --conflicts barred.csv", "--target connected", 0),
-        ("reviews.csv --conflicts loose.csv", "--target connected", 0),
+        ("reviews.csv --conflicts barred.csv", "--best-effort", 1),
         ("reviews.csv --conflicts loose.csv --best-effort", "-o plan.csv", 1),
         ("reviews.csv --spare 0", "check reviews.csv", 0),
         ("reviews.csv --min-reviews 3 --spare 1", "--best-effort", 1),

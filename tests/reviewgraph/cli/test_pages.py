@@ -36,7 +36,7 @@ COMMANDS = {
         "2",
     ),
     "plan with costs and gains": (
-        *("plan", "reviews.csv", "--affinity", "affinity.csv", "--for", "double", "--for", "decision"),
+        *("plan", "reviews.csv", "--affinity", "affinity.csv", "--target", "double", "--for", "decision"),
         *("--select", "3"),
         *("--max-reviews", "9", "--time-limit", "5"),
     ),
