@@ -42,7 +42,6 @@ NEARLY = 1e-5
 SHARP = 1e-14
 #: Number of scores up to which the choice among several best fits is exact, in a fifth of a second: it factorises.
 CHOSEN = 1000
-# The result.
 
 
 class CalibrationStatus(Status):

@@ -7,6 +7,7 @@
     └── CalibrationError
         ├── Incomparable          a selection across groups that no review connects
         └── SolverFailed          a solver that ended without any solution
+    UndeterminedWarning           qualities that the reviews do not determine (a UserWarning)
     ConvergenceWarning            a posterior that did not converge (a UserWarning)
 
 Every message names the argument, the expected and the actual value, and a remedy.
@@ -39,5 +40,4 @@ class UndeterminedWarning(UserWarning):
 class ConvergenceWarning(UserWarning):
     """A posterior that did not converge; the message estimates how far off qualities may be."""
 
-    #: Commands print the message on stderr.
     on_stderr = True

@@ -98,10 +98,7 @@ def main():
             print(f"{job:10} in memory {seconds:8.1f} s, peak {peak():.2f} GB", flush=True)
         for partitions, job in itertools.product(map(int, given.partitions.split(",")), whole):
             quiet = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
-            with (
-                LocalCluster(n_workers=given.workers or partitions, **quiet) as cluster,
-                Client(cluster) as client,
-            ):
+            with LocalCluster(n_workers=given.workers or partitions, **quiet) as cluster, Client(cluster) as client:
                 begun = time.perf_counter()
                 with cluster_reviews(f"{parts}/*.parquet", client, folder, partitions=partitions) as table:
                     reading = time.perf_counter() - begun

@@ -162,11 +162,8 @@ def _open(world: World, state: State, number: int) -> IntArray:
 
 
 #: One batch by a rule on the papers; the borderline and P(1 - P) give two reviews each to half as many papers.
-SIMPLE: dict[str, Callable[[World, State, int], IntArray]] = {
-    "flat": _random,
-    "borderline": _border,
-    "P(1 - P)": _open,
-}
+Rule = Callable[[World, State, int], IntArray]
+SIMPLE: dict[str, Rule] = {"flat": _random, "borderline": _border, "P(1 - P)": _open}
 #: Rounds of the plan.
 ROUNDS = {"one batch": 1, "2 rounds": 2, "4 rounds": 4}
 
@@ -188,13 +185,7 @@ def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
         budget -= plan.count
         state = State.of(world, np.concatenate([state.pairs, plan.pairs]))
         wrong, expected = state.outcome(world)
-        yield {
-            "reviews": plan.count,
-            "wrong": wrong,
-            "expected": expected,
-            "said": said[0]["wrong"],
-            "at the end": said[-1]["wrong"],
-        }
+        yield {"reviews": plan.count, "wrong": wrong, "expected": expected, "said": said[0]["wrong"]}
 
 
 def measured(cell: Cell, draw: int) -> dict[str, Any]:
@@ -220,13 +211,8 @@ def tables(path: Path) -> str:
     outcomes = []
     kept = []
     for cell, draws in cells.items():
-        title = [
-            cell.family,
-            f"{cell.papers}",
-            f"{cell.select}",
-            f"{cell.first} each + {cell.further}",
-            f"{len(draws)}",
-        ]
+        asked = f"{cell.first} each + {cell.further}"
+        title = [cell.family, f"{cell.papers}", f"{cell.select}", asked, f"{len(draws)}"]
         wrong = {name: np.array([draw[name] for draw in draws], np.float64) for name in SIMPLE}
         wrong |= {name: np.array([draw[name][-1]["wrong"] for draw in draws], np.float64) for name in ROUNDS}
         gains = [f"{summary(wrong['4 rounds'] - wrong[name]):+.1f}" for name in ("flat", "one batch")]

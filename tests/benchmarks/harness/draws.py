@@ -117,9 +117,7 @@ def regimes(n: int) -> list[Regime]:
         linear("linear-half", "linear, sigma = .5, M = N / 2", Setting(noise=0.5, n_reviewers=500)),
         linear("outside-1", "linear, noise outside, sigma = 1", Setting(noise=1.0, where="outside")),
         linear(
-            "sparse",
-            "linear, sigma = .5, sparse (Algorithm 3)",
-            Setting(noise=0.5, n_reviewers=350, design="double"),
+            "sparse", "linear, sigma = .5, sparse (Algorithm 3)", Setting(noise=0.5, n_reviewers=350, design="double")
         ),
         Regime("communities", "linear, sigma = .5, weakly joined communities", partial(communities, n)),
         # Reviewers whose functions bend, or differ in kind.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -30,12 +31,8 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
         return
     for line in path.read_text("utf-8").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield record
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
 
 
 def failures(rows: Iterable[dict[str, Any]], *keys: str) -> list[str]:
