@@ -32,7 +32,6 @@ ELSEWHERE = (
     "-m pytest",
     "tests.benchmarks",
     "tests.fuzz_readers",
-    "tests.faults",
     "tests.outputs",
     "tests.measure",
     "tests.printed",

@@ -1,8 +1,7 @@
-"""A short run of faults, in processes of their own, and what they once did."""
+"""Faults while files are written, in processes of their own, and what they once did."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,38 +12,65 @@ import pytest
 
 from reviewgraph import __main__ as entry
 from reviewgraph.cli import Refusal, main
-from tests.faults import COMMANDS, ROOT, TABLE, Faults, prepared
-from tests.trials import NIGHTLY
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and signals of POSIX")
 
 
+ROOT = Path(__file__).parents[1]
+TABLE = "reviewer,paper,score\nann,p1,3\nann,p2,5\nbob,p1,4\nbob,p2,7\n"
+
+#: Runs a command in which something happens just before the n-th call that changes the disk.
+AT_CALL = """
+import os, sys
+left, act = [int(sys.argv.pop(1))], int(sys.argv.pop(1))
+def counted(name, real):
+    def call(*args, **options):
+        writing = name != "open" or (len(args) > 1 and isinstance(args[1], int) and args[1] & os.O_CREAT)
+        left[0] -= bool(writing)
+        if writing and left[0] == 0 and act:
+            os.kill(os.getpid(), act)
+        elif writing and left[0] == 0:
+            raise OSError(28, "No space left on device")
+        return real(*args, **options)
+    return call
+for name in ("replace", "unlink", "fsync", "open", "mkdir", "chmod"):
+    setattr(os, name, counted(name, getattr(os, name)))
+from reviewgraph.__main__ import run
+run()
+"""
+SIMULATE = "simulate linear --papers 20 --reviewers 20 -o . --overwrite"
+#: Signals, and 0 for a full disk, with the exit statuses that they may have where something is not written.
+ACTS = {0: (2,), int(signal.SIGINT): (130,), int(signal.SIGTERM): (-15,), int(signal.SIGKILL): (-9,)}
+
+
 @pytest.mark.slow
-def test_faults_lose_nothing() -> None:
-    count = 12 if NIGHTLY else 3
-    words = [sys.executable, "-m", "tests.faults", "--faults", str(count), "--seed", "1", "--command", "simulate"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout)["faults"] == count
+@pytest.mark.parametrize("nth", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("act", ACTS, ids=("a full disk", "Ctrl-C", "SIGTERM", "kill -9"))
+def test_files_are_whole_and_of_one_run_whatever_happens_while_they_are_written(
+    tmp_path: Path, act: int, nth: int
+) -> None:
+    def run(place: Path, nth: int) -> tuple[int, str]:
+        words = [sys.executable, "-c", AT_CALL, str(nth), str(act), *SIMULATE.split()]
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place)}
+        done = subprocess.run(words, cwd=place, capture_output=True, text=True, env=env, check=False)
+        return done.returncode, done.stderr
 
+    def contents(place: Path) -> dict[str, bytes]:
+        return {file.name: file.read_bytes() for file in place.iterdir() if file.is_file()}
 
-def test_losses_are_found(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    before, faults = prepared(folder, COMMANDS["simulate"], old=True), Faults(tmp_path)
-    faults.whole["simulate"] = {"reviews.csv": b"new", "truth.csv": b"new"}
-    (folder / "d.csv").unlink()
-    (folder / "reviews.csv").write_bytes(b"ne")
-    (folder / "other.csv").write_bytes(b"")
-    faults.judge("simulate", folder, before, 70, "Traceback (most recent call last)", "a test")
-    (fault,) = faults.failed
-    assert set(fault.wrong) == {
-        "d.csv is lost",
-        "reviews.csv is neither what it was nor what is written",
-        "other.csv is no whole file",
-        "files of two runs",
-        "status 70",
-        "Traceback",
-    }
+    whole, hit = tmp_path / "whole", tmp_path / "hit"
+    for place in (whole, hit):
+        place.mkdir()
+    assert run(whole, 0)[0] == 0
+    old = dict.fromkeys(contents(whole), b"what stood here before")
+    for name, data in old.items():
+        (hit / name).write_bytes(data)
+    status, said = run(hit, nth)
+    left = {name: data for name, data in contents(hit).items() if not (status < 0 and name.startswith(".reviewgraph-"))}
+    assert status in (0, *ACTS[act]), said
+    assert "Traceback" not in said
+    # Files that belong together are of one run, or some are gone.
+    assert all(left[name] == contents(whole)[name] for name in left) or all(left[name] == old[name] for name in left)
 
 
 def test_an_interrupt_while_the_command_loads_ends_it_at_once() -> None:
