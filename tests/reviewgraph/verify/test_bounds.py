@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reviewgraph.verify.bounds import Case
+from reviewgraph.verify.bounds import Case, expansion_proves
 from reviewgraph.verify.graphs import Table
 from reviewgraph.verify.rules import PlainRules
 from tests.verifying.truth import at_level, links, rows_of
@@ -43,3 +43,44 @@ def test_bounds_by_losses_are_what_each_loss_leaves_missing(
     assert (f"recomputed {two}" in (wrong or ""), unchecked) == (True, False)
     # What takes a search is on trust.
     assert case.check_bound(99, "cuts") == (None, True)
+
+
+@pytest.mark.parametrize("target", ["double", "recoverable"])
+@pytest.mark.parametrize("seed", range(15))
+def test_no_bound_exceeds_the_smallest_plan(target: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reviewgraph.verify.bounds.MOST_SETS", 10**6)
+    rng = np.random.default_rng(seed)
+    reviewers = ("a", "b", "c", "d")
+    items = ("p", "q", "r", "s", "t")[: 4 + seed % 2]
+    # Who has reviews takes few; who has none or one takes more, of which the first make no links.
+    load = dict(zip(reviewers, ([2, 2, 0, 0], [3, 2, 1, 0], [2, 2, 1, 1])[seed % 3], strict=True))
+    score: dict[tuple[str, str], float | None] = {
+        (who, item): None for who in reviewers for item in rng.permutation(items)[: load[who]].tolist()
+    }
+    spare = {who: int(rng.integers(0, 2)) if load[who] > 1 else int(rng.integers(2, 5)) for who in reviewers}
+    case = Case(PlainRules(Table(reviewers, items, score), spare=spare), target)
+    smallest = min((len(plan) for plan in case.plans(6)), default=None)
+    for kind in ("pieces", "coverage", "degrees of freedom", "loads", "expansion") if smallest is not None else ():
+        wrong, unchecked = case.check_bound((smallest or 0) + 1, kind)
+        assert (wrong is None, unchecked) == (False, False), (kind, smallest)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_expansion_proves_what_its_eigenvalue_implies(seed: int) -> None:
+    """A block of b items takes b - 2 reviews less what lies in components; two blocks make the first of t items."""
+    rng = np.random.default_rng(seed)
+    N = 42
+    covers = [cover for _ in range(2) for cover in rng.permutation(N).reshape(-1, 3).tolist()]
+    # A component of three items spreads one review evenly over its six ordered pairs.
+    laplacian = np.zeros((N, N))
+    for cover in covers:
+        laplacian[np.ix_(cover, cover)] -= 1 / 6
+        laplacian[cover, cover] += 3 / 6
+    weight = np.sort(1.0 - np.diag(laplacian))
+    slope = float(np.linalg.eigvalsh(laplacian)[1])
+    need = [0.0, *(max(weight[:b].sum() + slope * b * (N - b) / N - 2.0, 0.0) for b in range(1, N + 1))]
+    most = max(min(need[b] + min(need[t - b : t]) for b in range(1, t)) for t in range(4, N + 1))
+    claimed = int(np.ceil(most - 1e-6))
+    assert claimed > 5
+    assert expansion_proves([sorted(cover) for cover in covers], N, claimed)
+    assert not expansion_proves([sorted(cover) for cover in covers], N, claimed + 1)

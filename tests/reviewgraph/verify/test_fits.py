@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from lsc._model.hypotheses import HYPOTHESES
+from reviewgraph.verify.answers import Answer, Findings
 from reviewgraph.verify.assignments import most_affinity
+from reviewgraph.verify.calibrations import draw, lots
 from reviewgraph.verify.fits import Form
-from reviewgraph.verify.rules import Market, can_be_met
+from reviewgraph.verify.rules import Market, can_be_met, check_market
 
 
 def test_every_class_of_scoring_functions_is_known() -> None:
@@ -57,3 +59,22 @@ def test_demands_are_met_within_loads_or_not() -> None:
     assert can_be_met({"p": 1, "q": 1}, every, {"a": (1, 1), "b": (1, 1)})
     assert not can_be_met({"p": 1, "q": 1}, [("a", "p"), ("a", "q")], {"a": (0, 1), "b": (0, 1)})
     assert not can_be_met({"p": 1, "q": 0}, every, {"a": (1, 1), "b": (1, 1)})
+
+
+def test_loads_have_a_minimum_and_a_maximum() -> None:
+    market = Market({"p": 1, "q": 1}, {"a": (1, 2), "b": (0, 1)})
+    wrong = []
+    for pairs in ([("b", "p"), ("b", "q")], [("a", "p"), ("b", "q")]):
+        findings = Findings(Answer("", "assign", {}))
+        check_market(findings, market, pairs, {})
+        wrong.append(findings.wrong)
+    expected = ["reviewer a has 0 reviews, the load is 1 to 2", "reviewer b has 2 reviews, the load is 0 to 1"]
+    assert wrong == [expected, []]
+
+
+def test_papers_are_sampled_with_their_probabilities() -> None:
+    share = lots([0.99, 0.8, 0.55, 0.4, 0.2, 0.06], 3, 0.1)
+    assert sum(share) == pytest.approx(3.0)
+    drawn = np.array([draw(share, seed) for seed in range(4_000)])
+    assert (drawn.sum(axis=1) == 3).all()
+    assert drawn.mean(axis=0) == pytest.approx(share, abs=0.03)

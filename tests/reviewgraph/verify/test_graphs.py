@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import given
 
-from reviewgraph.verify.graphs import groups, missing_links, pieces, replayed
+from reviewgraph.verify.graphs import Table, groups, is_double_by_scores, missing_links, pieces, replayed
 from tests.naive import PRIME, equations, rank, repeat_union, scored_union
 from tests.strategies import Rows, tables
 from tests.trials import examples
@@ -60,3 +63,25 @@ def test_merges_are_replayed_in_their_order() -> None:
     assert replayed(rows, "pqrs", merges[::-1])[0] == 0
     assert replayed(rows, "pqrs", [merges[0], merges[0]])[0] == 1
     assert replayed(rows, "pqrs", [("a", "b", "p", "p")])[0] == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_missing_links_of_tables_with_dense_parts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows: Any = [dict.fromkeys(rng.permutation(9)[: int(rng.integers(2, 5))].tolist(), 0.0) for _ in range(8)]
+    quality = [int(value) for value in rng.integers(1, PRIME, 9)]
+    left = 9 + 2 * 8 - 2 - rank(equations([list(row) for row in rows], quality))
+    assert missing_links(by_name(rows), names(9)) == left
+
+
+def test_ties_alone_give_no_scale() -> None:
+    score: dict[tuple[str, str], float | None] = {("a", "p"): 2.0, ("a", "q"): 2.0, ("b", "p"): 3.0, ("b", "q"): 3.0}
+    assert not is_double_by_scores(Table(("a", "b"), ("p", "q"), score))
+    assert is_double_by_scores(Table(("a", "b"), ("p", "q"), {**score, ("a", "q"): 1.0, ("b", "q"): 4.0}))
+
+
+def test_missing_links_of_the_fano_plane() -> None:
+    """Seven reviewers of three papers, any two of them with one in common: more reviews than unknowns."""
+    lines = ("pqr", "pst", "puv", "qsu", "qtv", "rsv", "rtu")
+    assert missing_links({f"r{j}": set(line) for j, line in enumerate(lines)}, "pqrstuv") == 0
+    assert missing_links({f"r{j}": set(line) for j, line in enumerate(lines[:4])}, "pqrstuv") == 1

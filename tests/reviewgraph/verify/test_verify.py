@@ -328,6 +328,18 @@ def test_no_assignment_where_there_is_one_is_not_accepted() -> None:
     assert (result.exit_code, "that demands cannot be met within loads" in result.stdout) == (0, True)
 
 
+def test_a_quality_that_could_fit_better_is_refuted_though_the_objective_is_as_claimed() -> None:
+    rows = [f"r{j},p{i},{(3 * i + 5 * j + i * j) % 7}.{(i + j) % 3}" for j in range(5) for i in range(6)]
+    Path("reviews.csv").write_text("\n".join(["reviewer,item,score", *rows, ""]))
+    answer = asked("calibrate", "reviews.csv", "--hypothesis", "linear")
+    answer["items"][0]["quality"] += 1e-4
+    result = json.loads(
+        verified("answer.json", "reviews.csv", "--hypothesis", "linear", "--json", answer=answer).stdout
+    )
+    assert any("p0, quality: the objective falls where it moves" in wrong for wrong in result["wrong"]), result
+    assert not any("objective: claims" in wrong for wrong in result["wrong"])
+
+
 def test_a_number_to_select_that_was_not_repeated_is_named() -> None:
     asked("calibrate", "reviews.csv", "--method", "average", "--select", "2")
     result = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
