@@ -47,7 +47,7 @@ def verify_assignment(answer: Answer, market: Market) -> Findings:
     check_market(findings, market, answer.pairs, short)
     for number, ((affinity,), pair) in enumerate(zip(answer.rows("reviews", "affinity"), answer.pairs, strict=True)):
         findings.same(f"reviews[{number}].affinity", affinity, market.affinity.get(pair, 0.0))
-    for check in (assignment.level, assignment.sums, assignment.bounds):
+    for check in (assignment.floors, assignment.level, assignment.sums, assignment.bounds):
         if not findings.wrong:
             check()
     return findings
@@ -69,6 +69,22 @@ class _Assignment:
         if market.target not in ALL_NAMES:
             return True
         return holds(market.target, market.table(pairs), survive=market.survive)
+
+    def floors(self) -> None:
+        """Check the least affinity of each paper, and that of its best reviewer."""
+        market = self.market
+        if self.status not in REACHED:
+            return
+        affinities: dict[str, list[float]] = {}
+        for pair in self.pairs:
+            affinities.setdefault(pair[1], []).append(market.affinity.get(pair, 0.0))
+        for item, values in affinities.items():
+            for key, least, actual in (
+                ("floor", market.floor, sum(values)),
+                ("floor-best", market.floor_best, max(values)),
+            ):
+                words = f"--{key}: paper {item} has {actual:.9g}, and the least is {least}"
+                self.findings.expect(least is None or actual >= least - SUMS * max(abs(least), 1.0), words)
 
     def level(self) -> None:
         """Check whether the level is reached."""

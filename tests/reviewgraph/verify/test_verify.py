@@ -312,6 +312,8 @@ def test_the_most_affinity_is_that_of_a_programme_and_under_rules_is_not_checked
     # Without rules nothing is left open.
     answer = asked("assign", *words[:-2])
     assert verified("answer.json", *words[:-2]).exit_code == 0
+    result = verified("answer.json", *words[:-2], "--floor", "9")
+    assert (result.exit_code, "--floor: paper p3 has 8, and the least is 9" in result.stdout) == (1, True)
     answer["bound"] += 1.0
     assert verified("answer.json", *words[:-2], answer=answer).exit_code == 1
 
