@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from planner._plans.outcome import PlanStatus
-from planner._plans.round_words import TO_AUTHORS, expectations, where_it_stands
 from planner._plans.targets import target_named
-from planner._plans.words import page, verdict
+from planner._plans.words import TO_AUTHORS, expectations, page, verdict, where_it_stands
 from planner.assignment_report import said_once
 from planner.report import Asked
 from reviewgraph._base import counted, noun

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._plans import words
-from planner._plans.choosing import choose
 from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
 from planner._plans.objectives import (
     OBJECTIVES,
@@ -24,7 +23,7 @@ from planner._plans.objectives import (
 )
 from planner._plans.outcome import PlanStatus
 from planner._plans.plan import Plan, PlannedReview
-from planner._plans.process import INHERITED, Terms, continued, inherited, received, round_of, within_limits
+from planner._plans.process import INHERITED, Terms, choose, continued, inherited, received, round_of, within_limits
 from planner._plans.target import Ledger, PlanProgress, PlanTarget
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited

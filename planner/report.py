@@ -162,8 +162,9 @@ def coded_plan(plan: Plan) -> Plan:
 
 def _coded_rounds(rounds: Rounds, table: Reviews) -> Rounds:
     """Return a round with codes for the reviews that its page names; a reviewer who is gone has none."""
-    item = dict(zip(rounds.beliefs["items"], table.items, strict=True))
-    reviewer = dict(zip(rounds.beliefs["reviewers"], table.reviewers, strict=True))
+    reviewers, items = rounds.labels
+    reviewer = dict(zip(reviewers, table.reviewers, strict=True))
+    item = dict(zip(items, table.items, strict=True))
 
     def coded(reviews: Iterable[Late]) -> tuple[Late, ...]:
         renamed = [

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._plans.choosing import choose
-from planner._plans.constraints import no_pairs
+from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.covering import cover
 from planner._plans.lower_bounds import why_uncovered
 from planner._plans.rounds import Papers, flat, play, schedule
-from reviewgraph._base import InputError, counted
+from reviewgraph._base import TIE, InputError, counted, largest, snapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from planner._plans.constraints import Constraints
-    from planner._plans.objectives import Decision
+    from planner._plans.objectives import Decision, Objective
     from planner._plans.rounds import Rollouts
     from planner._plans.target import Ledger
-    from planner._plans.task import Task
-    from reviewgraph._base import FloatArray, IntArray, Label
+    from planner._plans.task import Left, Task
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.io import Rules
     from reviewgraph.table import Reviews
 
@@ -121,8 +120,8 @@ class Rounds:
         Upper bound on the reviews that loads and limits allow.
     rollouts, seed
         Number of rollouts, and their seed.
-    beliefs
-        What the choice was made from, by column.
+    labels
+        Reviewers and items, by code.
     """
 
     terms: Terms
@@ -137,7 +136,7 @@ class Rounds:
     capacity: int
     rollouts: int
     seed: int
-    beliefs: Mapping[str, Any]
+    labels: tuple[Sequence[Label], Sequence[Label]]
 
     @property
     def number(self) -> int:
@@ -224,9 +223,6 @@ class Rounds:
             **{name: [review._asdict() for review in getattr(terms, name)] for name in PAST},
             "rollouts": self.rollouts,
             "seed": self.seed,
-            "beliefs": {
-                key: values.tolist() if hasattr(values, "tolist") else values for key, values in self.beliefs.items()
-            },
         }
 
 
@@ -356,6 +352,105 @@ def within_limits(rules: Constraints, earlier: Iterable[Asked]) -> Constraints:
     return replace(rules, spare=np.maximum(spare, 0), room=np.maximum(room, 0))
 
 
+# The choice of reviews, one after another, by their expected gain.
+#
+# 1. A paper's rate is the largest mean gain of its next few reviews: if a decision is far from open the first review
+#    alone changes nothing, and two or three together do.
+# 2. The paper of highest rate gets a review; of equals the first.
+# 3. Among the allowed reviewers, the cheapest writes it, then one of fewest new reviews, then of highest precision.
+#
+# Gains of different papers add up. If every further review of a paper gains less than the one before, reviewers are
+# alike and no load, conflict or limit binds, no other choice gains more; otherwise there is no guarantee.
+
+#: Reviews of one paper that are evaluated together.
+TOGETHER = 3
+
+
+def choose(aim: Objective, task: Task, taken: IntArray, most: int, worth: float = 0.0) -> IntArray:
+    """Choose at most ``most`` reviews in addition to those ``taken``, shape (T, 2), of rates above ``worth``.
+
+    Returns them in the order chosen, shape (P, 2). Takes N evaluations at first, then the time of N + M per review.
+    """
+    left = task.left(taken)
+    readers = _Readers(task, taken, left)
+    extra = aim.beliefs.brought_by(taken)
+    every = np.arange(task.constraints.reviews.n_items)
+    open_ = np.ones(every.size, np.bool_)
+    whole = float(aim.losses(every, extra).sum())
+    least = max(TIE * whole, worth)
+    precision = snapped(aim.beliefs.review_precision)
+    rate = rates(aim, every, extra, left.room, most)
+    pairs: list[tuple[int, int]] = []
+    while len(pairs) < most:
+        item = largest(np.where(open_, rate, -np.inf), whole)
+        if not open_[item] or rate[item] <= least:
+            break
+        reviewer = readers.best(item, precision)
+        if reviewer is None:
+            open_[item] = False
+            continue
+        readers.take(reviewer, item)
+        pairs.append((reviewer, item))
+        extra[item] += aim.beliefs.review_precision[reviewer]
+        # The last few reviews of the budget limit the number per paper.
+        remaining = most - len(pairs)
+        changed = every if remaining < TOGETHER else every[item : item + 1]
+        rate[changed] = rates(aim, changed, extra[changed], left.room[changed], remaining)
+    return as_pairs(pairs)
+
+
+def rates(aim: Objective, item: IntArray, extra: FloatArray, room: IntArray, most: int) -> FloatArray:
+    """Return the best gain per review over the next few typical reviews of each item, shape (K,).
+
+    ``extra`` is the precision beyond the pending one and ``room`` the number of reviews each item may get, shape (K,);
+    ``most`` reviews are left in all.
+    """
+    now = aim.losses(item, extra)
+    best = np.zeros(item.size)
+    for count in range(1, min(TOGETHER, most) + 1):
+        then = aim.losses(item, extra + count * aim.beliefs.typical)
+        best = np.maximum(best, np.where(room >= count, (now - then) / count, 0.0))
+    return best
+
+
+class _Readers:
+    """Reviewers who may still review an item, and the number of new reviews each has."""
+
+    def __init__(self, task: Task, taken: IntArray, left: Left) -> None:
+        self.rules = task.constraints
+        self.left = left
+        n_reviewers = left.spare.size
+        n_items = left.room.size
+        everything = np.concatenate([self.rules.fixed, taken])
+        self.load = np.bincount(everything[:, 0], minlength=n_reviewers)
+        who = np.concatenate([np.repeat(np.arange(n_reviewers), np.diff(self.rules.barred_start)), everything[:, 0]])
+        what = np.concatenate([self.rules.barred, everything[:, 1]])
+        order = np.argsort(what, kind="stable")
+        self.first = np.searchsorted(what[order], np.arange(n_items + 1))
+        self.barred = who[order]
+        self.new: dict[int, list[int]] = {}
+
+    def best(self, item: int, precision: FloatArray) -> int | None:
+        who = np.flatnonzero(self._may(item))
+        if not who.size:
+            return None
+        cost = self.rules.cost.whole(who * self.left.room.size + item) if self.rules.cost else np.zeros(who.size)
+        return int(who[np.lexsort((who, -precision[who], self.load[who], cost))[0]])
+
+    def take(self, reviewer: int, item: int) -> None:
+        self.left.take(reviewer, item)
+        self.load[reviewer] += 1
+        self.new.setdefault(item, []).append(reviewer)
+
+    def _may(self, item: int) -> BoolArray:
+        may: BoolArray = (self.left.spare > 0) & (self.left.room[item] > 0)
+        may[self.barred[self.first[item] : self.first[item + 1]]] = False
+        may[self.new.get(item, [])] = False
+        if self.left.places.any:
+            may &= ~np.array([self.left.full(j, item) for j in range(may.size)])
+        return may
+
+
 # The reviews of this round.
 
 
@@ -474,7 +569,6 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     picked = choose(aim, task, first, share, terms.worth or 0.0)
     played = ahead.play(parts)
     even = ahead.even(int(np.rint(played.spent.sum(axis=1).mean())))
-    beliefs = aim.beliefs
     shown = Rounds(
         terms=terms,
         now=sure + len(picked),
@@ -488,14 +582,6 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
         capacity=room + sure,
         rollouts=ahead.rollouts,
         seed=seed,
-        beliefs={
-            "items": list(rules.reviews.items),
-            "mean": beliefs.mean,
-            "sd": beliefs.sd,
-            "pending": beliefs.pending,
-            "reviewers": list(rules.reviews.reviewers),
-            "precision": beliefs.review_precision,
-            "price": aim.price,
-        },
+        labels=(rules.reviews.reviewers, rules.reviews.items),
     )
     return Round(first, picked, shown)

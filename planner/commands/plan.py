@@ -240,8 +240,7 @@ def plan(
     Ctrl-C ends the search with the best plan so far. With --capacity only the reviewers listed there are invited.
     Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
     """
-    from planner._plans.round_words import absent_words
-    from planner._plans.words import page
+    from planner._plans.words import absent_words, page
     from planner.planning import plan_extra_reviews
 
     # The options fit each other, and to the table.

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
-from planner._plans.choosing import choose
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import (
     Beliefs,
@@ -21,6 +20,7 @@ from planner._plans.objectives import (
     variance_left,
 )
 from planner._plans.outcome import Purchase
+from planner._plans.process import choose
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
 from reviewgraph.graph import random_assignment

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from planner import plan_extra_reviews
-from planner._plans.choosing import choose
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import Beliefs, Decision
-from planner._plans.process import at_most
-from planner._plans.round_words import expectations, where_it_stands
+from planner._plans.process import at_most, choose
 from planner._plans.rounds import Papers, asked_for, cuts, flat, play, schedule, spend, step_rates
 from planner._plans.task import new_task
+from planner._plans.words import expectations, where_it_stands
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
