@@ -29,7 +29,6 @@ CONTAINS = {
     "weight": "reliability of the review",
     "hypothesis": "hypothesis class of the reviewer",
     "quality": "quality of the paper as a more trusted judge measured it, as a reference",
-    "truth": "known quality of the paper, to compare with",
     "conflict": "whether the pair is a conflict; without the column every row is one",
 }
 #: Sections of the page of mistakes, each with the case of ``tests/test_traps.py`` that begins it.

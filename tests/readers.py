@@ -189,10 +189,10 @@ def _plain() -> list[Case]:
     ranked = as_csv(["author", "paper", "rank"], [["ann", paper, place] for place, paper in enumerate(papers, 1)])
     cases.append(Case("side, rankings", "rankings.csv", ranked))
     cases.append(Case("side, round", "round1.json", b'{"rounds": {"number": 1}, "reviews": []}'))
-    for kind, name in (("references", "quality"), ("truth", "truth")):
-        cases.append(Case(f"side, {kind}", "papers.csv", as_csv(["item", name], [[paper, 0.5] for paper in papers])))
+    cases.append(
+        Case("side, references", "papers.csv", as_csv(["item", "quality"], [[paper, 0.5] for paper in papers]))
+    )
     dates = [[*pair, score, "2026-05-01 10:00"] for pair, score in zip(PAIRS, SCORES.values(), strict=True)]
-    cases.append(Case("dates of reviews", "dates.csv", as_csv(["reviewer", "paper", "score", "submitted_at"], dates)))
     cases.append(Case("items of reviews", "reviews.csv", as_csv(["reviewer", "paper", "score", "submitted_at"], dates)))
     key = [["reviewer", "R1", "ann", ""], ["paper", "P1", "'=3", 'a "title",\nin two lines']]
     cases.append(Case("key of codes", "page.html.key.csv", as_csv(["kind", "code", "label", "title"], key)))

@@ -99,7 +99,6 @@ PROBABILITY = _number("probability", "missing", "chance")
 WEIGHT = _number("weight", "confidence", "expertise", "revexp")
 HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
 QUALITY = _number("quality", "true_quality", "reference", "truth")
-TRUTH = _number("truth", "true_quality", "quality")
 SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
 PERSON = Field(REVIEWER, str, "a label")
 PAPER = Field(ITEM, str, "a label")
@@ -120,11 +119,11 @@ CONFLICT = Field(
 )
 
 _ON_REVIEWERS = (DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE)
-_NUMBERS = (AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY, TRUTH)
+_NUMBERS = (AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY)
 #: Roles of all side files, in addition to those of reviews.
 ROLES = (*(field.role for field in (*_ON_REVIEWERS, *_NUMBERS, CONFLICT)),)
 #: Normalised names of columns beside reviews that are no judgement of an item by its reviewer.
-NO_CRITERIA = frozenset(name for role in ROLES if role is not QUALITY.role for name in role.names) - {
+NO_CRITERIA = frozenset(name for role in ROLES for name in role.names) - {
     QUALITY.role.name,
     SCORE.name,
     "interest",
@@ -430,9 +429,8 @@ read_weights = partial(_read_pairs, field=WEIGHT)
 read_capacity = partial(_by_label, label=PERSON, value=SPARE, kind="reviewers")
 read_missing = partial(_by_label, label=PERSON, value=PROBABILITY)
 read_hypotheses = partial(_by_label, label=PERSON, value=HYPOTHESIS)
-#: Values by item of a file ``item,quality`` (known qualities) or ``item,truth``, and labels by label of ``label,as``.
+#: Values by item of a file ``item,quality`` (known qualities), and labels by label of ``label,as``.
 read_references = partial(_by_label, label=PAPER, value=QUALITY)
-read_truth = partial(_by_label, label=PAPER, value=TRUTH)
 _LABEL, _AS = (Field(Role(name), str, "a label") for name in ("label", "as"))
 read_merges = partial(_by_label, label=_LABEL, value=_AS)
 

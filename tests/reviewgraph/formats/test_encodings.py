@@ -2,41 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
-
 import pytest
 
 from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import files
 from tests.reviewgraph.reading_cases import refused, rows
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "the file is empty"),
-        ("\n\n \n", "the file is empty"),
-        ("\ufeff", "the file is empty"),
-        ("reviewer,item\n", "a header but no reviews below it"),
-        ("reviewer,item\n\n\n", "a header but no reviews below it"),
-        ("who,item\nr,i\n", "no reviewer column (reviewer, reviewer_id"),
-        ("who,item\nr,i\n", "found the columns 'who', 'item'; say which one it is with --columns reviewer=NAME"),
-        ("reviewer,score\nr,1\n", "no item column"),
-        ("reviewer\nr\n", "no item column"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0", "found a binary file"),
-        (b"reviewer,item\nr,i" + b"x" * 100_000 + b"\0", "found a binary file"),
-        (codecs.BOM_UTF16_LE + b"a", "found a binary file"),
-        (b"PK\x03\x04rest", "a spreadsheet or a zip archive: save the sheet as CSV"),
-        ("<?xml version='1.0'?>", "XML"),
-        (b"PAR1 and then nothing", "the Parquet file cannot be read"),
-        ('reviewer,"item\nr,i\n', "the header cannot be read: a quoted cell that begins in this row never ends"),
-    ],
-)
-def test_files_that_are_no_tables(write, content, message):
-    found = refused(write(content))
-    assert found.startswith("reviews.csv")
-    assert message in found
-    assert "\n" not in found
 
 
 def test_missing_files_and_folders(tmp_path):

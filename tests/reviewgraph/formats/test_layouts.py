@@ -154,21 +154,3 @@ def test_numbers_shown_as_percent_are_percentages(write):
     )
     side = write(workbook(show("C2", "C3", "C4")), "fit.xlsx")
     assert read_affinity(side, columns={"affinity": "score"}).score.tolist() == [0.3, 0.5, 0.4]
-
-
-@pytest.mark.parametrize(
-    ("header", "columns"),
-    [
-        ("Annotator ID,Winner ID,Loser ID,Time", "'Winner ID', 'Loser ID'"),
-        ("question_id,model_a,model_b,winner,judge", "'model_a', 'model_b', 'winner'"),
-        ("prompt,response_1,response_2,preference,annotator", "'response_1', 'response_2', 'preference'"),
-        ("judge,left,right,choice", "'left', 'right', 'choice'"),
-    ],
-)
-def test_comparisons_of_pairs_are_told_at_once(write, header, columns):
-    name = write(f"{header}\n{','.join('abcde'[: header.count(',') + 1])}\n")
-    message = refused(name)
-    assert f"the columns {columns} compare two papers" in message
-    assert "choix" in message
-    chosen = {"item": header.split(",")[1], "reviewer": header.split(",")[0]}
-    assert read_reviews(name, columns=chosen).n_reviews == 1

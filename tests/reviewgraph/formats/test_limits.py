@@ -122,25 +122,6 @@ def test_archives_have_limits(write, monkeypatch):
     assert "the limit is 1 files in an archive or a folder, found 2" in refused(name)
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b'[{"pid": 1, "pid": 2}]', "the name 'pid' occurs twice in one object"),
-        (b'[{"pid": NaN}]', "NaN is not a number"),
-        (b'[{"pid": 1', "reviews.csv:1: the JSON is damaged"),
-        (b'[{"pid": "\xff"}]', "the JSON is damaged"),
-        (b'{"a": 1}', "found JSON of another shape"),
-        (b"<a><b></a>", "the XML is damaged"),
-        (b"<a/>", "found XML of <a>"),
-        (b"<Workbook/>", "the sheet holds nothing; found the sheets none"),
-        (xml_rows(b'<Row ss:Index="1"/>'), "expected an index of 2 or more, found '1'"),
-        (as_zip({}), "found an archive with nothing in it"),
-    ],
-)
-def test_damaged_files_are_told_as_such(write, data, message):
-    assert message in refused(write(data))
-
-
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
 def test_json_and_xml_may_have_a_mark_of_their_encoding(write, encoding):
     text = '[{"object": "review", "pid": 1, "reviewer_email": "a", "status": "complete", "S01": 3}]'

@@ -65,22 +65,14 @@ def test_values_by_label(write):
     assert side.read_capacity(write("reviewer,spare\na,0\nb,3.0\n")) == {"a": 0, "b": 3}
     assert side.read_hypotheses(write("reviewer,hypothesis\na, linear \n")) == {"a": "linear"}
     assert side.read_references(write("paper,quality\np,7.5\n")) == {"p": 7.5}
-    assert side.read_truth(write("item,truth\np,7.5\n")) == {"p": 7.5}
 
 
 @pytest.mark.parametrize(
     ("reader", "content", "message"),
     [
         (side.read_items, "item,demand\np,-1\n", "side.csv:2: demand: expected a whole number, 0 or more, found '-1'"),
-        (
-            side.read_items,
-            "item,demand\np,1.5\n",
-            "side.csv:2: demand: expected a whole number, 0 or more, found '1.5'",
-        ),
         (side.read_items, "item,demand\np,2\np,3\n", "side.csv: item 'p': demand 2 in one row and 3 in another"),
         (side.read_items, "item,demand\n,1\n", "side.csv:2: the item is empty"),
-        (side.read_items, "", "side.csv: the file is empty"),
-        (side.read_items, "item,demand\n", "side.csv: a header but no items below it"),
         (side.read_reviewers, "reviewer\n", "side.csv: a header but no reviewers below it"),
         (side.read_items, "demand\n1\n", "side.csv: no item column"),
         (
@@ -96,17 +88,12 @@ def test_values_by_label(write):
             "item,reviewer,affinity\np,a,1\np,a,1\n",
             "side.csv:3: 'a' and 'p' occurred in side.csv:2",
         ),
-        (side.read_affinity, "item,reviewer,affinity,score\np,a,1,2\n", "the affinity may be any of the columns"),
-        (side.read_cost, "item,reviewer,cost\np,a\n", "side.csv:2: expected 3 cells as in the header, found 2"),
         (side.read_cost, "item,reviewer\np,a\n", "side.csv: no cost column"),
         (
             side.read_capacity,
             "reviewer,spare\na,\nb,x\n",
             "side.csv:2: the spare is empty\nside.csv:3: spare: expected",
         ),
-        (side.read_hypotheses, "reviewer,hypothesis\na,\n", "side.csv:2: the hypothesis is empty"),
-        (side.read_references, "item,quality\np,inf\n", "side.csv:2: quality: expected a finite number, found 'inf'"),
-        (side.read_truth, "item,truth\np,1\n\np,2\n", "side.csv:4: 'p' occurred in side.csv:2 already"),
     ],
 )
 def test_malformed_side_files(write, reader, content, message):

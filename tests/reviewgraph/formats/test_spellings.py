@@ -269,15 +269,3 @@ def test_tables_read_by_batches_go_through_the_gate(tmp_path: Path, monkeypatch:
         assert notes[0] == notes[-2]
     Path("merge.csv").write_text("label,as\nann,Ann\n", "utf-8")
     assert "for a table read by batches" in run("check", "t.parquet", "--stream", "--merge", "merge.csv").stderr
-
-
-def test_a_question_says_in_what_labels_differ() -> None:
-    told = {
-        "Bob": "letter case alone",
-        "bob ": "blanks alone",
-        " Bob": "letter case and blanks alone",
-        "b\u200bob": "characters that look alike or are not seen alone",
-    }
-    for label, how in told.items():
-        with pytest.raises(InputError, match=f"differ in {how}"):
-            Reviews.from_pairs([("bob", 1), (label, 2)])
