@@ -50,15 +50,16 @@ def violations(
         equal, rising = rows(given, *rule.form)
         perceived = quality[items] + eps
         primal = max([primal, *(abs(a @ perceived - b) for a, b in equal), *(b - a @ perceived for a, b in rising)])
-        dual = max(dual, unexplained(eps, equal, rising, perceived))
+        near = 1e-7 * (1.0 + np.abs(perceived).max(initial=0.0))
+        dual = max(dual, unexplained(eps, equal, rising, perceived, near))
     for item, value in references.items():
         primal = max(primal, abs(quality[item] - value))
         pull[item] = 0.0
     return Violations(primal, max(dual, float(np.abs(pull).max(initial=0.0))))
 
 
-def unexplained(eps: np.ndarray, equal: list[Any], rising: list[Any], perceived: np.ndarray) -> float:
-    """Distance of the noise from the cone of the constraints that bind."""
+def unexplained(eps: np.ndarray, equal: list[Any], rising: list[Any], perceived: np.ndarray, near: float) -> float:
+    """Distance of the noise from the cone of the constraints that bind, or are ``near`` to it."""
     columns = [a for a, _ in equal] + [-a for a, _ in equal]
     slack = [0.0] * len(columns)
     for a, b in rising:
@@ -68,7 +69,7 @@ def unexplained(eps: np.ndarray, equal: list[Any], rising: list[Any], perceived:
         return float(np.abs(eps).max(initial=0.0))
     width = np.array([np.abs(column).sum() for column in columns])
     matrix = np.array(columns).T / width
-    binding = np.array(slack) / width <= 1e-7 * (1.0 + np.abs(perceived).max())
+    binding = np.array(slack) / width <= near
     if not binding.any():
         return float(np.abs(eps).max(initial=0.0))
     return float(nnls(matrix[:, binding], eps)[1])

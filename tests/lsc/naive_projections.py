@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import nnls
 
-from lsc._model.formulation import Programme
 from lsc._model.hypotheses import Shape
-from tests.lsc.certificates import rows
+from tests.lsc.certificates import rows, unexplained
 
 EXACT = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
 
-def constraints(programme, j):
-    """What reviewer j's class allows, as ``A p >= a`` and ``B p = b`` over the perceived qualities, dense."""
+def limits(programme, j):
+    """What reviewer j's class allows: equalities and inequalities, row by row."""
     score = programme.score[programme.start[j] : programme.start[j + 1]]
     shape = Shape(programme.shape[j]).name.lower()
-    equal, at_least = rows(score.tolist(), shape, float(programme.lower[j]), float(programme.upper[j]))
-    return _stack(at_least, score.size), _stack(equal, score.size)
+    return rows(score.tolist(), shape, float(programme.lower[j]), float(programme.upper[j]))
+
+
+def constraints(programme, j):
+    """These as ``A p >= a`` and ``B p = b`` over the perceived qualities, dense."""
+    equal, at_least = limits(programme, j)
+    size = int(programme.start[j + 1] - programme.start[j])
+    return _stack(at_least, size), _stack(equal, size)
 
 
 def _stack(rows, n):
@@ -49,13 +55,6 @@ def naive_minimum(programme, solver="CLARABEL", **options):
     return float(problem.value), x.value, p.value
 
 
-def naive_projection(programme, x):
-    """Perceived qualities nearest to the qualities ``x``: the programme with every quality known."""
-    everything = np.ones(programme.n_items, dtype=bool)
-    known = Programme(**{**programme.__dict__, "is_reference": everything, "reference": np.asarray(x, dtype=float)})
-    return naive_minimum(known, **EXACT)[2]
-
-
 def violation(programme, perceived):
     """The largest violation of a constraint, in units of perceived quality."""
     worst = 0.0
@@ -71,22 +70,13 @@ def violation(programme, perceived):
 def not_normal(programme, quality, perceived, near):
     """How far the residuals are from the normal cones at the perceived qualities: 0 for projections.
 
-    Constraints within ``near`` of holding with equality count as active. Non-negative least squares, no solver of ours.
+    Constraints within ``near`` of holding with equality count as active.
     """
     worst = 0.0
-    for j in range(len(programme.shape)):
-        rows = slice(programme.start[j], programme.start[j + 1])
-        mine, residual = perceived[rows], quality[programme.item[rows]] - perceived[rows]
-        (a, low), (b, _) = constraints(programme, j)
-        active = a[np.abs(a @ mine - low) <= near * np.abs(a).sum(axis=1)] if len(a) else a
-        generators = np.vstack([-active, b, -b])
-        if not np.any(residual):
-            continue
-        if len(generators) == 0:
-            worst = max(worst, float(np.abs(residual).max()))
-            continue
-        generators /= np.linalg.norm(generators, axis=1, keepdims=True)
-        worst = max(worst, float(nnls(generators.T, residual)[1]))
+    for j, (start, stop) in enumerate(pairwise(programme.start)):
+        mine = perceived[start:stop]
+        eps = mine - quality[programme.item[start:stop]]
+        worst = max(worst, unexplained(eps, *limits(programme, j), mine, near))
     return worst
 
 

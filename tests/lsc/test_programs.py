@@ -5,15 +5,12 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
 
 import lsc
 from lsc.programs import least_squares_program
 from lsc.simulation import simulate
-from reviewgraph import InputError, Reviews
+from reviewgraph import Reviews
 from tests.lsc import by_cvxpy
-from tests.lsc.strategies import Problem, problems
-from tests.trials import examples
 
 
 def half_linear_half_convex(rng: np.random.Generator) -> tuple[Reviews, dict[int, str]]:
@@ -47,21 +44,6 @@ def test_users_add_constraints_and_choose_solvers() -> None:
     )
     assert tied.solve(solver="CLARABEL") >= best - 1e-6
     assert program.quality.value[0] == pytest.approx(program.quality.value[1])
-
-
-@pytest.mark.slow
-@examples(12)
-@given(problems())
-def test_the_programme_as_written_has_the_objective_that_calibrate_reports(problem: Problem) -> None:
-    program = least_squares_program(problem.reviews, **problem.arguments)
-    value = program.problem.solve(solver="CLARABEL")
-    result = lsc.calibrate(problem.reviews, **problem.arguments)
-    assert result.objective == pytest.approx(value, rel=1e-4, abs=1e-6)
-
-
-def test_no_scores_no_programme() -> None:
-    with pytest.raises(InputError, match="found none"):
-        least_squares_program(Reviews.from_pairs([(0, 0)]))
 
 
 def test_building_a_large_programme_is_fast() -> None:

@@ -91,7 +91,9 @@ def test_a_paper_that_no_review_connects_is_never_in_without_discussion() -> Non
 
 
 @given(chances())
-def test_lists_are_disjoint_and_complete(case: tuple[np.ndarray, int]) -> None:
+def test_lists_are_complete_the_nearest_come_first_and_a_lottery_draws_from_its_group(
+    case: tuple[np.ndarray, int],
+) -> None:
     chance, n = case
     order = np.argsort(-chance, kind="stable")
     found = Selection(
@@ -100,17 +102,6 @@ def test_lists_are_disjoint_and_complete(case: tuple[np.ndarray, int]) -> None:
     lists = np.concatenate([found.certain, found.discuss, found.out])
     assert sorted(lists.tolist()) == list(range(chance.size))
     assert found.certain.size <= n <= found.certain.size + found.discuss.size
-
-
-@given(chances())
-def test_the_nearest_come_first_and_the_random_selection_group_is_what_a_lottery_draws_from(
-    case: tuple[np.ndarray, int],
-) -> None:
-    chance, n = case
-    order = np.argsort(-chance, kind="stable")
-    found = Selection(
-        tuple(range(chance.size)), n, 0.1, order[:n], order[:n], chance, order, np.ones(chance.size, np.bool_)
-    )
     assert sorted(found.nearest.tolist()) == sorted(found.discuss.tolist())
     ranked = np.sort(chance)[::-1]
     line = ranked[max(n - 1, 0) : n + 1].mean()

@@ -2,14 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
 from numpy.testing import assert_allclose
 
 import lsc
 from reviewgraph import Reviews
-from tests.lsc import by_cvxpy
-from tests.lsc.strategies import Problem, problems
-from tests.trials import examples
 
 CHAIN = [("ann", "a", 1.0), ("ann", "b", 3.0), ("bob", "b", 7.0), ("bob", "c", 8.0)]
 
@@ -61,17 +57,6 @@ def test_standard_errors_are_those_of_least_squares_and_cover_the_truth() -> Non
         laplacian[np.ix_(items, items)] += np.eye(items.size) - 1.0 / items.size
     sigma = np.sqrt(result.objective / (reviews.n_reviews - 60 - 40 + 1))
     assert_allclose(result.standard_error, sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian))), rtol=1e-6)
-
-
-@pytest.mark.slow
-@examples(24)
-@given(problems(names=("offset",)))
-def test_both_solvers_agree_on_offsets_alone(problem: Problem) -> None:
-    fast = lsc.calibrate(problem.reviews, **problem.arguments)
-    slow = by_cvxpy.calibrate(problem.reviews, **problem.arguments)
-    squares = sum(y * y for _, _, y in problem.scores) + sum(q * q for q in problem.references.values())
-    assert fast.objective == pytest.approx(slow.objective, rel=1e-7, abs=1e-9 * max(squares, 1e-4))
-    assert_allclose(fast.quality, slow.quality, atol=1e-5 * max(1.0, np.sqrt(squares)))
 
 
 def test_one_reference_settles_the_scale() -> None:

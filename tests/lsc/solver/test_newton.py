@@ -103,16 +103,6 @@ def test_a_feasible_point_that_is_no_projection_violates_a_condition_of_optimali
             assert max(residuals(known, x, there)) > 1e-9 * unit(programme)
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_projections_are_those_of_cvxpy(seed):
-    programme = programmes.small(seed)
-    x = np.random.default_rng(seed).normal(size=programme.n_items) * unit(programme)
-    if len(programme.item) > 0:
-        assert projected(programme, x) == pytest.approx(
-            naive.naive_projection(programme, x), abs=1e-4 * unit(programme)
-        )
-
-
 @pytest.mark.parametrize(("shape", "upper"), [*((shape, np.inf) for shape in Shape), (Shape.LINEAR, 0.3)])
 def test_reviewers_with_many_reviews(shape, upper):
     rng = np.random.default_rng(int(shape))
