@@ -55,8 +55,8 @@ class LeastSquaresProgram:
     perceived
         ``quality[item] + noise``.
     constraints
-        The constraints by name: ``ties``, ``max_slope``, ``min_slope``, ``linear``, ``offset``, ``convex``,
-        ``concave`` and ``references``; those that occur.
+        The constraints by name: ``ties``, ``max_slope``, ``linear``, ``offset``, ``convex``, ``concave`` and
+        ``references``; those that occur.
     row
         Shape (E',): the row of the table for each entry of ``noise``.
     """
@@ -83,7 +83,6 @@ def least_squares_program(
 
         minimise    sum_r noise_r^2
         subject to  d_r >= dy_r / C                       max_slope, every class
-                    d_r <= dy_r / c                       min_slope, lines with a least slope
                     d_r / dy_r = d_(r+1) / dy_(r+1)       linear
                     d_r = dy_r                            offset
                     d_r / dy_r >= d_(r+1) / dy_(r+1)      convex: the inverse of a convex function is concave

@@ -298,7 +298,7 @@ def test_every_command_knows_what_the_recipes_add(packages: Path, tmp_path: Path
     assert (work / "prizes.txt").read_text("utf-8").startswith("w")
 
 
-def test_a_least_slope_of_a_class_that_is_no_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_of_a_class_that_is_no_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Wrong(lsc.Monotone):
         name = "wrong"
 
@@ -307,7 +307,7 @@ def test_a_least_slope_of_a_class_that_is_no_line_is_refused(monkeypatch: pytest
             return 0.1, 2.0
 
     monkeypatch.setitem(HYPOTHESES, Wrong.name, Wrong)
-    with pytest.raises(TypeError, match="Wrong: expected no least slope, which lines alone may have"):
+    with pytest.raises(TypeError, match="Wrong: expected an infinite bound or, of lines, a fixed slope"):
         lsc.calibrate(Reviews.from_pairs([("ann", "a", 1.0), ("ann", "b", 2.0)]), Wrong())
 
 

@@ -27,7 +27,7 @@ class Programme:
 
         minimise    sum_r (perceived_r - x[item_r])^2
         subject to  for every reviewer j, reviews r = 1, 2, ... in ascending order of score:
-                    lower_j dy_r <= perceived_r - perceived_(r-1) <= upper_j dy_r,  dy_r = score_r - score_(r-1)
+                    perceived_r - perceived_(r-1) >= lower_j dy_r,  dy_r = score_r - score_(r-1); = for fixed slopes
                     linear, offset   the slopes (perceived_r - perceived_(r-1)) / dy_r are all equal
                     convex           they decrease in r (f convex, so its inverse is concave)
                     concave          they increase in r
@@ -46,7 +46,7 @@ class Programme:
     kind
         Shape (M,): hypothesis class of each reviewer, as index into :func:`~lsc._model.hypotheses.classes`.
     lower, upper
-        Shape (M,): bounds on the slope of the inverse, 1 / C > 0 and 1 / c (infinite but for lines).
+        Shape (M,): bounds on the slope of the inverse: 1 / C > 0 and infinity, or twice the slope where it is fixed.
     is_reference, reference
         Shape (N,): which qualities are given, and their values.
     """
@@ -254,18 +254,15 @@ def equalities(programme: Programme) -> list[Rows]:
 
 
 def inequalities(programme: Programme) -> list[Rows]:
-    """Return bounds on slopes, and bends of convex and concave functions.
+    """Return the bound on slopes, and bends of convex and concave functions.
 
     The inverse of a convex function is concave, so that its slopes decrease.
     """
     links = Links.of(programme)
     rising = ~links.tied & (programme.lower < programme.upper)[links.reviewer]
-    capped = rising & np.isfinite(programme.upper[links.reviewer])
-    least = _steps("min_slope", links, capped, programme.upper, programme.item.size)
     concave = _bends("concave", links, programme, programme.shape == CONCAVE)
     constraints = [
         _steps("max_slope", links, rising, programme.lower, programme.item.size),
-        Rows(least.name, -least.matrix, -least.low),
         _bends("convex", links, programme, programme.shape == CONVEX),
         Rows(concave.name, -concave.matrix, concave.low),
     ]

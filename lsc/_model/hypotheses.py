@@ -94,7 +94,7 @@ class Hypothesis(ABC):
     @property
     @abstractmethod
     def bounds(self) -> tuple[float, float]:
-        """Bounds on the slope of the inverse of f: 1 / C, and 1 / c for lines with a least slope c, else infinite."""
+        """Bounds on the slope of the inverse of f: 1 / C and infinity, or twice the slope of lines that have one."""
 
     @classmethod
     @abstractmethod
@@ -378,9 +378,9 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
 @cache
 def _expect_lines(kind: type[Hypothesis]) -> None:
     """Refuse a class whose slopes contradict its shape, at its first use: bounds need an object."""
-    bounds = kind.up_to(MAX_SLOPE).bounds
-    if kind.shape is not Shape.LINEAR and bounds[1] < math.inf:
-        message = f"{kind.__name__}: expected no least slope, which lines alone may have, found bounds {bounds}"
+    low, high = kind.up_to(MAX_SLOPE).bounds
+    if high < math.inf and (kind.shape is not Shape.LINEAR or low < high):
+        message = f"{kind.__name__}: expected an infinite bound or, of lines, a fixed slope, found bounds {low, high}"
         raise TypeError(message)
 
 

@@ -99,14 +99,12 @@ def _nearest(programme: Programme, quality: FloatArray, perceived: FloatArray) -
     common, face = _extend(sp.hstack([item, line], format="csr"), face, size)
     # The slope of the common line, the last variable but one, lies within the bounds of all reviewers.
     least = float(programme.lower.min())
-    high = float(programme.upper.max())
     width = face.equal.shape[1]
     slope = pick(np.array([width - 2]), width)
-    if least == high:
+    if least == programme.upper.max():
         face = face.with_equal(slope, np.array([least]))
     else:
         face = face.with_inequality(slope, np.array([least]))
-        face = face.with_inequality(-slope, np.array([-high])) if high < np.inf else face
     chosen = _minimise_over(common, face, start)
     return None if chosen is None else chosen[:size]
 

@@ -96,8 +96,6 @@ def rows(given: list[float], shape: str, lower: float, upper: float) -> tuple[li
                 equal.append((step, lower * dy))
                 continue
             rising.append((step, lower * dy))
-            if upper < np.inf:
-                rising.append((-step, -upper * dy))
     for (dy, first), (dz, second) in pairwise(steps):
         for a in first:
             for b in second:

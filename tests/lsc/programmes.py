@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from lsc._model.formulation import Programme, formulate
-from lsc._model.hypotheses import Shape, classes
+from lsc._model.hypotheses import classes
 from lsc.simulation import MIXED, Setting
 
 
-def from_rows(item, score, n_items, shape, max_slope=10.0, upper=np.inf):
+def from_rows(item, score, n_items, shape, max_slope=10.0):
     """A programme from items and scores of reviewers, both (M, k)."""
     m, k = item.shape
     order = np.lexsort((item, score), axis=1)
@@ -20,7 +20,7 @@ def from_rows(item, score, n_items, shape, max_slope=10.0, upper=np.inf):
         score=np.take_along_axis(score, order, 1).ravel(),
         kind=np.broadcast_to(np.asarray(shape, dtype=np.int64), (m,)).copy(),
         lower=np.full(m, 1.0 / max_slope),
-        upper=np.full(m, upper),
+        upper=np.full(m, np.inf),
         is_reference=np.zeros(n_items, dtype=bool),
         reference=np.zeros(n_items),
     )
@@ -52,8 +52,6 @@ def small(seed):
         start.append(start[-1] + size)
     lower = np.full(m, 1 / rng.choice([1.0, 10.0, 100.0])) * (1.0 if rng.random() < 0.7 else rng.uniform(0.2, 3, m))
     kind = rng.choice(len(classes()), m).astype(np.int64)
-    linear = np.array([each.shape == Shape.LINEAR for each in classes()])[kind]
-    bounded = (rng.random(m) < 0.7) & linear & (rng.random() < 0.4)
     given = np.array([each().fixes_unit for each in classes()])[kind]
     is_reference = (rng.random(n) < 0.3) & (rng.random() < 0.35)
     return Programme(
@@ -63,7 +61,7 @@ def small(seed):
         score=np.concatenate(score),
         kind=kind,
         lower=lower,
-        upper=np.where(given, lower, np.where(bounded, lower * rng.choice([1, 1.5, 4, 20], m), np.inf)),
+        upper=np.where(given, lower, np.inf),
         is_reference=is_reference,
         reference=np.where(is_reference, rng.normal(size=n) * rng.choice([0.1, 1, 10]), 0.0),
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from lsc import calibrate
 from lsc._model.formulation import Minimiser, Programme
-from lsc._model.hypotheses import LINEAR, classes
+from lsc._model.hypotheses import classes
 from lsc._solver import newton
 from reviewgraph import Reviews
 from tests.lsc import naive_projections as naive
@@ -30,11 +30,7 @@ def programme(rng: np.random.Generator) -> Programme:
         return found
     one = int(rng.integers(len(classes())))
     kind = np.full(found.kind.size, one, np.int64)
-    upper = np.full(kind.size, np.inf)
-    if classes()[one]().fixes_unit:
-        upper = found.lower
-    elif classes()[one].shape == LINEAR:
-        upper = np.where(found.upper == found.lower, np.inf, found.upper)
+    upper = found.lower if classes()[one]().fixes_unit else np.full(kind.size, np.inf)
     return replace(found, kind=kind, upper=upper)
 
 

@@ -103,20 +103,20 @@ def test_a_feasible_point_that_is_no_projection_violates_a_condition_of_optimali
             assert max(residuals(known, x, there)) > 1e-9 * unit(programme)
 
 
-@pytest.mark.parametrize(("shape", "upper"), [*((shape, np.inf) for shape in Shape), (Shape.LINEAR, 0.3)])
-def test_reviewers_with_many_reviews(shape, upper):
+@pytest.mark.parametrize("shape", Shape)
+def test_reviewers_with_many_reviews(shape):
     rng = np.random.default_rng(int(shape))
     n, m, k = 60, 5, 40
     item = np.array([rng.permutation(n)[:k] for _ in range(m)])
     score = np.round(rng.normal(size=(m, k)) * 3, 1)
     assert k > SMALL
-    programme = programmes.from_rows(item, score, n, shape, upper=upper)
+    programme = programmes.from_rows(item, score, n, shape)
     check_optimal(programme, minimise(programme))
 
 
 def state(seed, shape):
     programme, _ = programmes.conference(12, 10, 4, 0.5, "monotone", "linear", seed)
-    upper = 0.2 if shape == Shape.LINEAR and seed % 2 else np.inf
+    upper = 0.1 if shape == Shape.LINEAR and seed % 2 else np.inf
     programme = replace(programme, kind=np.full(10, shape), upper=np.full(10, upper))
     table, common, _ = tabulate(replace(programme, score=np.round(programme.score)))
     return Merit(table, common, np.zeros(12, dtype=bool), Weights(1e-2, 1e-3))
@@ -159,7 +159,7 @@ def test_kernels_give_the_same_interpreted_and_compiled(shape, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shapes", [(0.1, np.inf), (0.5, 0.5), (0.1, 0.3)])
+@pytest.mark.parametrize("shapes", [(0.1, np.inf), (0.5, 0.5)])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_passes_over_large_tables_give_what_small_ones_do(compiled, shapes):
     """Loads differ, some reviewers have one score or none, some scores are constant, and some qualities are known."""
