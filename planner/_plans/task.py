@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -362,33 +362,6 @@ class Oracle(ABC):
     def possible(self) -> bool:
         """Whether all candidates together, loads and limits aside, reach the target; true if they are too many."""
         return self.task.candidates_up_to > RELAX_UP_TO or self.reaches(self.allowed)
-
-
-class TestedOracle(Oracle):
-    """A level that more reviews never harm, by its test: a plan has a review outside each maximal set that misses it.
-
-    ``sets`` maximal sets are made from each plan that misses the level.
-    """
-
-    sets: ClassVar[int]
-    rng: np.random.Generator
-
-    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        taken = self.marks(pairs)
-        for _ in range(self.sets):
-            most = self._extended(taken, self.rng.permutation(np.flatnonzero(~taken)))
-            yield Cut((~most).astype(np.int64), 1, set())
-
-    def _extended(self, taken: BoolArray, more: IntArray) -> BoolArray:
-        """Add candidates while the level is missed, halves at once if possible."""
-        trial = taken.copy()
-        trial[more] = True
-        if not self.reaches(self.allowed[trial]):
-            return trial
-        if more.size <= 1:
-            return taken
-        half = more.size // 2
-        return self._extended(self._extended(taken, more[:half]), more[half:])
 
 
 class Candidates:

@@ -10,14 +10,14 @@ import numpy as np
 from planner._plans.constraints import no_pairs
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.double import DoubleTarget
-from planner._plans.targets.searched import ConnectedTarget, SearchedTarget, nothing_to_do, settle
-from planner._plans.task import TestedOracle, allowed_pairs, looked_at
+from planner._plans.targets.searched import ConnectedTarget, SearchedTarget
+from planner._plans.task import allowed_pairs, looked_at
 from reviewgraph._base import Clock
 from reviewgraph.graph import level_named, structure_of
 
 if TYPE_CHECKING:
     from planner._plans.target import Target
-    from planner._plans.task import Oracle, Task
+    from planner._plans.task import Task
     from reviewgraph._base import Clock, IntArray
     from reviewgraph.graph import Level
     from reviewgraph.table import Reviews
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 #
 # 1. A plan to the level whose groups it shares (*double* or *connected*), kept if it is at the level.
 # 2. As many allowed reviews as loads permit, in random orders, pruned.
-# 3. In small tables the implicit hitting set: a set of reviews that misses the level is made maximal; every plan has
-#    a review outside it.
 
-#: Candidate reviews up to which plans are made by the test alone, and up to which the fewest are sought.
+#: Candidate reviews up to which plans are made by the test alone.
 TESTED_UP_TO = 20_000
-EXACT_UP_TO = 400
 #: Random orders in which reviews are added.
 ORDERS = 4
 #: Share of the time left for the level of the same groups.
@@ -52,32 +49,45 @@ class TargetByTest(SearchedTarget):
     def reaches(self, reviews: Reviews) -> bool:
         return self.level.holds(structure_of(reviews))
 
-    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        return OracleByTest(self, task, rng) if task.candidates_up_to <= EXACT_UP_TO else None
+    def oracle(self, task: Task, rng: np.random.Generator) -> None:
+        """Return None: the cuts of the target with these groups are of another level."""
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         if task.candidates_up_to > TESTED_UP_TO:
             self._by_groups(task, ledger, rng)
             return
-        oracle = OracleByTest(self, task, rng)
-        if nothing_to_do(oracle, ledger):
+        if self.reaches(task.table(no_pairs())):
+            ledger.nothing_to_do(no_pairs())
             return
         ledger.prove(Bound(1, "unfinished", f"some papers are not {self.apart}"))
-        if not oracle.possible():
+        allowed = allowed_pairs(task)
+        if not self.reaches(task.table(allowed)):
             ledger.infeasible = True
             return
         self._by_groups(task, ledger, rng)
         if ledger.infeasible:
             return
         for _ in range(ORDERS):
-            pairs = oracle.let_in(rng)
+            pairs = _let_in(task, allowed, rng)
             ledger.clock.spend(looked_at(task.table(pairs)))
             if ledger.closed or not ledger.in_time:
                 break
-            if oracle.reaches(pairs):
-                ledger.offer(oracle.needed(no_pairs(), pairs, ledger.clock))
-        if len(oracle.allowed) <= EXACT_UP_TO and ledger.in_time and not ledger.settled(task):
-            settle(oracle, ledger, "the level missed")
+            if self.reaches(task.table(pairs)):
+                ledger.offer(self._needed(task, no_pairs(), pairs, ledger.clock))
+
+    def _needed(self, task: Task, kept: IntArray, pairs: IntArray, clock: Clock) -> IntArray:
+        """Return a minimal part of some reviews that reaches the level with those kept; the dearest go first.
+
+        Once the clock is over nothing more is removed.
+        """
+        clock.spend(looked_at(task.table(kept)))
+        if not clock.over() and self.reaches(task.table(kept)):
+            return no_pairs()
+        if len(pairs) == 1 or clock.over():
+            return pairs
+        first, second = np.split(pairs, [len(pairs) // 2])
+        second = self._needed(task, np.concatenate([kept, first]), second, clock)
+        return np.concatenate([self._needed(task, np.concatenate([kept, second]), first, clock), second])
 
     def _by_groups(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Offer a plan to the level of the same groups; if this level implies that one, its bounds hold here."""
@@ -108,44 +118,17 @@ def target_by_test(level: Level) -> type[Target]:
     return Found
 
 
-class OracleByTest(TestedOracle):
-    threshold = 0
-    sets = 8
-
-    def __init__(self, target: Target, task: Task, rng: np.random.Generator) -> None:
-        super().__init__(task, allowed_pairs(task))
-        self.target = target
-        self.rng = rng
-
-    def reaches(self, pairs: IntArray) -> bool:
-        return self.target.reaches(self.task.table(pairs))
-
-    def let_in(self, rng: np.random.Generator) -> IntArray:
-        """Return as many candidates as loads, limits and rules allow: cheapest first, then in random order."""
-        task = self.task
-        left = self.task.left(no_pairs())
-        chosen = []
-        cost = task.constraints.cost.whole(task.codes(self.allowed))
-        for place in np.lexsort((rng.random(len(self.allowed)), cost)).tolist():
-            reviewer, item = self.allowed[place].tolist()
-            if left.open(reviewer, item):
-                left.take(reviewer, item)
-                chosen.append(place)
-        return self.allowed[chosen]
-
-    def needed(self, kept: IntArray, pairs: IntArray, clock: Clock) -> IntArray:
-        """Return a minimal part of some reviews that reaches the level with those kept; the dearest go first.
-
-        Once the clock is over nothing more is removed.
-        """
-        clock.spend(looked_at(self.task.table(kept)))
-        if not clock.over() and self.reaches(kept):
-            return no_pairs()
-        if len(pairs) == 1 or clock.over():
-            return pairs
-        first, second = np.split(pairs, [len(pairs) // 2])
-        second = self.needed(np.concatenate([kept, first]), second, clock)
-        return np.concatenate([self.needed(np.concatenate([kept, second]), first, clock), second])
+def _let_in(task: Task, allowed: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return as many candidates as loads, limits and rules allow: cheapest first, then in random order."""
+    left = task.left(no_pairs())
+    chosen = []
+    cost = task.constraints.cost.whole(task.codes(allowed))
+    for place in np.lexsort((rng.random(len(allowed)), cost)).tolist():
+        reviewer, item = allowed[place].tolist()
+        if left.open(reviewer, item):
+            left.take(reviewer, item)
+            chosen.append(place)
+    return allowed[chosen]
 
 
 def target_named(name: str) -> Target:
