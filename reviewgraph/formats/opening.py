@@ -27,7 +27,7 @@ from reviewgraph.formats.files import (
 )
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import Wanted, extract, recognise, refuse_lower_table, refuse_pairs
-from reviewgraph.formats.tables import Combined, from_records, is_json, is_xml, objects, plain_tag, read_json, read_xml
+from reviewgraph.formats.tables import Changed, from_records, is_json, is_xml, objects, plain_tag, read_json, read_xml
 from reviewgraph.formats.values import parse_number
 from reviewgraph.formats.workbooks import (
     choose_sheet,
@@ -277,7 +277,7 @@ def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str],
     if len(limits.values) > 1:
         note(f"{table.name}: the column {quote(table.header[most[0]])} is read as the maximum of each score")
         with_maximum = partial(_with_maximum, decimal_comma=table.decimal_comma)
-        table = Combined(table, scores[0], (scores[0], most[0]), with_maximum)
+        table = Changed(table, {scores[0]: [scores[0], most[0]]}, with_maximum)
     # The maxima themselves are no scores, and one of all scores changes nothing.
     table.unread = [*table.unread, *most]
     return table

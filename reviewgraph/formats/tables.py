@@ -388,50 +388,34 @@ class Grid(Table):
 
 
 class Changed(Wrapped):
-    """A table whose cells in the columns at some positions are replaced by ``change`` of them."""
+    """A table whose column at each place is ``change`` of distinct cells of its one or two sources."""
 
-    def __init__(self, table: Table, places: Collection[int], change: Callable[[str], str]) -> None:
+    def __init__(self, table: Table, sources: Mapping[int, Sequence[int]], change: Callable[..., str]) -> None:
         super().__init__(table)
-        self.places = places
+        self.sources = sources
         self.change = change
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        rows = self.table.read(positions, problems, file)
+        places = [self.sources.get(place, [place]) for place in positions]
+        read = list(dict.fromkeys(source for several in places for source in several))
+        rows = self.table.read(read, problems, file)
+        column_at = dict(zip(read, rows.columns, strict=True))
         columns = [
-            recoded(column, list(map(self.change, column.values))) if place in self.places else column
-            for place, column in zip(positions, rows.columns, strict=True)
+            self._changed([column_at[source] for source in several]) if place in self.sources else column_at[place]
+            for place, several in zip(positions, places, strict=True)
         ]
         return rows._replace(columns=columns)
 
-
-class Combined(Wrapped):
-    """A table whose column at a place is ``combine`` of two columns, called once per distinct pair of cells."""
-
-    def __init__(self, table: Table, place: int, sources: tuple[int, int], combine: Callable[[str, str], str]) -> None:
-        super().__init__(table)
-        self.combined = place
-        self.sources = sources
-        self.combine = combine
-
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def _changed(self, sources: Sequence[Column]) -> Column:
         import numpy as np
 
-        if self.combined not in positions:
-            return self.table.read(positions, problems, file)
-        first, second = self.sources
-        places = [first if place == self.combined else place for place in positions]
-        rows = self.table.read([*places, second], problems, file)
-        *columns, right = rows.columns
-        for number, place in enumerate(positions):
-            if place == self.combined:
-                left = columns[number]
-                pairs, codes = np.unique(left.codes * len(right.values) + right.codes, return_inverse=True)
-                cells = [
-                    self.combine(left.values[pair // len(right.values)], right.values[pair % len(right.values)])
-                    for pair in pairs.tolist()
-                ]
-                columns[number] = recoded(Column(codes.astype(np.int64), cells), cells)
-        return rows._replace(columns=columns)
+        if len(sources) == 1:
+            return recoded(sources[0], list(map(self.change, sources[0].values)))
+        left, right = sources
+        width = len(right.values)
+        pairs, codes = np.unique(left.codes * width + right.codes, return_inverse=True)
+        cells = [self.change(left.values[pair // width], right.values[pair % width]) for pair in pairs.tolist()]
+        return recoded(Column(codes.astype(np.int64), cells), cells)
 
 
 def to_grid(table: Table) -> Grid:

@@ -21,7 +21,7 @@ from reviewgraph._base.storing import csv_text
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import Role, Unlisted, locate, normalise
 from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule, System, Use, emails, in_json
-from reviewgraph.formats.tables import Changed, Combined, Grid, Line, Table, as_text, from_records, objects, to_grid
+from reviewgraph.formats.tables import Changed, Grid, Line, Table, as_text, from_records, objects, to_grid
 
 _PAPER = "paper|pid|paperid|paper_id"
 #: The column of papers of a bulk assignment, and a search that finds a paper unless a reviewer already reviews it.
@@ -66,7 +66,7 @@ def _is_out(status: str) -> bool:
 def _with_zeros(table: Table) -> Table:
     """Return preferences whose empty cells are 0, as HotCRP means them."""
     zero = [place for place, name in enumerate(table.header) if normalise(name) in _ZERO]
-    return Changed(table, zero, lambda cell: cell.strip() or "0")
+    return Changed(table, {place: [place] for place in zero}, lambda cell: cell.strip() or "0")
 
 
 def _with_bids(given: Table) -> Table:
@@ -75,8 +75,8 @@ def _with_bids(given: Table) -> Table:
     places = locate(table.header, (_PREFERENCE, _CONFLICT), {}, table.name, lambda note: None)
     if _CONFLICT.name not in places:
         return table
-    sources = (places[_PREFERENCE.name], places[_CONFLICT.name])
-    bids = Combined(table, len(table.header), sources, lambda bid, cell: "conflict" if _says_conflict(cell) else bid)
+    sources = {len(table.header): [places[_PREFERENCE.name], places[_CONFLICT.name]]}
+    bids = Changed(table, sources, lambda bid, cell: "conflict" if _says_conflict(cell) else bid)
     bids.header = [*table.header, "bid"]
     return bids
 
@@ -84,7 +84,7 @@ def _with_bids(given: Table) -> Table:
 def _without_searches(table: Table) -> Table:
     """Return a bulk assignment with ``6`` in the place of ``6 -re:EMAIL`` (paper 6 unless EMAIL reviews it)."""
     papers = [place for place, name in enumerate(table.header) if re.fullmatch(_PAPER_CELL, normalise(name))]
-    return Changed(table, papers, lambda cell: _ADD_ONLY.sub(r"\1", cell))
+    return Changed(table, {place: [place] for place in papers}, lambda cell: _ADD_ONLY.sub(r"\1", cell))
 
 
 def _of_submitted(table: Table) -> Grid:

@@ -24,7 +24,7 @@ def _is_no(cell: str) -> bool:
 
 def _scored(table: Table) -> Table:
     """Return the report without recommendations that say nothing."""
-    places = [place for place, name in enumerate(table.header) if normalise(name) == "recommendation"]
+    places = {place: [place] for place, name in enumerate(table.header) if normalise(name) == "recommendation"}
     return Changed(table, places, lambda cell: "" if cell.strip().casefold() == _NO_SCORE else cell)
 
 
