@@ -72,20 +72,10 @@ def from_frame(
     duplicates: str = "error",
     accept: str | Iterable[str] = (),
 ) -> Columns:
-    """Read reviews from a data frame (pandas, polars, pyarrow or others) as from a file; columns are found by name.
+    """Read reviews from a data frame as from a file; the arguments are those of :meth:`Reviews.from_frame`.
 
-    A lazy frame is collected. Levels of an index of pandas that are named like a reviewer or an item are columns, where
-    no column is. A wide table of pandas, whose index and columns are named so, is read so.
-
-    ``columns`` gives unusual names, such as ``{"score": "OveMer"}``; ``reviewers`` and ``items`` exist even without
-    rows; ``scale`` lists grades, best first. Labels are the Python values of the frame: 7 and "7" differ. A null score
-    is a planned review; NaN is null in pandas and refused elsewhere.
-
-    Where a review has several scores, ``score`` names the one that counts: a column, or a value of the column
-    ``criterion`` of a frame with a row for each score. The others become criteria: the
-    columns that ``criteria`` names, and by default all columns of numbers that may be scores; a note lists those
-    without a usual name of a criterion.
-    ``accept`` names findings of the audit that are accepted.
+    Levels of an index of pandas that are named like a reviewer or an item are columns, where no column is. A wide table
+    of pandas, whose index and columns are named so, is read so. NaN is null in pandas and refused elsewhere.
 
     >>> import polars
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))

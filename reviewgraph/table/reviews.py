@@ -598,10 +598,8 @@ class Reviews(Pictured):
     ) -> Reviews:
         """Build from any data frame that narwhals supports (pandas, polars, pyarrow, ...).
 
-        Its arguments are those of :func:`reviewgraph.formats.memory.from_frame`, and ``duplicates`` and ``merge`` of
-        :meth:`from_pairs`: unusual names of columns, the score field that counts where a review has several, labels
-        without a row, grades from the best on (``"A>B>C"``), whether 1 is the best score, and a callback for notes on
-        the columns chosen. The other score fields become :attr:`criteria`.
+        Columns are found by name, as in files. Labels are the Python values of the frame: 7 and "7" differ. A wide
+        table of pandas is read where its index and columns are named reviewer and item.
 
         Parameters
         ----------
