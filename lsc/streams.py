@@ -374,13 +374,45 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
         return errors if self.stream.n_scored >= LEAST_SCORES else np.full(errors.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None."""
+        """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None.
+
+        Parameters
+        ----------
+        selection
+            What :meth:`selection` returned, None (default) without one.
+
+        Returns
+        -------
+        dict
+            What ``calibrate --stream --json`` prints.
+
+        Examples
+        --------
+        ``result.to_dict()["status"]`` is ``"converged"`` for a result of :func:`posterior_stream` that has converged.
+        """
         keys: dict[str, Any] = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
         keys["by_prior"] = self.by_prior
         return {**super().to_dict(), **keys, **({} if selection is None else selection.to_dict())}
 
     def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Return the columns of a posterior, and of a selection, in parts of ``rows`` rows."""
+        """Return the columns of a posterior, and of a selection, in parts of ``rows`` rows.
+
+        Parameters
+        ----------
+        rows
+            Most rows per part.
+        selection
+            What :meth:`selection` returned, None (default) without one.
+
+        Yields
+        ------
+        dict
+            Columns by name.
+
+        Examples
+        --------
+        ``next(result.parts(1000))`` are the first thousand rows of the result of :func:`posterior_stream`.
+        """
         lists = None if selection is None else selection.lists
         probability = None if selection is None else selection.probability
         for first, columns in zip(range(0, self.stream.n_items, rows), super().parts(rows), strict=True):

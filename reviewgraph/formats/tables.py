@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, Self, overload
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import is_null
 from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import in_full
 from reviewgraph.formats.columns import (
@@ -79,6 +78,8 @@ def text_column(column: Column | Numbers) -> Column:
     import numpy as np
 
     if isinstance(column, Column):
+        from reviewgraph._base.labels import is_null
+
         return Column(column.codes, ["" if is_null(value) else str(value) for value in column.values])
     values, codes = np.unique(np.where(column.known, column.values, np.nan), return_inverse=True)
     texts = ["" if np.isnan(value) else in_full(value) for value in values.tolist()]
