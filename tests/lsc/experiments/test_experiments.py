@@ -42,6 +42,7 @@ def test_one_and_two_processes_give_the_same_numbers() -> None:
     assert run([TINY], 3, jobs=1) == run([TINY], 3, jobs=2)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     complete = run([TINY], 4, jobs=1)
 

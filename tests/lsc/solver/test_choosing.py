@@ -44,6 +44,7 @@ def test_names_and_the_order_of_rows_do_not_matter(hypothesis: str, seed: int) -
     assert np.abs(first - other).max() <= MOST[hypothesis] * np.ptp(first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hypothesis", MOST)
 def test_the_choice_keeps_the_objective_and_is_nearer_to_one_line(
     hypothesis: str, monkeypatch: pytest.MonkeyPatch

@@ -44,6 +44,7 @@ def check_optimal(programme, found, accuracy=1e-7):
     assert naive.imbalance(programme, found.quality, found.perceived) <= accuracy * scale
 
 
+@pytest.mark.slow
 def test_random_programmes_satisfy_the_conditions_of_optimality():
     for seed in MANY:
         programme = programmes.small(seed)

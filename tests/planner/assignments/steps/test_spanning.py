@@ -125,6 +125,7 @@ def test_fixed_reviews_stay_and_a_first_phase_links(monkeypatch):
     assert naive.doubly_connected(pairs + phase_one, range(60))
 
 
+@pytest.mark.slow
 def test_where_no_skeleton_is_found_pairs_are_forced_as_ever(monkeypatch):
     call = {"affinity": similar(30, 45, 1), "demand": 3, "load": 4}
     before = assign(**call)
