@@ -256,6 +256,9 @@ def _assign(session: Session, answer: Answer) -> Findings:
     # Whoever writes the meta review of a paper is not assigned to review it.
     tables = [table for table in (phase_one, kept, previous) if table is not None]
     conflicts += [(str(reviewer), str(item)) for table in tables for reviewer, item in table.origin.meta]
+    # A pair in conflict has no affinity, even where it is fixed.
+    barred = frozenset(conflicts)
+    affinity = {pair: value for pair, value in affinity.items() if pair not in barred}
     # Fixed pairs that were reviewed in the first phase exist already.
     fixed = [pair for pair in dict.fromkeys(pairs_in(kept)) if pair not in first]
     if fixed and session.is_export(params["fixed"]):
@@ -269,7 +272,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         loads={reviewer: (least, max(most, fixed_load[reviewer])) for reviewer, (least, most) in loads.items()},
         affinity=affinity,
         any_pair=any_pair,
-        barred=frozenset(conflicts),
+        barred=barred,
         fixed=tuple(fixed),
         phase_one=first,
         panels=_panels(session, loads, params["reviewers_file"]),

@@ -256,6 +256,7 @@ def assignment_is_false(case: Case, answer: dict[str, Any]) -> str:
     any_pair = not affinity or "--allow-unscored" in case.words
     first = {*ask.pairs("--phase-one")}
     barred, fixed = {*ask.pairs("--conflicts"), *first}, {*ask.pairs("--fixed")} - first
+    worth = {pair: value for pair, value in worth.items() if pair not in barred}
     home = {row["reviewer"]: row["institution"] for row in read("reviewers.csv")}
     one_each = "--at-most" in case.words
     if level != case.option("--target"):
