@@ -36,7 +36,7 @@ from reviewgraph.formats.criteria import (
     without_copies,
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
-from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
+from reviewgraph.formats.spellings import PAPER, PERSON, Respelling
 from reviewgraph.formats.systems.gradebooks import say_wide
 from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows, text_column
 from reviewgraph.formats.values import BLANK, are_scores, ask_direction, missing_labels, read_scores, say_bad_score
@@ -85,13 +85,6 @@ class Part(NamedTuple):
         return titles
 
 
-class Labels(NamedTuple):
-    """The spellings of labels that files share, and the listener to what they change; by default it warns."""
-
-    spellings: Spellings
-    note: Callable[[str], object] | None
-
-
 class Asked(NamedTuple):
     """What the user says about a table."""
 
@@ -109,7 +102,7 @@ def read_part(
     problems: Problems,
     note: Callable[[str], object],
     file: int = 0,
-    spelled_as: Labels | None = None,
+    respelling: Respelling | None = None,
 ) -> Part:
     """Return the reviews of a table; malformed rows are noted as problems, and kept."""
     columns = {**table.columns, **asked.columns}
@@ -131,11 +124,10 @@ def read_part(
         lines = lines[draft.rows]
     column |= {REVIEWER.name: draft.reviewer, ITEM.name: draft.item}
     aside = _aside(table, places)
-    if spelled_as is not None:
-        respelled = Respelled(table, {}, spelled_as.spellings, spelled_as.note)
-        column[REVIEWER.name] = respelled.spelled(draft.reviewer, PERSON)
-        column[ITEM.name] = respelled.spelled(draft.item, PAPER)
-        aside = respelled.respelled_aside(aside)
+    if respelling is not None:
+        column[REVIEWER.name] = respelling.spelled(draft.reviewer, PERSON)
+        column[ITEM.name] = respelling.spelled(draft.item, PAPER)
+        aside = respelling.aside(aside)
     line_list: Sequence[int] = rows.lines if lines.size == len(rows.lines) else lines.tolist()
     for role in (REVIEWER, ITEM):
         if _note_missing(table, role.name, column[role.name], line_list, problems, file):

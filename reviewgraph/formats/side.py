@@ -41,7 +41,7 @@ from reviewgraph.formats.columns import (
 from reviewgraph.formats.files import Problems, quote, quote_all, terms
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.people import People, melted
-from reviewgraph.formats.spellings import Merge, Note, Respelled, Spellings
+from reviewgraph.formats.spellings import Merge, Note, Respelling, Spellings
 from reviewgraph.formats.tables import Aside, Column, by_row
 from reviewgraph.formats.values import (
     A_BID,
@@ -176,17 +176,19 @@ class _Opened:
         self.chosen = {**table.columns, **names}
         self.places = locate(table.header, roles, self.chosen, table.name, say, prefix=f"{path}{FILE}")
         labels = {REVIEWER.name: spellings.PERSON, ITEM.name: spellings.PAPER}
-        places = {labels[role]: place for role, place in self.places.items() if role in labels}
+        self.labels = {place: labels[role] for role, place in self.places.items() if role in labels}
         person = next((role for role in (REVIEWER.name, AUTHOR.name) if role in self.places), "")
-        self.people = People(table, person, self.places.get(person, -1), self.known[REVIEWER.name], say)
-        self.table = Respelled(self.people, places, known, options.get("note"))
+        self.table = People(table, person, self.places.get(person, -1), self.known[REVIEWER.name], say)
+        self.respelling = Respelling(table.name, known, options.get("note"))
 
     def rows(self, positions: Sequence[int], problems: Problems) -> Rows:
         rows = self.table.read(positions, problems)
+        columns = zip(positions, rows.columns, strict=True)
+        spelled = [self.respelling.spelled(column, self.labels.get(place)) for place, column in columns]
         if read := self.options.get("read"):
-            size = self.people.size if self.matrix is None else self.matrix.size
+            size = self.table.size if self.matrix is None else self.matrix.size
             read(self.table.provenance.with_rows(size, rows.left_out))
-        return rows
+        return rows._replace(columns=spelled)
 
     def coded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, Column]:
         """Return the columns of :func:`read_columns` as codes of distinct values."""
@@ -327,10 +329,14 @@ class _Opened:
         sides = ((pairs.reviewers, REVIEWER.name), (pairs.items, ITEM.name))
         return frozenset(label for labels, role in sides for label in labels if label in self.known[role])
 
+    def aside(self, reviewer: int, item: int) -> Aside:
+        """Return papers and people beside the rows; to be called after reading."""
+        return self.respelling.aside(self.table.aside(reviewer, item, None))
+
     def meta(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of the meta reviews among the rows that were left out; to be called after reading."""
         order = list(self.places)
-        return frozenset(self.table.aside(order.index(REVIEWER.name), order.index(ITEM.name), None).meta)
+        return frozenset(self.aside(order.index(REVIEWER.name), order.index(ITEM.name)).meta)
 
     def expect_rows(self, labels: Sequence[str], role: str) -> None:
         if not labels:
@@ -584,7 +590,7 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
     unlisted = source.unlisted if source else None
     return Listing(
         {item: items[item] for item in dict.fromkeys(rows["item"])},
-        file.table.aside(place, place, None),
+        file.aside(place, place),
         unlisted and unlisted._replace(file=file.table.name),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,10 +24,10 @@ from reviewgraph._base.labels import (
 from reviewgraph._base.text import counted, shortened
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import LISTED, quote
-from reviewgraph.formats.tables import Aside, Column, Rows, Table, Wrapped, recoded
+from reviewgraph.formats.tables import Aside, Column, recoded
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.files import Problems
+    pass
 
 
 Note = Callable[[str], object]
@@ -278,24 +278,14 @@ def _how(label: Label, spelling: Label) -> str:
     return "characters that look alike or are not seen alone"
 
 
-class Respelled(Wrapped):
-    """A table whose reviewers and papers are spelled as in files before it."""
+class Respelling(NamedTuple):
+    """The spellings that tables share, the name of one of them, and the listener to changes; by default it warns."""
 
-    def __init__(self, table: Table, places: Mapping[str, int], spellings: Spellings, note: Note | None) -> None:
-        super().__init__(table)
-        self.spellings = spellings
-        self.note = note
-        self.roles = {place: role for role, place in places.items()}
+    name: str
+    spellings: Spellings
+    note: Note | None
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        rows = self.table.read(positions, problems, file)
-        columns = zip(positions, rows.columns, strict=True)
-        return rows._replace(columns=[self.spelled(column, self.roles.get(place)) for place, column in columns])
-
-    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        return self.respelled_aside(self.table.aside(reviewer, item, title))
-
-    def respelled_aside(self, aside: Aside) -> Aside:
+    def aside(self, aside: Aside) -> Aside:
         """Return papers and people beside the reviews in their first spellings."""
         people, papers = ([pair[place] for pair in aside.meta] for place in range(2))
         tally = aside.tally

@@ -35,10 +35,10 @@ from reviewgraph.formats.columns import (
 from reviewgraph.formats.criteria import joined_name, say_further
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
-from reviewgraph.formats.parts import ROLES, Asked, Labels, Part, read_part
+from reviewgraph.formats.parts import ROLES, Asked, Part, read_part
 from reviewgraph.formats.side import ROLES as SIDE_ROLES
 from reviewgraph.formats.side import Item, Listing, read_listing, say_unseen
-from reviewgraph.formats.spellings import PAPER, Merge, Spellings
+from reviewgraph.formats.spellings import PAPER, Merge, Respelling, Spellings
 from reviewgraph.formats.systems.system import META, OUT, read_names, refuse_aliases, resolved
 from reviewgraph.formats.tables import Column, Path, Table, ask_criteria, by_row, of_rows, unused_columns
 from reviewgraph.formats.values import parse_scale
@@ -155,7 +155,7 @@ def read_reviews(
     # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[Part] = [
-        read_part(table, asked, audit, problems, say, file, Labels(known, note))
+        read_part(table, asked, audit, problems, say, file, Respelling(table.name, known, note))
         for file, (table, asked) in enumerate(zip(tables, asked_of, strict=True))
     ]
     problems.raise_any()
