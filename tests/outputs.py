@@ -30,6 +30,7 @@ from click import Context
 from click.testing import CliRunner, Result
 
 import reviewgraph
+from lsc.methods import METHODS
 from reviewgraph.cli import main
 from tests.printed import COMMON
 
@@ -40,7 +41,6 @@ SHOWN = 8  # differences that are printed
 # The commands, by the folder whose files they read. Those of a case run after each other in a copy of the folder;
 # behind ">" stands the file that keeps stdout.
 
-METHODS = ("posterior", "average", "centring", "z-score", "additive", "qp", "bayesian", "lsc")
 HYPOTHESES = ("linear", "monotone", "convex", "concave", "offset")
 LEVELS = ("survives-reviewer", "survives-review", "double", "recoverable", "connected")
 

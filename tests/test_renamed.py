@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,3 +64,5 @@ def test_hints_name_the_registered_names() -> None:
     assert set(get_args(AssignmentTarget)) == {aim.name for aim in aims()}
     assert set(get_args(ObjectiveName)) == {objective.name for objective in OBJECTIVES}
     assert get_args(MethodName) == tuple(METHODS)
+    page = Path("docs/reference/command/calibrate.md").read_text("utf-8")
+    assert f"`--method {'|'.join(METHODS)}`" in page
