@@ -55,7 +55,7 @@ PAPER_METHODS = ("average", "qp", "bayesian", "lsc-monotone", "lsc-linear")
 def estimate_by(
     name: str, reviews: Reviews, n: int, kinds: Sequence[str] | None, seed: int | np.random.Generator
 ) -> Estimate:
-    """Return the estimate of a variant or of a method, for ``n`` items to select and these hypothesis classes of reviewers.
+    """Return the estimate of a variant or method, for ``n`` items to select and these hypothesis classes of reviewers.
 
     >>> estimate_by("average", Reviews.from_pairs([("ann", "p1", 1.0)]), 1, None, 0).quality.tolist()
     [1.0]
