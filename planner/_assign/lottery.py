@@ -154,9 +154,6 @@ class Mixture(NamedTuple):
     # forced, changed: pairs forced in for the level, and pairs that entered in all, shape (K,)
     forced: IntArray
     changed: IntArray
-    # Maximum number of assignments that hold one pair once those are repaired that cannot be under the caps; None where
-    # all were, or it is not determined
-    needed: int | None
 
 
 def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, asked: Run) -> Mixture:
@@ -193,9 +190,8 @@ def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, aske
         repaired_one = parts.trade(k, rng)
         reached[k], forced[k] = repaired_one.reached, repaired_one.forced
         in_vain += not repaired_one.reached
-    needed = None if reached.all() or asked.clock.over() else parts.needed(np.flatnonzero(~reached), rng)
     moved = [np.setdiff1d(*both, assume_unique=True).size for both in zip(parts.pairs, rounded, strict=True)]
-    return Mixture(parts.pairs, parts.counts, reached, at_once, forced, np.array(moved), needed)
+    return Mixture(parts.pairs, parts.counts, reached, at_once, forced, np.array(moved))
 
 
 class _Parts:
@@ -253,17 +249,6 @@ class _Parts:
                 self._put(other, again.chosen)
         self.counts, self.pairs = kept
         return result._replace(reached=False)
-
-    def needed(self, missed: IntArray, rng: np.random.Generator) -> int | None:
-        """Repair assignments beyond the limits at a high price; the highest count of a pair then, None if some fail."""
-        kept = self.counts.copy(), self.pairs.copy()
-        try:
-            for k in missed.tolist():
-                if not self._beyond(k, rng).reached:
-                    return None
-            return int(self.counts[~self.problem.given].max(initial=0))
-        finally:
-            self.counts, self.pairs = kept
 
     def _beyond(self, k: int, rng: np.random.Generator) -> Repaired:
         """Repair an assignment, with pairs at their limits entering at a high price."""
@@ -337,7 +322,8 @@ class Lottery(Run):
             key = problem.item * problem.n_reviewers + problem.reviewer
             chosen = np.isin(key, best.reviews.item * problem.n_reviewers + best.reviews.reviewer) | problem.given
             value = float(problem.worth[chosen].sum())
-            return replace(best, randomised=self._described(problem, chosen.astype(float), value, value, None))
+            bound = max(self.solution.bound, value)
+            return replace(best, randomised=self._described(problem, chosen.astype(float), value, bound, None))
         self.best = within_rules(self.problem, best.chosen, self.solution)
         gain = Gain(problem.worth, beta)
         marginals = best_marginals(problem, gain, caps)
@@ -384,7 +370,7 @@ class Lottery(Run):
         reached = bool(mixed.reached[k])
         assignment = self._drawn(problem, mixed.counts > 0, holds[k], int(mixed.forced[k]), reached=reached)
         if not reached and not self.clock.over():
-            assignment = replace(assignment, explanation=why_missed(int((~mixed.reached).sum()), count, mixed.needed))
+            assignment = replace(assignment, explanation=why_missed(int((~mixed.reached).sum()), count))
         # What is published of the list, and how repair changed the rounded ones.
         listed = Listed(
             holds=holds[:, (mixed.counts > 0) & ~problem.old],

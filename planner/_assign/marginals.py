@@ -13,7 +13,7 @@ import numpy as np
 
 from planner._assign.flow import Arcs, Via, cheapest_flow, whole_costs
 from planner.rules import NO_MOST
-from reviewgraph._base import ranks, reaches, snapped, starts
+from reviewgraph._base import reaches, starts
 from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
     """Return the rules on one attribute of which each reviewer has at most one value, as nodes of a flow; None if none.
 
     Such rules partition the candidates of a paper, so a flow can represent them, and draws keep them. Of several
-    attributes it is the one whose rules random panels break most often, as every breach has to be repaired in a draw.
+    attributes it is the one that random panels break most: every breach of the others has to be repaired in a draw.
     Nodes that limit nothing, as they have too few candidates, are left out.
     """
     group = _parted(problem)
@@ -65,39 +65,20 @@ def all_through(problem: Problem) -> bool:
 
 
 def _parted(problem: Problem) -> IntArray | None:
-    """Return each reviewer's group under the attribute whose rules random panels break most often, -1 for none."""
+    """Return each reviewer's group under the attribute with a minimum, or else the most limits; -1 for none."""
     panels = problem.panels
     who, group = panels.of(np.arange(problem.n_reviewers))
     limited = (panels.least > 0) | (panels.most < NO_MOST)
-    broken = _broken_by_chance(problem)
-    for attribute in np.argsort(-broken, kind="stable").tolist():
+    number = np.bincount(panels.attribute[limited], minlength=panels.different.size)
+    # Random panels break a minimum more often than a limit.
+    least = np.bincount(panels.attribute[panels.least > 0], minlength=number.size)
+    for attribute in np.lexsort((-number, -least)).tolist():
         ours = panels.attribute[group] == attribute
-        if limited[panels.attribute == attribute].any() and np.bincount(who[ours], minlength=1).max() <= 1:
+        if number[attribute] and np.bincount(who[ours], minlength=1).max() <= 1:
             member = np.full(problem.n_reviewers, -1)
             member[who[ours]] = group[ours]
             return member
     return None
-
-
-def _broken_by_chance(problem: Problem) -> IntArray:
-    """Count by attribute the papers and groups with too few or too many on a random panel of the best candidates.
-
-    Twice as many candidates as a paper needs count as its best.
-    """
-    panels = problem.panels
-    rng = np.random.default_rng(0)
-    near = np.flatnonzero(ranks(problem.item, snapped(problem.worth)) < 2 * problem.demand[problem.item])
-    panel = near[ranks(problem.item[near], rng.random(near.size)) < problem.demand[problem.item[near]]]
-    pair, group = panels.of(problem.reviewer[panel])
-    item = problem.item[panel[pair]]
-    width = max(panels.n_groups, 1)
-    key, count = np.unique(item * width + group, return_counts=True)
-    over = problem.bound[key // width] & (count > panels.most[key % width])
-    broken = np.bincount(panels.attribute[key[over] % width], minlength=panels.different.size)
-    for g in np.flatnonzero(panels.least > 0).tolist():
-        have = np.bincount(item[group == g], minlength=problem.n_items)
-        broken[panels.attribute[g]] += np.count_nonzero(problem.bound & (have < panels.least[g]))
-    return broken.astype(np.int64)
 
 
 #: Half width of the first segments around a solution, in parts of a review.

@@ -394,7 +394,7 @@ class Spanning:
 def spannable(problem: Problem, linker: Linker) -> bool:
     """Whether many papers are apart, the level is one of one component, and no pair depends on others."""
     core = linker.core
-    depending = problem.panels.binding or problem.rivals.any or problem.floors.best is not None
+    depending = problem.panels.binding or problem.rivals.any or problem.floors.asked
     return not depending and core.aim.core_decides and core.total - core.count >= FEWEST and linker.cost.size > 0
 
 

@@ -236,18 +236,13 @@ def lottery_lines(lottery: Randomised | None, level: str) -> list[str]:
     ]
 
 
-def why_missed(missed: int, count: int, needed: int | None) -> str:
-    """Explain a draw that misses the level, as ``missed`` of ``count`` assignments do under the caps.
-
-    ``needed`` is the maximum number of them that hold one pair where all reach it; None if not determined.
-    """
-    end = (
-        "raise caps, demands or loads"
-        if needed is None
-        else f"all reach it with probabilities up to {needed / count:g}"
-    )
+def why_missed(missed: int, count: int) -> str:
+    """Explain a draw that misses the level, as ``missed`` of ``count`` assignments do under the caps."""
     whole = counted(count, "assignment")
-    return f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; {end}."
+    return (
+        f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; raise caps, demands "
+        "or loads."
+    )
 
 
 def why_too_few(count: int) -> str:

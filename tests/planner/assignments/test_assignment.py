@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import copy
-import math
 import pickle
 
 import numpy as np
 import pytest
 
 from planner import assign
-from planner._assign.assignment import AssignmentStatus
 from planner.assigning import design_assignment
-from reviewgraph._base import Progress, Result
+from reviewgraph._base import Result
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
@@ -42,21 +40,3 @@ def test_results_copy_and_pickle(chosen, way):
         assert again.to_columns() == result.to_columns()
         assert again.status is result.status
         assert str(again.to_dict()) == str(result.to_dict())
-
-
-def test_each_status_says_what_it_means():
-    for status in AssignmentStatus:
-        assert status.text
-        assert AssignmentStatus(status.value) is status
-    assert [status for status in AssignmentStatus if status.reached] == ["optimal", "feasible"]
-    assert math.isnan(assign(np.ones((2, 2)), demand=3, load=1).price)
-
-
-def test_progress_tells_seconds_words_and_the_share_done():
-    told = []
-    score = np.kron(np.eye(2), np.ones((10, 12))) + np.random.default_rng(0).random((20, 24))
-    assign(score, demand=3, load=5, progress=told.append)
-    assert all(isinstance(now, Progress) for now in told)
-    assert [now.seconds for now in told] == sorted(now.seconds for now in told)
-    assert {now.done is None for now in told} == {True, False}
-    assert all(0 <= now.done <= 1 for now in told if now.done is not None)

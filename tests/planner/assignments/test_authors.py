@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import signal
 from itertools import combinations, product
 
 import numpy as np
@@ -133,47 +132,6 @@ def test_a_conference_with_authors(seed, survive):
     assert 0 <= result.authors.bound - result.affinity < 0.03 * result.affinity
     assert f"breaks this {result.authors.rivals} time" in page(result)
     assert result.to_dict()["authors"]["rivals"] == result.authors.rivals
-
-
-def test_without_exact_programmes_nothing_is_broken(monkeypatch):
-    """As for papers too many for programmes: flows and prices alone, the gap reported."""
-    from planner._assign import panels
-
-    score, authors = conference(60, 48, 2)
-    best = assign(score, demand=3, load=5, authors=authors, target="none")
-    monkeypatch.setattr(panels, "MOST_PAIRS", 0)
-    result = assign(score, demand=3, load=5, authors=authors, target="none")
-    assert authors_broken(pairs_of(result), authors) == []
-    assert result.affinity <= best.affinity + 1e-6 <= result.authors.bound + 2e-6
-    assert result.authors.bound - result.affinity < 0.05 * result.affinity
-
-
-def test_an_interrupt_leaves_the_rules_intact():
-    score, authors = conference(60, 48, 3)
-    told = []
-
-    def progress(now):
-        told.append(now.words)
-        if "rules on who" in now.words and not any("stopping" in line for line in told):
-            signal.raise_signal(signal.SIGINT)
-
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    try:
-        result = assign(score, demand=3, load=5, authors=authors, progress=progress)
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    pairs = pairs_of(result)
-    assert pairs
-    assert authors_broken(pairs, authors) == []
-
-
-def test_a_paper_of_which_all_candidates_are_authors_is_named():
-    score = np.full((4, 3), 0.5)
-    score[2:, 0] = np.nan
-    result = assign(score, demand=1, load=3, authors=[(0, 0), (1, 0)], target="none")
-    assert result.status == "infeasible"
-    assert "1 paper (0)" in result.explanation
-    assert "authors' file" in result.explanation
 
 
 def test_candidates_who_are_all_co_authors_are_counted():

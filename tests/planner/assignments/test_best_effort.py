@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner import AtMost, assign
-from tests.trials import examples, sampled
+from tests.trials import examples
 
 
 def spread(demand: list[int], chosen: tuple[tuple[int, int], ...]) -> list[int]:
@@ -102,22 +102,6 @@ def test_a_level_that_cannot_be_reached_is_missed_and_said() -> None:
     assert less.shortage.reviews == 6
     # Without the option nothing is assigned.
     assert assign(affinity, demand=2, load=3).status == "infeasible"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", sampled(range(20), 6))
-def test_unscored_pairs_leave_the_bounds_true(seed: int) -> None:
-    """Where a level is missed scored pairs alone are tried, too: by the demands of the first try, whose bounds hold."""
-    rng = np.random.default_rng(seed)
-    pairs = [(j, i) for j in range(2) for i in range(3)]
-    affinity = {pair: float(rng.choice([-0.4, 0.2, 0.6, 1.2])) for pair in pairs if rng.random() < 0.6}
-    options: dict[str, Any] = {"reviewers": range(2), "items": range(3), "demand": 2, "load": 2}
-    found = assign(affinity, best_effort=True, allow_unscored=True, target="recoverable", **options)
-    assert found.status == "best_effort"
-    assert found.reviews.n_reviews == 4
-    assert found.affinity <= found.affinity_unconstrained + 1e-9
-    plain = assign(affinity, best_effort=True, allow_unscored=True, target="none", **options)
-    assert found.affinity_unconstrained == pytest.approx(plain.affinity)
 
 
 def test_rules_that_limit_are_kept() -> None:

@@ -192,10 +192,3 @@ def test_good_reviewers_are_counted():
     score[:, 4] = 0.1
     result = assign(score, demand=2, load=2, floor_best=0.5, target="none")
     assert "1 paper (4) has no reviewer of affinity 0.5 or more who may take it" in result.explanation
-
-
-def test_nobody_stands_by_where_all_are_busy():
-    result = assign(np.ones((4, 4)), demand=3, load=3, alternates=1)
-    assert {one.why.name for one in result.alternates.missing} == {"ROOM"}
-    assert "4 papers have fewer than 1 alternate" in page(result)
-    assert result.to_dict()["alternates_missing"][0]["found"] == 0

@@ -158,12 +158,6 @@ def test_what_rules_cost_is_no_price_of_fairness():
     assert "fairness" not in page(result)
 
 
-def test_alternates_that_a_stopped_search_did_not_come_to_are_missing():
-    result = assign(np.ones((6, 6)), demand=3, load=4, alternates=1, time_limit=0)
-    assert {one.why.name for one in result.alternates.missing} == {"STOPPED"}
-    assert "the search was stopped before it came to them: 6 papers" in page(result)
-
-
 def test_a_floor_beside_a_previous_assignment_changes_no_more_than_it_must():
     """The third paper's reviewer leaves; the floor asks that its new one is good, and nothing else moves."""
     score = np.full((6, 4), 0.5)

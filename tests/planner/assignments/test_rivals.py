@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from planner._assign.inputs import Constraints, build, scored_pairs
 from planner._assign.problem import cliques_of, rivals_of
 from reviewgraph._base import InputError
-from reviewgraph.formats import Columns
 from reviewgraph.io import Rules
 from tests.planner.assignments.naive_authors import authors_broken
 from tests.trials import examples
@@ -71,20 +70,6 @@ def test_cliques_hold_all_couples_and_nothing_else(size, data):
     for clique in cliques:
         others = set(range(size)) - clique
         assert not any(all((min(x, y), max(x, y)) in couples for y in clique) for x in others)
-
-
-def test_a_mapping_a_table_and_pairs_say_the_same():
-    pairs = [(0, 0), (1, 0), (1, 1), (2, 2)]
-    codes = np.array(pairs)
-    table = Columns(codes[:, 0], codes[:, 1], range(3), range(3))
-    found = [
-        build(scored_pairs(np.zeros((3, 3)), None, None), constraints(given))
-        for given in (pairs, table, {0: [0, 1], 1: [1], 2: [2]})
-    ]
-    for problem in found[1:]:
-        assert problem.item.tolist() == found[0].item.tolist()
-        assert problem.reviewer.tolist() == found[0].reviewer.tolist()
-        assert problem.rivals.rival.tolist() == found[0].rivals.rival.tolist()
 
 
 def test_fixed_pairs_against_the_authors_are_named_and_two_that_exclude_each_other_refused():

@@ -63,13 +63,3 @@ def test_an_assignment_says_that_a_time_limit_ended_the_search():
     whole = exact.solved(case(5, 60, 40))
     assert (whole.status, whole.timed_out) == ("optimal", False)
     assert Clock.TIMED_OUT not in page(whole)
-
-
-def test_work_of_a_part_is_work_of_the_whole_and_ends_with_the_clock():
-    clock = Clock(None)
-    whole = clock.effort(3.0)
-    part = whole.effort(5.0)
-    part.spend(2.0)
-    assert (part.work, whole.work, whole.over()) == (1.0, 1.0, False)
-    clock.interrupted = True
-    assert part.over()

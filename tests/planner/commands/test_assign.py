@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from planner.commands.assign import assign
 from reviewgraph.cli import main
-from tests.pages import offered
 
 
 @pytest.fixture
@@ -28,17 +27,6 @@ BASE = ["--items", "items.csv", "--reviewers", "reviewers.csv"]
 
 def run(*arguments):
     return CliRunner().invoke(assign, [*BASE, *arguments], prog_name="reviewgraph assign")
-
-
-def test_json_has_the_keys_of_the_contract(folder):
-    result = run("--affinity", "affinity.csv", "--json")
-    assert result.exit_code == 0
-    report = json.loads(result.stdout)
-    assert report["status"] in ("optimal", "feasible")
-    assert report["affinity"] <= report["affinity_unconstrained"] + 1e-9
-    assert len(report["reviews"]) == 36
-    assert {"reviewer", "item", "affinity"} == set(report["reviews"][0])
-    assert report["affinity"] == pytest.approx(sum(review["affinity"] for review in report["reviews"]))
 
 
 def test_written_file_passes_the_check(folder):
@@ -125,13 +113,6 @@ def test_help_names_every_level_and_design_and_loads_nothing_heavy():
     assert "comparable for certain" in words
 
 
-def test_the_next_command_is_the_same_with_a_file_to_write(folder):
-    page = run("--affinity", "affinity.csv", "--load", "6", "--target", "connected").stdout
-    assert "--affinity affinity.csv --load 6 --target connected -o assignment.csv" in " ".join(offered(page))
-    assert CliRunner().invoke(main, offered(page)).exit_code == 0
-    assert len((folder / "assignment.csv").read_text().splitlines()) == 37
-
-
 @pytest.mark.slow
 def test_authors_hold_and_the_page_says_so(folder):
     rows = "".join(f"p{i},r{i % 10}\n" for i in range(12))
@@ -151,16 +132,6 @@ def test_authors_hold_and_the_page_says_so(folder):
         "--affinity", "affinity.csv", "--authors", "authors.csv", "--allow-coauthors", "--allow-cycles"
     ).stdout
     assert "Authors: nobody reviews their own paper." in relaxed
-
-
-def test_authors_of_other_labels_are_refused(folder):
-    (folder / "authors.csv").write_text("item,author\np0,somebody@else\n")
-    result = run("--affinity", "affinity.csv", "--authors", "authors.csv")
-    assert result.exit_code == 2
-    assert "--authors authors.csv: the author is not in the lists of papers and reviewers" in result.stderr
-    result = run("--affinity", "affinity.csv", "--allow-coauthors")
-    assert result.exit_code == 2
-    assert "--allow-coauthors: expected --authors FILE with it" in result.stderr
 
 
 def test_lots_write_probabilities(folder):

@@ -67,13 +67,6 @@ def test_the_page_and_the_json_say_which_rules_hold():
     assert (report["status"], report["gap_percent"]) == ("optimal", 0.0)
 
 
-def test_a_file_of_attributes_adds_columns(folder):
-    (folder / "more.csv").write_text("reviewer,first time\nr0,yes\nr1,yes\nr2,no\nzoe,yes\n")
-    result = run("--json", "--attributes", "more.csv", "--at-most", "first time=0")
-    assert "more.csv: 1 of 4 reviewers is not in the lists" in result.stderr
-    assert not {"r0", "r1"} & {reviewer for panel in panels(result) for reviewer in panel}
-
-
 @pytest.mark.parametrize(
     ("option", "message"),
     [

@@ -58,18 +58,6 @@ def test_affinities_of_some_who_are_not_listed_are_counted_and_of_nobody_refused
     assert "strange.csv: 'P1' and 'p1' differ in letter case alone. One paper or two?" in result.stderr
 
 
-def test_files_of_affinity_add_up_by_weight(folder):
-    (folder / "more.csv").write_text("item,reviewer,affinity\n" + "".join(f"p{i},r0,1\n" for i in range(12)))
-    alone = report("--affinity", "affinity.csv", "--target", "none")
-    twice = report("--affinity", "affinity.csv=2", "--target", "none")
-    assert pairs(twice) == pairs(alone)
-    assert twice["affinity"] == pytest.approx(2 * alone["affinity"])
-    both = report("--affinity", "affinity.csv", "--affinity", "more.csv=10", "--target", "none", "--load", "5")
-    assert sum(reviewer == "r0" for reviewer, _ in pairs(both)) == 5
-    (folder / "a=2").write_text((folder / "affinity.csv").read_text())
-    assert report("--affinity", "a=2", "--target", "none")["affinity"] == alone["affinity"]
-
-
 def test_bids_count_beside_affinity_and_a_conflict_is_one(folder):
     chosen = pairs(report("--affinity", "affinity.csv", "--target", "none"))
     reviewer, item = sorted(chosen)[0]
@@ -79,13 +67,6 @@ def test_bids_count_beside_affinity_and_a_conflict_is_one(folder):
     assert (reviewer, item) not in found
     assert ("r3", "p0") in found
     assert "bids.csv: 1 of 3 pairs names a reviewer or paper that is not in the lists" in result.stderr
-
-
-def test_bids_alone_leave_all_pairs_possible(folder):
-    (folder / "bids.csv").write_text("item,reviewer,bid\np0,r3,eager\np1,r3,not willing\n")
-    found = report("--bids", "bids.csv", "--target", "none")
-    assert found["affinity"] == 1.0
-    assert ("r3", "p1") not in pairs(found)
 
 
 def test_reviews_below_the_least_affinity_are_named(folder):

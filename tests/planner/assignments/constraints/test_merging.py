@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import assign, merge_affinities
-from reviewgraph._base import InputError
+from planner import merge_affinities
 
 LABELS = st.tuples(st.sampled_from(["r1", "r2", "r10"]), st.sampled_from(["p1", "p2", "p3"]))
 TABLES = st.lists(
@@ -41,21 +40,3 @@ def test_tables_of_every_kind_merge_and_unscored_entries_stay_unscored():
     dense = np.array([[0.5, math.nan], [math.nan, 1.0]])
     merged = as_mapping(merge_affinities([(dense, 1.0), ({(0, 1): 0.25}, 2.0)]))
     assert merged == {(0, 0): 0.5, (0, 1): 0.5, (1, 1): 1.0}
-
-
-def test_who_wants_a_paper_may_get_it_and_who_does_not_want_it_may_not():
-    topics = {("a", "p"): 0.1, ("b", "p"): 0.2, ("a", "q"): 0.3}
-    bids = {("b", "q"): 1.0, ("c", "q"): -1.0}
-    merged = merge_affinities([(topics, 1.0)], [(bids, 0.5)])
-    chosen = assign(merged, demand={"p": 1, "q": 2}, load=2, target="none")
-    assert chosen.affinity == pytest.approx(0.2 + 0.3 + 0.5)
-    assert assign(merged, demand={"p": 1, "q": 3}, load=2, target="none").status == "infeasible"
-
-
-def test_a_pair_twice_and_a_weight_that_is_no_number_are_refused():
-    twice = merge_affinities([({("a", "p"): 1.0, ("a", "q"): 2.0}, 1.0)])
-    twice.item[:] = 0
-    with pytest.raises(InputError, match=r"expected each .* pair once in a table, found \('a', 'p'\) twice"):
-        merge_affinities([(twice, 1.0)])
-    with pytest.raises(InputError, match="expected a finite weight for each table, found inf"):
-        merge_affinities([({("a", "p"): 1.0}, math.inf)])

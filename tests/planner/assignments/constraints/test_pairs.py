@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner._assign.inputs import Constraints, build, codes_of, scored_pairs
-from reviewgraph import Reviews
+from planner._assign.inputs import codes_of, scored_pairs
 from reviewgraph._base import InputError
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.formats import Columns
-from reviewgraph.io import Rules, pairs_of
+from reviewgraph.io import pairs_of
 
 LABELS = st.sampled_from(["r10", "r9", "a", "7"])
 PAIRS = st.lists(st.tuples(LABELS, st.sampled_from(["p2", "p10", "x"])), max_size=12)
@@ -61,24 +60,3 @@ def test_a_table_a_mapping_and_a_matrix_give_the_same_codes():
         rows = zip(answer.reviewer.tolist(), answer.item.tolist(), answer.affinity.tolist(), strict=True)
         assert sorted(rows) == [(0, 0, 2.0), (1, 1, 1.0)]
         assert list(answer.items) == ["p", "q"]
-
-
-def test_a_table_without_numbers_is_refused():
-    with pytest.raises(InputError, match="a table of pairs without numbers"):
-        scored_pairs(table_of([("a", "p")]), None, None)
-
-
-def test_a_first_phase_as_reviews_or_as_pairs_is_the_same_problem():
-    pairs = [("new", "p"), ("a", "gone"), ("a", "p"), ("newer", "left")]
-    scored = scored_pairs({("a", "p"): 1.0, ("b", "q"): 2.0}, ["a", "b"], ["p", "q"])
-    problems = [
-        build(scored, Constraints(Rules(demand=1, load=2), given))
-        for given in (pairs, table_of(pairs), Reviews.from_pairs(pairs))
-    ]
-    for problem in problems:
-        assert set(problem.reviewers) == {"a", "b", "new", "newer"}
-        assert set(problem.items[2:]) == {"gone", "left"}
-        held = {(problem.reviewers[j], problem.items[i]) for j, i in zip(problem.reviewer, problem.item, strict=True)}
-        assert held == {*pairs, ("b", "q")}
-        assert problem.required.tolist() == [True, True, False, False]
-    assert problems[0].reviewers == problems[1].reviewers

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from planner import AtLeast, AtMost
 from planner._assign.marginals import UNITS, Gain, best_marginals, limits_of, through_rules
 from planner._assign.words import why_capped
-from reviewgraph._base import Mentions
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_lottery import best_gain
 from tests.trials import examples
@@ -60,15 +59,6 @@ def kept(problem, units, cap):
     assert (units[problem.given] == UNITS).all()
 
 
-def test_concave_gain_spreads_what_a_linear_one_concentrates():
-    problem = problem_of([(0, 0), (0, 1)], [1.0, 0.9], 1, 2, demand=1, load=1)
-    limits = limits_of(problem, 1.0)
-    assert best_marginals(problem, Gain(problem.affinity, 0.0), limits).units.tolist() == [UNITS, 0]
-    spread = best_marginals(problem, Gain(problem.affinity, 0.5), limits)
-    # Where slopes meet: 1 - x = .9 (1 - (1 - x)), so x = 1 / 1.9.
-    assert spread.units[0] / UNITS == pytest.approx(1 / 1.9, abs=0.01)
-
-
 @pytest.mark.parametrize("worth", [0.25, 0.0])
 def test_pairs_of_equal_worth_share_equally(worth):
     """However many they are, and whether they are worth anything."""
@@ -113,26 +103,6 @@ def test_rules_on_one_attribute_are_nodes(rule):
     else:
         assert share[0] == 2
     assert through_rules(problem) is not None
-
-
-@pytest.mark.parametrize(("seniors", "least"), [(1, 1), (3, 0)])
-def test_of_two_attributes_the_one_that_chance_breaks_more_is_in_the_flow(seniors, least):
-    """With one senior of four half of all panels lack one; of two institutions a third of them are of one."""
-    attributes = {j: {"institution": "ab"[j % 2], "senior": j < seniors} for j in range(4)}
-    rules = [AtMost("institution", 1), AtLeast("senior", 1)]
-    problem = problem_of(
-        *([(i, j) for i in range(60) for j in range(4)], np.ones(240), 60, 4),
-        demand=2,
-        load=60,
-        ruled=ruled_of(4, attributes, rules),
-    )
-    assert (through_rules(problem).least == least * UNITS).all()
-
-
-def test_too_few_candidates_are_counted():
-    problem = problem_of([(0, 0), (0, 1), (1, 0), (1, 1)], np.ones(4), 2, 2, demand=[2, 1], load=2)
-    words = Mentions.labelled(problem.reviewers, problem.items)(why_capped(problem, np.full(4, 0.5), UNITS))
-    assert "1 paper (0) needs 2 reviews, and the probabilities of its 2 candidates may sum to 1 at most: 2 > 1" in words
 
 
 def test_loads_and_caps_together_are_cut():

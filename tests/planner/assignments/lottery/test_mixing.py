@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from planner import AtLeast, AtMost, assign
 from planner._assign import spanning
-from planner._assign.marginals import UNITS, decomposed
+from planner._assign.marginals import decomposed
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.test_assigning import pairs_of
@@ -132,30 +132,6 @@ def bridged():
     return affinity
 
 
-@pytest.mark.slow
-def test_caps_that_the_level_exceeds_are_not_passed_in_silence():
-    options = {"demand": 2, "load": 6, "draws": 5}
-    result = assign(bridged(), max_probability=0.6, seed=0, **options)
-    assert max(exact(result).values()) <= Fraction(6, 10)
-    missed = [not naive.doubly_connected(pairs, range(6)) for pairs in lists(result)]
-    assert any(missed)
-    assert result.randomised.listed.repaired == pytest.approx(1 - sum(missed) / 5)
-    drawn = [missed[np.random.default_rng(seed).integers(5)] for seed in range(99)]
-    other = assign(bridged(), max_probability=0.6, seed=drawn.index(not drawn[0]), **options)
-    good, bad = (other, result) if drawn[0] else (result, other)
-    assert (good.status, bad.status) == ("feasible", "level_missed")
-    assert f"{sum(missed)} of 5 assignments to draw from miss the level" in bad.explanation
-    assert "probabilities up to" in bad.explanation
-    assert assign(bridged(), max_probability=0.8, **options).randomised.listed.repaired == 1
-
-
-def test_too_few_draws_for_a_cap_are_said():
-    result = assign(tight(), demand=DEMAND, load=LOAD, max_probability=0.4, draws=2)
-    assert result.status == "infeasible"
-    assert "multiples of 1/2" in result.explanation
-    assert "--draws" in result.explanation
-
-
 def test_rules_that_no_flow_says_hold_in_every_assignment():
     affinity = np.random.default_rng(0).random((10, 12))
     attributes = {j: {"home": j % 5, "senior": j < 5} for j in range(10)}
@@ -202,12 +178,6 @@ def test_parts_have_the_frequencies_they_are_parted_from():
         for pairs in parts:
             assert (np.bincount(problem.item[pairs], minlength=n) == 2).all()
             assert np.bincount(problem.reviewer[pairs], minlength=m).max() <= 3
-
-
-def test_without_a_level_draws_are_rounded_from_fine_probabilities():
-    result = assign(tight(), demand=DEMAND, load=LOAD, max_probability=0.55555, target="none")
-    assert result.randomised.listed is None
-    assert result.randomised.largest == 5555 / UNITS
 
 
 @pytest.mark.slow

@@ -101,22 +101,6 @@ def test_cheapest_cycles_are_shortest_ways_and_keep_reduced_costs(seed):
         assert all(c + net.potential[u] - net.potential[v] >= 0 for u, v, c, _ in arcs(net, cost))
 
 
-def test_a_limit_ends_the_search():
-    _, net, cost = best_network(np.random.default_rng(0))
-    work = workspace(net.potential.size)
-    dear = int(np.argmax(np.where(net.assigned, 0, cost)))
-    assert cheapest_path(net, cost, work, dear, -1) in (0, -1)
-    assert (work.dist == FAR).all()
-
-
-def test_potentials_of_an_assignment_that_can_be_bettered_are_not_found():
-    pairs = [(0, 0), (0, 1), (1, 0), (1, 1)]
-    problem = problem_of(pairs, [0, 1, 1, 0], 2, 2, demand=1, load=1)
-    cost = whole_costs(problem.affinity, 0)
-    assert not settle_potentials(problem.network(np.array([True, False, False, True])), cost, 50)
-    assert settle_potentials(problem.network(np.array([False, True, True, False])), cost, 50)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_heap_sorts_by_distance_then_node(seed):
     rng = np.random.default_rng(seed)

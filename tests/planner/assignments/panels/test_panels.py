@@ -7,7 +7,7 @@ import pytest
 
 from planner import AtLeast, AtMost, Reward, assign
 from planner._assign import panel_programme
-from planner._assign.flow import cost_scale, settle_potentials, whole, whole_costs
+from planner._assign.flow import cost_scale, whole, whole_costs
 from planner._assign.panel_programme import best_columns, objective, programme_of, solve
 from planner._assign.panels import depending, partitions, route_of, routed, settle
 from reviewgraph._base import Clock
@@ -56,16 +56,6 @@ def test_the_flow_finds_the_best_under_the_rules_on_one_attribute(seed):
     net = problem.network(found, bonus)
     assert settle(net, cost, depending(problem, found), exact=True)
     assert (net.locked == problem.given).all()
-
-
-def test_without_holding_pairs_there_may_be_no_potentials():
-    """Reviewers 0 and 1 are of one institution and the best for the paper, which gets one of them."""
-    ruled = ruled_of(3, {0: {"home": "u"}, 1: {"home": "u"}}, [AtMost("home", 1)])
-    problem = problem_of([(0, 0), (0, 1), (0, 2)], [3, 2, 1], 1, 3, demand=2, load=1, ruled=ruled)
-    cost, chosen = whole_costs(problem.affinity, 0), np.array([True, False, True])
-    assert not settle_potentials(problem.network(chosen), cost, 100)
-    assert depending(problem, chosen).tolist() == [False, True, False]
-    assert settle(problem.network(chosen), cost, depending(problem, chosen), exact=True)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -121,16 +111,6 @@ def test_at_every_level_the_rules_hold(seed):
         assert exact.faults(result, case) == []
         assert result.affinity + result.rewards <= result.bound + 1e-6
         assert [rule.option for rule in result.kept.rules] == [rule.text for rule in case["rules"]]
-
-
-def test_no_room_left_by_fixed_pairs_is_said():
-    """Both reviewers of one institution are fixed."""
-    result = assign(
-        np.ones((3, 2)), demand=2, load=2, fixed=[(0, 0), (1, 0)], target="none",
-        attributes={0: {"home": "u"}, 1: {"home": "u"}}, rules=[AtMost("home", 1)],
-    )  # fmt: skip
-    assert result.status == "infeasible"
-    assert "Fixed pairs leave no room for at most 1 of one home on 1 paper (0)" in result.explanation
 
 
 def test_left_behind_papers_are_not_bound():

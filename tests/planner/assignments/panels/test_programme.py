@@ -115,15 +115,6 @@ def test_infeasible_on_the_word_of_one_solver_is_no_proof(monkeypatch):
     assert all(2 in answer.reviews.reviewers_of(item) for item in (0, 1))
 
 
-def test_without_a_second_word_nothing_is_called_proved(monkeypatch):
-    for module in (panel_programme, panel_programme):
-        monkeypatch.setattr(module, "solve", lambda *arguments, **options: Solution(None, True))
-    monkeypatch.setattr(panel_programme, "improved", lambda *arguments, **options: Solution(None, False))
-    answer = assign(**MARKET)
-    assert answer.status == "level_missed"
-    assert "was found in the time given" in answer.explanation
-
-
 def test_an_answer_that_breaks_a_rule_counts_as_none(monkeypatch):
     import scipy.optimize
 

@@ -11,7 +11,6 @@ from planner._assign.robust import Watch, close_outside, critical_without, missi
 from reviewgraph._base import Clock
 from tests.looks import Looks
 from tests.planner.assignments.cases import core_of, covers_of, problem_of
-from tests.planner.assignments.naive_assignment import doubly_connected
 from tests.trials import trials
 
 
@@ -67,16 +66,6 @@ def test_what_is_missing_is_told_whole_or_not_at_all():
                 assert missing_without(core, Looks(looks)).tolist() == exact
                 ended += 1
     assert 0 < ended < 70
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_nothing_is_missing_without_somebody_exactly_where_the_level_holds_without_her(seed):
-    problem, whole = everything(np.random.default_rng(seed))
-    core = core_of(problem, whole)
-    pairs = list(zip(problem.reviewer.tolist(), problem.item.tolist(), strict=True))
-    for j in range(problem.n_reviewers):
-        holds = doubly_connected([pair for pair in pairs if pair[0] != j], range(problem.n_items))
-        assert (truly_missing(core, j) == 0) == holds
 
 
 @pytest.mark.parametrize("seed", range(60))

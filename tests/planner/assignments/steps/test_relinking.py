@@ -8,12 +8,10 @@ import pytest
 from planner import assign
 from planner._assign import linking
 from planner._assign.core import largest_of
-from planner._assign.levels import aim_named
-from planner._assign.why_none import nearly_all
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import components, core_of, covers_of, problem_of, random_case, similar
 from tests.planner.assignments.test_assigning import pairs_of
-from tests.trials import NIGHTLY, sampled
+from tests.trials import NIGHTLY
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
@@ -114,25 +112,3 @@ def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
         best_before += by_the_core_alone(monkeypatch, **call).affinity > best - 1e-9
     assert best_anew >= 0.9 * markets
     assert best_before < 2 / 3 * markets
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", sampled([0, 1]))
-def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypatch, seed):
-    call = {"affinity": similar(24, 36, seed), "demand": 3, "load": 4, "survive": 1}
-    core, result = by_the_core_alone(monkeypatch, **call), assign(**call)
-    assert core.survives
-    assert result.survives
-    assert result.affinity >= core.affinity
-
-
-@pytest.mark.parametrize(("n", "m", "demand", "load", "needed"), [(118, 177, 3, 3, 352), (118, 177, 2, 4, 234)])
-def test_nearly_all_counts_two_for_each_reviewer_and_one_for_each_paper(n, m, demand, load, needed):
-    pairs = [(i, j) for i in range(n) for j in range(m)]
-    problem = problem_of(pairs, np.ones(len(pairs)), n, m, demand=demand, load=load)
-    reviewers = -(-demand * n // load)
-    assert needed == n + 2 * reviewers - 2
-    assert f"needs {needed} of the {demand * n} reviews" in nearly_all(problem, aim_named("double"))
-    assert not nearly_all(problem, aim_named("none"))
-    ample = problem_of(pairs, np.ones(len(pairs)), n, m, demand=3, load=4)
-    assert not nearly_all(ample, aim_named("double"))

@@ -67,19 +67,6 @@ def test_where_there_is_room_for_all_a_skeleton_is_found_if_any_reviewer_reaches
     assert answers == {True, False}
 
 
-def test_equal_nodes_join_in_their_order_and_cheaper_ones_first():
-    # Reviewer 0 covers items 0 and 1 for nothing; reviewers 1 and 2 share both and add item 2, at 7 and at 3.
-    item, reviewer = [0, 0, 0, 1, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2, 1, 2]
-    price = np.array([0, 7, 3, 0, 7, 3, 0, 0])
-    pairs = Pairs(np.array(item), np.array(reviewer), price, np.zeros(8, np.bool_))
-    sizes = np.full(3, 3), np.full(3, 3)
-    taken, first = skeleton(pairs, np.ones(3, np.bool_), *sizes, 2, 0)
-    assert first == 0
-    assert np.flatnonzero(taken).tolist() == [0, 2, 3, 5, 7]
-    even = pairs._replace(price=np.where(price == 7, 3, price))
-    assert np.flatnonzero(skeleton(even, np.ones(3, np.bool_), *sizes, 2, 0)[0]).tolist() == [0, 1, 3, 4, 6]
-
-
 def spanned_and_linked(monkeypatch, **call):
     """The result of skeletons, whatever the number of papers, and that of forcing pairs; neither linked anew."""
     monkeypatch.setattr(linking, "ORDERS", 0)
@@ -123,13 +110,3 @@ def test_fixed_reviews_stay_and_a_first_phase_links(monkeypatch):
     assert result.status == "feasible"
     assert set(fixed) <= set(pairs)
     assert naive.doubly_connected(pairs + phase_one, range(60))
-
-
-@pytest.mark.slow
-def test_where_no_skeleton_is_found_pairs_are_forced_as_ever(monkeypatch):
-    call = {"affinity": similar(30, 45, 1), "demand": 3, "load": 4}
-    before = assign(**call)
-    monkeypatch.setattr(spanning, "FEWEST", 0)
-    monkeypatch.setattr(spanning, "skeleton", lambda *_: None)
-    after = assign(**call)
-    assert after.to_dict() == before.to_dict()
