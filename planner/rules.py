@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from reviewgraph.io import REVIEWS, Rules, by_label, labels_of, match_labels, st
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import TypeAlias
 
     from reviewgraph._base import FloatArray, IntArray, Label
     from reviewgraph.formats import Spellings
@@ -115,27 +114,6 @@ class Terms(NamedTuple):
     most: IntArray
     different: int = 0
     reward: float = 0.0
-
-
-class Rule(Protocol):
-    """A rule on one attribute."""
-
-    @property
-    def attribute(self) -> str:
-        """The name of the attribute."""
-
-    @property
-    def text(self) -> str:
-        """The rule as an option of the command."""
-
-    def fault(self, attribute: Attribute) -> str:
-        """Return the reason why the rule cannot use that attribute, or an empty text."""
-
-    def terms(self, attribute: Attribute) -> Terms:
-        """Return the bounds for each value."""
-
-    def words(self, attribute: Attribute) -> str:
-        """Return the constraint, or the reward, in words."""
 
 
 def _free(attribute: Attribute) -> Terms:
@@ -287,6 +265,9 @@ class Reward:
         what = f"a {self.attribute}" if attribute.flag else f"each different {self.attribute}"
         return f"{self.amount:g} for {what}"
 
+
+#: A rule on one attribute.
+Rule: TypeAlias = AtMost | AtLeast | Reward
 
 #: The class of the objects in each field of :class:`reviewgraph.Rules` on panels.
 _KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast, "rewards": Reward}

@@ -58,7 +58,6 @@ from planner._assign.why_none import (
     NO_OTHER,
     how_it_ended,
     level_alone,
-    nearly_all,
     rules_in_words,
     why_apart,
     why_counted,
@@ -347,9 +346,6 @@ class Run:
     def _connected(self, linker: Relinker, chosen: BoolArray) -> Assignment:
         """Bring an assignment to the level, and return it with the cost of that."""
         core = linker.core
-        scarce = nearly_all(self.problem, self.aim)
-        if scarce and not core.at_level():
-            self.say(f"the level {scarce}")
         decided = self.aim.core_decides
         lowest = self.asked.floor
         floors = [lowest] if self.minimum is None else lower_floors(self.problem, lowest)
@@ -493,7 +489,7 @@ class Run:
         why = ""
         if not reached:
             reason = self.out_of_reach or (NO_OTHER if self.proved else "")
-            why = how_it_ended(problem, self.aim, assigned, self.clock, proof=reason)
+            why = how_it_ended(problem, assigned, self.clock, proof=reason)
         elif self.unsure:
             ended = "It was interrupted" if self.clock.interrupted else "The time limit ended the search"
             why = f"{ended} before the critical reviewers were determined. Allow more time."

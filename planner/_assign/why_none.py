@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Names listed; of more only the first three.
 NAMED = 6
-#: Part of the reviews that the level may spare where nearly all are needed.
-NEARLY = 0.02
 #: The proof by two solvers where few pairs are allowed.
 NO_OTHER = (
     "Proved impossible: no choice of the allowed pairs within demands, loads and rules does. Raise demands or loads, "
@@ -105,20 +103,6 @@ def why_unreachable(problem: Problem, aim: Aim) -> str:
         f"most {aim.joins} further ones, so even full loads reach {reach} papers, {aim.shared} at the start included. "
         "Raise demands or let fewer reviewers take more papers each."
     )
-
-
-def nearly_all(problem: Problem, aim: Aim) -> str:
-    """Return a clause, to follow the name of a level, that it needs nearly all the reviews; empty if it does not.
-
-    N papers and M reviewers of two or more reviews each take N + 2 M - 2 at least (N + M - 1 where one shared paper is
-    enough), by the same count as in :func:`why_unreachable`; M is smallest with full loads.
-    """
-    total = int(problem.demand.sum())
-    N = int(problem.required.sum())
-    spare = _reach(problem, aim.shared, int(problem.load.max(initial=0))) - N
-    if not aim.counts_joins or problem.old.any() or aim.shared >= N or not 0 <= spare <= NEARLY * total:
-        return ""
-    return f"needs {total - spare} of the {total} reviews, even with full loads: nearly all"
 
 
 def _reach(problem: Problem, shared: int, cap: int) -> int:
@@ -214,7 +198,7 @@ def level_alone(aim: Aim, reason: str) -> str:
     return f"Demands and loads can be met, but not the level (target {aim.name}). {reason}"
 
 
-def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, *, proof: str = "") -> str:
+def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock, *, proof: str = "") -> str:
     """Explain why the search ended, and which level the assignment has; ``proof`` is why no assignment reaches it."""
     kept = assigned & problem.required[problem.item]
     codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
@@ -227,9 +211,7 @@ def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, 
         end = proof.removesuffix(".")
     elif clock.interrupted or clock.over():
         end = "It was interrupted" if clock.interrupted else "The time limit ended the search"
-    scarce = nearly_all(problem, aim)
-    why = f" The level {scarce}, and in few assignments each of them joins something." if scarce else ""
-    return f"{end}. This assignment is {has}.{why}"
+    return f"{end}. This assignment is {has}."
 
 
 def each(numbers: IntArray, what: str, of: str = "") -> str:

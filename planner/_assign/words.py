@@ -255,36 +255,19 @@ def why_too_few(count: int) -> str:
 
 
 def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
-    """Explain caps ``most``, shape (P,), that leave no probabilities: one paper's candidates, or a cut.
+    """Explain caps ``most``, shape (P,), that leave no probabilities, by a set that needs more than they give.
 
     ``units`` is the number of units of one whole review, of which caps are multiples.
     """
     free = ~problem.given
-    demand = problem.open_demand()
-    (load, least) = problem.open_loads()
-    item = problem.item[free]
-    reviewer = problem.reviewer[free]
-    short = np.flatnonzero(np.bincount(item, most[free], problem.n_items) < demand - 1e-9)
-    # The caps of one paper's candidates sum to less than it needs.
-    if short.size:
-        here = item == short[0]
-        total = float(most[free][here].sum())
-        need = int(demand[short[0]])
-        more = f" ({counted(short.size - 1, 'more paper')} likewise)" if short.size > 1 else ""
-        return (
-            f"{papers(short[:1])} needs {counted(need, 'review')}, and the probabilities of its "
-            f"{counted(int(here.sum()), 'candidate')} may sum to {total:g} at most: {need} > {total:g}{more}. "
-            f"{problem.advice('raise --max-probability')}"
-        )
+    load, least = problem.open_loads()
+    advice = problem.advice("raise --max-probability")
     capacity = np.rint(most[free] * units).astype(np.int64)
-    cut = shortfall(item, reviewer, demand * units, load * units, least * units, capacity)
+    demand = problem.open_demand() * units
+    cut = shortfall(problem.item[free], problem.reviewer[free], demand, load * units, least * units, capacity)
     if cut is None:
         rules = ", ".join(problem.ruled.words())
-        return (
-            f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. "
-            f"{problem.advice('raise --max-probability')}"
-        )
-    # A set that needs more than its caps and loads give.
+        return f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. {advice}"
     needed = cut.needed / units
     supply = cut.supply / units
     pairs = cut.pairs / units
@@ -294,12 +277,13 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
             f"{people(cut.reviewers)} must get {needed:g} reviews; {papers(cut.items)} can give "
             f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
         )
-    loads = each(load[cut.reviewers], "load", of="of") if cut.reviewers.size else "load 0"
-    return (
-        f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed:g} reviews; {people(cut.reviewers)} with "
-        f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. "
-        f"{problem.advice('raise --max-probability')}"
-    )
+    needs = f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed:g} reviews"
+    total = f"{needed:g} > {supply + pairs:g}. {advice}"
+    if not cut.reviewers.size:
+        who = noun(cut.items.size, "its", "their")
+        return f"{needs}, and the probabilities of {who} candidates sum to {pairs:g} at most: {total}"
+    loads = each(load[cut.reviewers], "load", of="of")
+    return f"{needs}; {people(cut.reviewers)} with {loads} can give {supply:g}{rest}: {total}"
 
 
 # Rules.
