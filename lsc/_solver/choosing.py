@@ -97,14 +97,10 @@ def _nearest(programme: Programme, quality: FloatArray, perceived: FloatArray) -
         face = face.with_equal(lines, lines @ straight)
     line = sp.csr_array(np.column_stack([-programme.score, -np.ones(programme.item.size)]))
     common, face = _extend(sp.hstack([item, line], format="csr"), face, size)
-    # The slope of the common line, the last variable but one, lies within the bounds of all reviewers.
-    least = float(programme.lower.min())
+    # The slope of the common line, the last variable but one, is at least the lowest bound. (Where all slopes are fixed
+    # only shifts of groups are open, which the reported scale settles.)
     width = face.equal.shape[1]
-    slope = pick(np.array([width - 2]), width)
-    if least == programme.upper.max():
-        face = face.with_equal(slope, np.array([least]))
-    else:
-        face = face.with_inequality(slope, np.array([least]))
+    face = face.with_inequality(pick(np.array([width - 2]), width), np.array([float(programme.lower.min())]))
     chosen = _minimise_over(common, face, start)
     return None if chosen is None else chosen[:size]
 
