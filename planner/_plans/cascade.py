@@ -747,8 +747,6 @@ MOST_BLOCKS = 2_000
 MOST_PAIRS = 20_000
 #: Passes over a plan in search of cheaper or lighter reviews.
 PASSES = 3
-#: Replacements listed for the targets whose levels are tested one pair at a time.
-ENOUGH = 20
 
 
 def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:

@@ -1,8 +1,8 @@
-"""Greedy plans for *recoverable* and *connected*, whose links are independent sets of a matroid; and by scores.
+"""Greedy plans for *recoverable* and *connected*, whose links are independent sets of a matroid.
 
 Reviews are offered in the order of their costs and taken if independent of the present ones: the fewest and, unless
-loads or limits stop one, the cheapest. Without costs, loads grow one review at a time. Further sections plan for
-*double* by scores, and order the reviews of a plan.
+loads or limits stop one, the cheapest. Without costs, loads grow one review at a time. A further
+section orders the reviews of a plan.
 """
 
 from __future__ import annotations

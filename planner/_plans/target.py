@@ -289,13 +289,6 @@ def inside(table: Reviews, items: IntArray, least: int) -> tuple[IntArray, IntAr
     return np.unique(table.reviewer[keep], return_inverse=True)[1].astype(np.int64), place[table.item[keep]]
 
 
-def information(owner: IntArray, item: IntArray, quality: FloatArray) -> FloatArray:
-    """Shape (N, N): sum over reviewers of I - P_j, see :func:`reviewgraph.graph.precision.projections`."""
-    matrix, count = projections(owner, item, quality[item], quality.size)
-    dense: FloatArray = np.diag(count) - (matrix @ matrix.T).toarray()
-    return dense
-
-
 def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | None:
     """Return the expected standard error of the quality of an item of a group, for noise of one in each score.
 
@@ -309,7 +302,8 @@ def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | 
     >>> [round(expected_error(table, np.arange(4), scales=False), 3) for table in (twice, thrice)]
     [0.612, 0.5]
     """
-    least = numbers_a_reviewer(scales=scales)
+    # A reviewer has a severity, and a scale if it is free.
+    least = 2 if scales else 1
     if not 0 < items.size <= ERROR_UP_TO:
         return None
     if items.size <= least:
@@ -320,12 +314,9 @@ def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | 
         if scales:
             variances = error_variances(owner, item, quality)
         else:
-            whole = information(owner, item, quality) + 1.0 / items.size
-            variances = np.diag(np.linalg.inv(whole)) - 1.0 / items.size
+            # The information is the sum over reviewers of I - P_j; 1/N lifts the common shift.
+            matrix, count = projections(owner, item, quality[item], items.size)
+            information = np.diag(count) - (matrix @ matrix.T).toarray()
+            variances = np.diag(np.linalg.inv(information + 1.0 / items.size)) - 1.0 / items.size
         errors.append(float(np.sqrt(np.mean(variances))))
     return float(np.median(np.where(np.isnan(errors), np.inf, errors)))
-
-
-def numbers_a_reviewer(*, scales: bool) -> int:
-    """Return the number of parameters per reviewer: severity, and the scale if it is free."""
-    return 2 if scales else 1
