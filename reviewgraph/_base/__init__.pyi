@@ -17,7 +17,6 @@ from .arrays import least_spread as least_spread
 from .arrays import occurs as occurs
 from .arrays import or_none as or_none
 from .arrays import order_of as order_of
-from .arrays import outranks as outranks
 from .arrays import probability_in_top as probability_in_top
 from .arrays import ranks as ranks
 from .arrays import reaches as reaches

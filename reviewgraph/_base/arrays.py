@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any, TypeAlias, TypeVar
 
@@ -149,20 +148,6 @@ def reaches(value: float, bound: float, scale: float | None = None) -> bool:
     (True, False, True)
     """
     return value - bound >= -TIE * (max(abs(value), abs(bound)) if scale is None else scale)
-
-
-def outranks(values: Sequence[float], rivals: Sequence[float], scale: float | None = None) -> bool:
-    """Return whether the first value that is not tied with its counterpart is larger; ``scale`` as in :func:`snapped`.
-
-    >>> outranks((1, 0.1 + 0.2, -2), (1, 0.3, -3)), outranks((1, 0.3), (1, 0.1 + 0.2))
-    (True, False)
-    """
-    for value, rival in zip(values, rivals, strict=False):
-        if not reaches(rival, value, scale):
-            return True
-        if not reaches(value, rival, scale):
-            return False
-    return False
 
 
 def largest(values: FloatArray, scale: float | None = None) -> int:

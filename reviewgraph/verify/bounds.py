@@ -6,7 +6,6 @@ Not checked: bounds in cases of too many plans.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -24,12 +23,10 @@ from reviewgraph.verify.graphs import (
     missing_links,
     pieces,
     replayed,
-    tie_classes,
 )
-from reviewgraph.verify.rules import can_be_met
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from reviewgraph._base.arrays import FloatArray
     from reviewgraph.verify.graphs import Pair
@@ -126,8 +123,6 @@ def _needed(weight: FloatArray, slope: float, largest: int) -> int:
 #: Sets of reviews, and reviews in all of them, those of the table included, up to which plans are enumerated.
 MOST_SETS = 5_000
 MOST_TRIED = 1_000_000
-#: Pairs of a reviewer and a paper in need up to which smaller loads are tried.
-MOST_LOADS = 200_000
 
 
 class Case:
@@ -142,7 +137,7 @@ class Case:
         """Whether new reviews with the fixed ones reach the level, and give every item what it needs."""
         if self.rules.lacks(pairs):
             return False
-        return holds(self.target, self.rules.after((*self.rules.fixed, *pairs)), use_scores=self.rules.use_scores)
+        return holds(self.target, self.rules.after((*self.rules.fixed, *pairs)))
 
     def implies(self, weakest: str | None) -> bool:
         """Whether the target implies a level; every target implies None."""
@@ -157,10 +152,6 @@ class Case:
     def links(self) -> int:
         """Links missing with the fixed reviews."""
         return missing_links(self.base.rows(), self.base.items)
-
-    def links_with(self, pairs: Iterable[Pair]) -> int:
-        """Return the number of missing links that more reviews add."""
-        return self.links - missing_links(self.base.with_pairs(pairs).rows(), self.base.items)
 
     def covers(self) -> list[list[int]]:
         """Return the covers of the doubly connected components, of items by number."""
@@ -204,7 +195,7 @@ class Case:
         """Replay merges (a, b, u, v) of the groups of reviewers a and b, which both cover items u and v, by number.
 
         ``pairs`` are all reviews of a plan. Returns the row that fails to join two groups, or -1, and the largest set
-        of items that the merges lead to; items that scores do not tell apart carry no scale.
+        of items that the merges lead to.
         """
         table = self.rules.after(pairs)
         labels = (self.rules.table.reviewers, self.rules.table.reviewers, table.items, table.items)
@@ -213,37 +204,7 @@ class Case:
             if len(row) != len(labels) or any(not 0 <= k < len(names) for k, names in zip(row, labels, strict=True)):
                 return place, set()
             rows.append(tuple(names[k] for k, names in zip(row, labels, strict=True)))
-        score = table.score if self.rules.use_scores else None
-        wrong, covered = replayed(table.rows(), table.items, rows, score)
-        alike = score is not None and len(table.items) > 1 and len(tie_classes(score, table.items)) < 2
-        return wrong, set() if alike else covered
-
-    def why_no_smaller_load(self, pairs: Collection[Pair], least: int) -> str | None:
-        """Return why the reviews of a plan, or what papers need, take a load of ``least``; empty if smaller ones do.
-
-        None for too many pairs.
-        """
-        rules = self.rules
-        fixed = Counter(reviewer for reviewer, _ in rules.fixed)
-        # Loads below the least one, beyond the fixed reviews.
-        loads = {}
-        for reviewer in rules.table.reviewers:
-            willing = rules.willing is None or reviewer in rules.willing or fixed[reviewer]
-            room = rules.spare.get(reviewer, len(pairs)) if willing else 0
-            loads[reviewer] = 0, max(min(room, least - 1) - fixed[reviewer], 0)
-        new = len(pairs) - len(rules.fixed)
-        if max(fixed.values(), default=0) >= least or sum(high for _, high in loads.values()) < new:
-            return "with smaller loads there are fewer reviews"
-        # As many reviews can be given; can every paper get what it needs?
-        needs = rules.lacks()
-        if len(needs) * len(loads) > MOST_LOADS:
-            return None
-        enough = can_be_met(needs, (pair for pair in self.pairs if pair[1] in needs), loads)
-        return "" if enough else "with smaller loads papers lack what they need"
-
-    def knows(self, kind: str) -> bool:
-        """Whether there are bounds of a kind for the target."""
-        return kind in WEAKEST and self.implies(WEAKEST[kind])
+        return replayed(table.rows(), table.items, rows)
 
     def check_bound(self, value: int, kind: str) -> tuple[str | None, bool]:
         """Return what is wrong with a bound on new and fixed reviews together, and whether it remains unchecked.

@@ -269,11 +269,9 @@ class Table:
         """Return the table without some reviews."""
         return replace(self, score={pair: value for pair, value in self.score.items() if pair not in lost})
 
-    def with_pairs(self, pairs: Iterable[Pair], *, scored: bool = False) -> Table:
-        """Return the table with more reviews: planned, or with ``scored`` of distinct new scores."""
-        highest = max((abs(value) for value in self.score.values() if value is not None), default=0.0)
-        added = [pair for pair in dict.fromkeys(pairs) if pair not in self.score]
-        new = {pair: highest + place if scored else None for place, pair in enumerate(added, 1)}
+    def with_pairs(self, pairs: Iterable[Pair]) -> Table:
+        """Return the table with more, planned reviews."""
+        new = dict.fromkeys(pair for pair in pairs if pair not in self.score)
         reviewers = dict.fromkeys([*self.reviewers, *(reviewer for reviewer, _ in new)])
         return replace(self, reviewers=tuple(reviewers), score={**self.score, **new})
 
@@ -385,11 +383,9 @@ def highest_level(table: Table) -> str | None:
     return next((name for name in NAMES if test_of(name)(table)), None)
 
 
-def holds(level: Any, table: Table, *, use_scores: bool = False, survive: bool = False) -> bool:
+def holds(level: Any, table: Table, *, survive: bool = False) -> bool:
     """Whether a table is at a level, with ``survive`` also without any one reviewer (some levels imply that)."""
     test = test_of(level)
-    if use_scores:
-        return is_double_by_scores(table)
     if not survive or level not in NAMES:
         return test(table)
     expect_small(table, len(table.reviewers))

@@ -152,7 +152,7 @@ class _Plan:
             return
         everything = (*rules.fixed, *case.pairs)
         try:
-            if not holds(case.target, rules.after(everything), use_scores=rules.use_scores):
+            if not holds(case.target, rules.after(everything)):
                 findings.check("that even all allowed reviews together do not reach the level")
                 return
             affordable = rules.max_reviews is None or len(everything) <= rules.max_reviews

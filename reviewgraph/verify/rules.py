@@ -142,8 +142,7 @@ class PlainRules:
     ``barred`` and ``spare`` alone); ``allowed`` are the only possible pairs and ``willing`` the only possible
     reviewers, None for all; ``panels`` restrict the reviewers of an item, present reviews counted. ``min_reviews`` is
     the minimum of reviews per item, old and new, ``max_per_item`` the maximum of new ones, ``max_reviews`` the budget.
-    ``value`` and ``default`` are costs, or affinities where ``best``, the highest affinity, is not None. With
-    ``use_scores`` ties carry no scale.
+    ``value`` and ``default`` are costs, or affinities where ``best``, the highest affinity, is not None.
     """
 
     table: Table
@@ -159,12 +158,10 @@ class PlainRules:
     value: Mapping[Pair, float] = field(default_factory=dict)
     default: float = 1.0
     best: float | None = None
-    use_scores: bool = False
 
     def after(self, pairs: Iterable[Pair]) -> Table:
         """Return the reviews that count, with those of a plan."""
-        counted = self.table.scored() if self.use_scores else self.table
-        return counted.with_pairs(pairs, scored=self.use_scores)
+        return self.table.with_pairs(pairs)
 
     def cost_of(self, pair: Pair) -> float:
         """Return the cost of a pair."""
