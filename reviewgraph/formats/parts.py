@@ -21,6 +21,7 @@ from reviewgraph.formats.columns import (
     TITLE,
     locate,
     named,
+    normalise,
     optional,
     refuse_row_numbers,
 )
@@ -205,13 +206,17 @@ def _audited(
 
 
 def _others(table: Table, taken: Collection[int]) -> dict[str, Callable[[], Column]]:
-    """Return readers of the columns without a role, in tables of no system."""
-    if table.source is not None:
-        return {}
+    """Return readers of the columns without a role; in exports of systems, of states that the system does not list."""
+
+    def is_read(place: int, name: str) -> bool:
+        if place in taken or place in table.unread or not name.strip() or table.header.count(name) > 1:
+            return False
+        return table.source is None or (is_status(name) and normalise(name) not in table.source.extras)
+
     return {
         name: lambda place=place: text_column(table.read([place], Problems()).columns[0])  # type: ignore[misc]
         for place, name in enumerate(table.header)
-        if place not in taken and place not in table.unread and name.strip() and table.header.count(name) == 1
+        if is_read(place, name)
     }
 
 

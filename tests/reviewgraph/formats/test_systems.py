@@ -9,14 +9,14 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from reviewgraph import InputError, read_reviews
+from reviewgraph import ColumnWarning, InputError, read_reviews
 from reviewgraph.formats import ITEM, REVIEWER, Role, takers
 from reviewgraph.formats.columns import TITLE, locate
 from reviewgraph.formats.files import Problems
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.side import read_affinity, read_authors, read_items
 from reviewgraph.formats.systems.known import SYSTEMS
-from reviewgraph.formats.systems.system import is_alias
+from reviewgraph.formats.systems.system import Export, System, Use, is_alias
 from tests.reviewgraph.formats.exports import (
     BIDS,
     CONFLICTS,
@@ -472,3 +472,20 @@ def test_the_last_version_of_a_review_counts_in_any_order_of_rows(write):
     for order in (rows, rows[::-1]):
         name = write("\n".join(["submission #,member #,member name,version,total score", *order, ""]), "review.csv")
         assert table(name, "reviews", "item", "reviewer", "score") == [("3", "12", "2")]
+
+
+def test_drafts_of_a_system_that_knows_no_states_count_as_planned(tmp_path, monkeypatch):
+    class Jury(System):
+        name = "jury"
+        title = "the jury"
+        uses = (Use("reviews", {"item": ("Work",), "reviewer": ("Juror",), "score": ("Mark",)}),)
+        exports = (Export("the jury's marks", uses, ("work", "juror", "mark")),)
+
+    monkeypatch.setitem(SYSTEMS, "jury", Jury())
+    path = tmp_path / "marks.csv"
+    path.write_text(
+        "Work,Juror,Mark,Status\nw1,ann,3,submitted\nw2,ann,5,submitted\nw1,bob,4,draft\nw2,bob,7,declined\n"
+    )
+    with pytest.warns(ColumnWarning, match="whose 'Status' is 'draft': not finished"):
+        reviews = read_reviews(path)
+    assert (reviews.n_reviews, int(reviews.scored.sum())) == (3, 2)
