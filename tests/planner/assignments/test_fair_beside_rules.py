@@ -78,7 +78,7 @@ def conferences():
 
 @pytest.mark.slow
 @given(conferences())
-@examples(12)
+@examples(60)
 def test_the_fairest_that_breaks_no_rule(market):
     found = market.assignments()
     result = market.assign(fair="maximin", target="none")
@@ -94,7 +94,7 @@ def test_the_fairest_that_breaks_no_rule(market):
 
 @pytest.mark.slow
 @given(conferences(), st.sampled_from([0.5, 0.9, 1.1]), st.sampled_from([*LEVELS]), st.booleans())
-@examples(12)
+@examples(60)
 def test_floors_hold_or_are_said_to_be_missed(market, part, target, again):
     found, affinity = market.assignments(), market.affinity
     worst = sorted(naive_fair.scores(panels, affinity)[0] for panels in found)
