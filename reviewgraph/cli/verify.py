@@ -20,9 +20,8 @@ from reviewgraph.io.sides import without_gone
 from reviewgraph.verify.answers import Findings, compare_again, from_json, read_answer, verify_files
 from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import Wanted, verify_calibration
-from reviewgraph.verify.checks import verify_check
 from reviewgraph.verify.graphs import table_of
-from reviewgraph.verify.plans import verify_plan
+from reviewgraph.verify.plans import verify_check, verify_plan
 from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, panel_rule
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
-"""Answers of ``plan``: rules, counts, costs, the level reached, merges and bounds, recomputed.
+"""Answers of ``check`` and ``plan``: sizes and levels; rules, counts, costs, merges and bounds, recomputed.
 
 Small cases are decided by enumerating plans. Not checked: bounds whose proof takes a search, cheapest and missing plans
 of large tables, and that a best effort lacks least. Left to a second run: the largest load, what each review joins, and
-what an objective or a round is worth.
+what an objective or a round is worth; of ``check``, critical reviewers, violated rules and expected errors.
 """
 
 from __future__ import annotations
@@ -15,11 +15,22 @@ from typing import TYPE_CHECKING
 from reviewgraph.graph.levels import ALL_NAMES, Double
 from reviewgraph.verify.answers import Answer, Findings, is_same
 from reviewgraph.verify.bounds import Case
-from reviewgraph.verify.graphs import TooLarge, holds
+from reviewgraph.verify.graphs import (
+    TooLarge,
+    groups,
+    highest_level,
+    holds,
+    is_double,
+    is_double_by_scores,
+    is_recoverable,
+    largest_cover,
+    missing_links,
+    pieces,
+)
 from reviewgraph.verify.rules import PlainRules, check_rules
 
 if TYPE_CHECKING:
-    from reviewgraph.verify.graphs import Pair
+    from reviewgraph.verify.graphs import Pair, Table
 
 REACHING = {"optimal", "feasible", "extended"}
 PARTIAL = {"budget_exhausted", "level_missed", "best_effort"}
@@ -190,3 +201,43 @@ class _Plan:
             self.findings.not_checked("status optimal: that no plan of as many reviews is cheaper is not checked")
             return
         self.findings.check("that no plan of as many reviews is cheaper")
+
+
+def verify_check(answer: Answer, table: Table) -> Findings:
+    """Compare what ``check`` printed with what a table gives."""
+    findings = Findings(answer)
+    _structure(findings, table, "")
+    # The same of the reviews with scores, where some have none.
+    scored = table.scored()
+    partly = 0 < len(scored.score) < len(table.score)
+    if findings.same("as_of_now", "as_of_now" in answer.content, partly) and partly:
+        _structure(findings, scored, "as_of_now.")
+    # Components by the scores, where ties carry no scale.
+    any_scored = bool(scored.score)
+    if findings.same("scored", "scored" in answer.content, any_scored) and any_scored:
+        components = groups(scored.rows(), scored.items, scored.score)
+        findings.value("scored.doubly_connected.components", len(components))
+        findings.value("scored.doubly_connected.largest_cover", largest_cover(components))
+        findings.value("scored.recovery_resilient", is_double_by_scores(scored))
+        findings.check("components by the scores, where ties carry no scale")
+    return findings
+
+
+def _structure(findings: Findings, table: Table, prefix: str) -> None:
+    """Compare sizes, components, missing links and levels."""
+    components = groups(table.rows(), table.items)
+    findings.value(prefix + "reviewers", len(table.reviewers))
+    findings.value(prefix + "items", len(table.items))
+    findings.value(prefix + "reviews", len(table.score))
+    findings.value(prefix + "connected.components", len(pieces(table.rows(), table.items)))
+    findings.value(prefix + "doubly_connected.components", len(components))
+    findings.value(prefix + "doubly_connected.largest_cover", largest_cover(components))
+    findings.value(prefix + "degrees_of_freedom", missing_links(table.rows(), table.items))
+    findings.value(prefix + "recovery_resilient", is_double(table))
+    findings.value(prefix + "recoverable", is_recoverable(table))
+    findings.check(f"{prefix}sizes, components and degrees of freedom, recomputed")
+    try:
+        findings.value(prefix + "level", highest_level(table))
+        findings.check(f"{prefix}level, and every level above it")
+    except TooLarge as error:
+        findings.not_checked(f"{prefix}level: {error}")

@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(path: str, w
 
 
 def test_nothing_is_written_where_one_sheet_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lsc.commands import sheets
+    from lsc.commands import calibrate as sheets
 
     real, seen = sheets._write, []
 
