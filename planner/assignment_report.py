@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from planner._assign.words import affinity_bins, headline, opening, page, sentences, shortage_lines
-from reviewgraph._base import counted, natural_key, places, snapped
+from reviewgraph._base import Mentions, counted, natural_key, places, snapped
 from reviewgraph.report import (
     Bar,
     Column,
@@ -29,7 +30,9 @@ from reviewgraph.report import (
 
 if TYPE_CHECKING:
     from planner._assign.assignment import Assignment
+    from planner._assign.findings import Pair, Violated
     from reviewgraph._base import IntArray, Label
+    from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
 
 
@@ -208,3 +211,57 @@ def said_once(sentences: Sequence[str], short: Sequence[str]) -> Said:
     repeated = {pair for pair, _ in again}
     rows = [few if (words, few) in repeated else words for words, few in zip(sentences, short, strict=True)]
     return Said([f"{few} ({counted(number, 'review')}): {words}" for (words, few), number in again], rows)
+
+
+def _by_code(violated: Violated) -> tuple[object, ...]:
+    """Return the key that puts labels in the order of their codes."""
+    return natural_key(violated.label)
+
+
+def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:
+    """Return an assignment, whose table has codes already, with codes in all sentences."""
+    reviewer = codes.reviewer
+    item = codes.item
+    labelled = Mentions.labelled(assignment.reviews.reviewers, assignment.reviews.items)
+
+    def in_order(labels: Iterable[Label], code: Mapping[Label, str]) -> tuple[str, ...]:
+        # In the order of the codes, since that of the labels would reveal something.
+        return tuple(sorted((code[label] for label in labels), key=natural_key))
+
+    def coded(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+        renamed = [pair._replace(reviewer=reviewer[pair.reviewer], item=item[pair.item]) for pair in pairs]
+        return tuple(sorted(renamed, key=lambda pair: (natural_key(pair.item), natural_key(pair.reviewer))))
+
+    # Reviewers who are gone have no code, and are not listed.
+    changes = assignment.concerned.changes
+    below = assignment.concerned.below
+    if changes is not None:
+        dropped = tuple(pair._replace(reviewer="", item="") for pair in changes.dropped)
+        changes = replace(changes, kept=coded(changes.kept), dropped=dropped, new=coded(changes.new))
+    if below is not None:
+        below = below._replace(pairs=coded(below.pairs))
+    facts = assignment.facts
+    if facts is not None:
+        papers = sorted((fact._replace(label=item[fact.label]) for fact in facts.above_demand), key=_by_code)
+        people = sorted((fact._replace(label=reviewer[fact.label]) for fact in facts.above_load), key=_by_code)
+        facts = facts._replace(conflicts=coded(facts.conflicts), above_demand=tuple(papers), above_load=tuple(people))
+    alternates = assignment.alternates
+    shortage = assignment.shortage
+    if alternates is not None:
+        lacking = [gap._replace(item=item[gap.item]) for gap in alternates.missing]
+        lacking.sort(key=lambda gap: natural_key(gap.item))
+        alternates = replace(alternates, listed=(), missing=tuple(lacking))
+    if shortage is not None:
+        gaps = sorted(
+            ((item[label], number) for label, number in shortage.missing), key=lambda gap: natural_key(gap[0])
+        )
+        shortage = replace(shortage, missing=tuple(gaps), why=labelled(shortage.why))
+    return replace(
+        assignment,
+        critical=None if assignment.critical is None else in_order(assignment.critical, reviewer),
+        concerned=assignment.concerned._replace(changes=changes, below=below),
+        facts=facts,
+        alternates=alternates,
+        explanation=labelled(assignment.explanation),
+        shortage=shortage,
+    )

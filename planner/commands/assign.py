@@ -299,8 +299,7 @@ def assign(session: Session, /, **_: Any) -> None:
         following = _instead(session, problem)
 
     def compose(shown: Assignment, codes: Codes | None) -> Document:
-        from planner.assignment_report import document
-        from planner.report import coded_assignment
+        from planner.assignment_report import coded_assignment, document
 
         subject = f"{params['items_file']}, {params['reviewers_file']}"
         return document(

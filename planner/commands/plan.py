@@ -271,8 +271,7 @@ def plan(
     following = _next_round(session, extra) or [_next(session, extra, destination)]
 
     def compose(shown: Plan, codes: Codes | None) -> Document:
-        from planner.plan_report import document
-        from planner.report import coded_plan
+        from planner.plan_report import coded_plan, document
 
         coded = shown if codes is None else coded_plan(shown)
         return document(coded, session.table(whole=True), list(map(str, following)))

@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from planner import plan_extra_reviews
-from planner.plan_report import growth
-from planner.report import coded_plan
+from planner.plan_report import coded_plan, growth
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
