@@ -162,7 +162,7 @@ METHODS: dict[str, Method] = {
             _from("lsc.calibration:calibrate"),
             stream=_from("lsc.streams:calibrate_stream"),
             takes=("hypothesis", "max_slope", "references", "progress"),
-            verifier="reviewgraph.verify.fits:LEAST_SQUARES",
+            verifier="reviewgraph.verify.calibrations:LEAST_SQUARES",
         ),
     )
 }

@@ -73,8 +73,8 @@ class Hypothesis(ABC):
         Number of parameters of one reviewer's function, for standard errors; None if not finite, without standard
         errors.
     verifier
-        Its :class:`reviewgraph.verify.fits.Form`, as ``"module:name"`` or the object itself; None, by default, if
-        ``reviewgraph verify`` has none.
+        Its :class:`reviewgraph.verify.calibrations.Form`, as ``"module:name"`` or the object itself; None,
+        by default, if ``reviewgraph verify`` has none.
     """
 
     name: ClassVar[str]
@@ -170,7 +170,7 @@ class Linear(Sloped):
     shape = Shape.LINEAR
     level = level_named("recoverable")
     parameters = 2
-    verifier = "reviewgraph.verify.fits:LINEAR"
+    verifier = "reviewgraph.verify.calibrations:LINEAR"
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -202,7 +202,7 @@ class Monotone(Sloped):
     shape = Shape.MONOTONE
     level = level_named("recoverable")
     parameters = None
-    verifier = "reviewgraph.verify.fits:MONOTONE"
+    verifier = "reviewgraph.verify.calibrations:MONOTONE"
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -236,7 +236,7 @@ class Convex(Sloped):
     shape = Shape.CONVEX
     level = level_named("recoverable")
     parameters = None
-    verifier = "reviewgraph.verify.fits:CONVEX"
+    verifier = "reviewgraph.verify.calibrations:CONVEX"
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -265,7 +265,7 @@ class Concave(Sloped):
     shape = Shape.CONCAVE
     level = level_named("recoverable")
     parameters = None
-    verifier = "reviewgraph.verify.fits:CONCAVE"
+    verifier = "reviewgraph.verify.calibrations:CONCAVE"
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -297,7 +297,7 @@ class Offset(Hypothesis):
     shape = Shape.LINEAR
     level = level_named("connected")
     parameters = 1
-    verifier = "reviewgraph.verify.fits:OFFSET"
+    verifier = "reviewgraph.verify.calibrations:OFFSET"
 
     @property
     def bounds(self) -> tuple[float, float]:

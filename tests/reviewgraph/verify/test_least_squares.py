@@ -11,8 +11,7 @@ import pytest
 from lsc._model.hypotheses import HYPOTHESES
 from reviewgraph.verify.answers import Answer, Findings
 from reviewgraph.verify.assignments import most_affinity
-from reviewgraph.verify.calibrations import draw, lots
-from reviewgraph.verify.fits import Form
+from reviewgraph.verify.calibrations import Form, draw, lots
 from reviewgraph.verify.rules import Market, can_be_met, check_market
 
 
