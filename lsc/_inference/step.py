@@ -146,7 +146,11 @@ class Items(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Workspace for one reviewer: by node, (G,), by review, (k,), and by both, (k, G)."""
+    """Workspace for one reviewer: by node, (G,), by review, (k,), and by both, (k, G).
+
+    ``mean`` and ``variance`` are B and 1 / P of the offset, ``weight`` W. ``residual`` is r, and W (r - B) once B is
+    known; ``exponent`` and ``product`` sum up a density, and are then share times slope, and times its square.
+    """
 
     log_slope: FloatArray
     slope: FloatArray
@@ -305,7 +309,9 @@ def tilt_papers(
     """Divide the tilted moments of papers by their cavities; move the sites, and add them up by paper.
 
     The expected square of the noise without rounding, relative to its variance s, is 1 - s W + s Q with
-    Q = (W (r - B))^2 + W^2 / P. Its sums by node, and what they say about the noise, go to the workspace.
+    Q = (W (r - B))^2 + W^2 / P. Its sums by node go to the workspace, and twice the Fisher information on log s: with
+    V^-1 = diag(W) - W W' / P it is tr (s V^-1)^2 = sum (s W)^2 (1 - 2 W / P) + (sum s W^2 / P)^2, the last sum in
+    ``trace``.
     """
     by_weight = 0.0
     by_weight_square = 0.0
@@ -439,7 +445,7 @@ def step_reviewers(
         moments.evidence[j] = weigh_nodes(work, hyper, k) + potential
         tilt_papers(work, part, sites, gauge, hyper, damping, sums, moments, first, k, j)
         write_moments(work, hyper, nodes.noise[j], moments, k, j)
-        # The next nodes lie around the posterior of the slope.
+        # The next nodes lie around the posterior of the slope, wide enough to reach as far again as it has moved.
         variance = moments.log_slope_square[j] - moments.log_slope[j] * moments.log_slope[j]
         lag = 0.5 * (moments.log_slope[j] - centre)
         spread = math.sqrt(max(variance, lag * lag))
