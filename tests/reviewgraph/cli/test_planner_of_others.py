@@ -27,7 +27,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("words", sampled([("plan", "r.csv"), ("assign",), ("simulate", "rounds")]))
+@pytest.mark.parametrize("words", sampled([("plan", "r.csv"), ("assign",)]))
 def test_commands_that_need_ours_say_so(foreign: Path, words: tuple[str, ...]) -> None:
     done = run(foreign, *words)
     assert done.returncode == 2
