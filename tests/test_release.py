@@ -87,6 +87,14 @@ def test_workflows_pin_their_actions_and_may_only_read(path: Path) -> None:
     assert workflow(path.stem)["permissions"] == {"contents": "read"}
 
 
+def test_every_search_of_the_night_is_a_command() -> None:
+    searches = workflow("nightly")["jobs"]["searches"]["strategy"]["matrix"]["search"]
+    for name in [search.split()[0] for search in searches]:
+        paths = [ROOT / "tests" / f"{name}.py", ROOT / "tests" / name / "__main__.py"]
+        (path,) = [path for path in paths if path.exists()]
+        assert 'if __name__ == "__main__":' in path.read_text("utf-8")
+
+
 def test_only_a_tag_publishes_without_a_password_and_with_attestations() -> None:
     told = workflow("release")
     assert told[True] == {"push": {"tags": ["v*"]}}  # "on" is a truth value in YAML 1.1
