@@ -30,7 +30,7 @@ from planner._assign.marginals import (
     limits_of,
     through_rules,
 )
-from planner._assign.panel_programme import broken_items, repair
+from planner._assign.panel_programme import Repair, broken_items, repair
 from planner._assign.panels import PanelSolution, depending, unrouted, within_rules
 from planner._assign.panels import settle as settle_potentials
 from planner._assign.problem import Randomisation, restricted
@@ -97,6 +97,13 @@ def repaired(
             cost = costs_of_changes(problem.affinity, chosen)
     if aim.level is None:
         return Repaired(chosen, True)
+    if survive:
+        # The search for what survives takes long where nothing does.
+        decided = decide(problem, aim, chosen, clock, survive=True)
+        if decided.chosen is not None:
+            return Repaired(decided.chosen, True)
+        if decided.proved:
+            return Repaired(chosen, False)
     net = problem.network(chosen)
     if best is not None:
         settle_potentials(net, cost, depending(problem, chosen), exact=True)
@@ -109,10 +116,10 @@ def repaired(
     if reached and survive:
         hardened = harden(linker, rng)
         reached = hardened is not None and not hardened.exposed.any()
-    if not reached:
-        decided = decide(problem, aim, chosen, clock, survive=bool(survive)).chosen
-        return Repaired(chosen if decided is None else decided, decided is not None)
-    return Repaired(net.assigned.copy(), True, len(linker.forced))
+    if reached:
+        return Repaired(net.assigned.copy(), True, len(linker.forced))
+    decided = Repair(None, False) if survive else decide(problem, aim, chosen, clock, survive=False)
+    return Repaired(chosen if decided.chosen is None else decided.chosen, decided.chosen is not None)
 
 
 def costs_of_changes(worth: FloatArray, chosen: BoolArray) -> IntArray:

@@ -355,17 +355,15 @@ class Run:
         if apart and not self.best_effort:
             return self.infeasible(level_alone(self.aim, apart))
         self.out_of_reach = self.out_of_reach or apart
-        for way in ways:
-            if not reached:
-                self.problem = way
-                reached = self._decided(linker, survive=False)
+        reached = reached or self._decided_above(linker, ways, survive=False)
         if reached and self.minimum is not None:
-            # From here on the smallest score stays as it is.
-            smallest = self.problem.scores(core.net.assigned)[self.problem.served].min(initial=-NO_FLOOR)
+            # From here on the smallest score stays as it is, where what the level must survive allows that.
+            smallest = int(self.problem.scores(core.net.assigned)[self.problem.served].min(initial=-NO_FLOOR))
             core.net.floor[self.problem.served] = smallest
+            ways = [at_floor(self.problem, smallest), *(way for way in ways if way.floor < smallest)]
         critical = None
         if reached and decided:
-            critical = self._hardened(linker) if self.survive else None
+            critical = self._hardened(linker, ways) if self.survive else None
         if reached and decided and not self.unsure and critical is None:
             critical = self._critical(linker)
             self.exposed = critical or () if self.survive else ()
@@ -382,6 +380,23 @@ class Run:
             if self.clock.over():
                 break
         return False
+
+    def _decided_above(self, linker: Relinker, ways: list[Problem], *, survive: bool) -> bool:
+        """Decide under the strictest of some floors that allows the level; a proof is one for the lowest of them."""
+        self.problem = ways[0]
+        if self._decided(linker, survive=survive):
+            return True
+        if len(ways) == 1:
+            return False
+        self.problem = ways[-1]
+        if not self._decided(linker, survive=survive):
+            return False
+        for way in ways[1:-1]:
+            self.problem = way
+            if self._decided(linker, survive=survive):
+                return True
+        self.problem = ways[-1]
+        return True
 
     def _decided(self, linker: Relinker, *, survive: bool) -> bool:
         """Replace the search by an exact method where few pairs are allowed; whether the level holds then."""
@@ -432,10 +447,10 @@ class Run:
         linker.enough = near * self.scale * 2.0**TIE_BITS
         return linker
 
-    def _hardened(self, linker: Relinker) -> tuple[Label, ...] | None:
+    def _hardened(self, linker: Relinker, ways: list[Problem]) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
         self.say(_LOOKING)
-        if self._decided(linker, survive=True):
+        if self._decided_above(linker, ways, survive=True):
             return self._critical(linker)
         # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
         best: tuple[tuple[int, int], Hardened, State] | None = None

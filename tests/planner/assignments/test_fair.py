@@ -165,6 +165,17 @@ def test_the_smallest_score_survives_the_level():
 
 
 @pytest.mark.slow
+def test_what_must_survive_a_reviewer_lowers_the_smallest_score_as_little_as_it_must():
+    # The largest smallest score is 6, and then somebody is critical; the exact method finds 5 and that nobody is.
+    scores = [[2, 3, 4], [3, 3, 2], [3, 2, 3], [0, 2, 1]]
+    affinity = {(j, i): float(score) for j, row in enumerate(scores) for i, score in enumerate(row)}
+    market = {"demand": {0: 2, 1: 2, 2: 3}, "load": dict.fromkeys(range(4), 3)}
+    result = call(affinity, market, fair="maximin", survive=1)
+    assert result.status.reached
+    assert result.survives
+    assert result.fairness.smallest == pytest.approx((6, 5))
+
+
 def test_a_floor_on_many_papers_is_kept_by_all_steps():
     score = clustered(120, 96, 1)
     fairest = assign(score, demand=3, load=5, fair="maximin", target="none").fairness

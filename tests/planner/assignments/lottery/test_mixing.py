@@ -161,6 +161,17 @@ def test_survivors_of_any_reviewer_are_all_of_a_list():
     assert max(exact(result).values()) <= Fraction(8, 10)
 
 
+def test_where_nothing_survives_no_assignment_is_searched(monkeypatch):
+    def searched(*_):
+        pytest.fail("searched, although it is proved that nothing survives")
+
+    monkeypatch.setattr(lottery, "harden", searched)
+    # 8 reviews of at most 9 for 4 papers: without any review of some reviewer the rest does not join all papers.
+    affinity = {(j, i): 1.0 + j * i for j in range(3) for i in range(4) if (j, i) not in {(2, 2), (1, 3)}}
+    result = assign(affinity, demand=2, load=3, target="survives-review", perturbation=0.25, draws=5)
+    assert result.status == "level_missed"
+
+
 def test_parts_have_the_frequencies_they_are_parted_from():
     rng = np.random.default_rng(2)
     for count in (1, 2, 7, 30):
