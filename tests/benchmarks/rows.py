@@ -345,10 +345,9 @@ def compiled() -> None:
 
     import lsc
     from lsc._solver import newton
-    from lsc.evidence import support
     from planner import assign, plan_extra_reviews
     from reviewgraph import check, doubly_connected_components
-    from reviewgraph.graph import POLICY
+    from reviewgraph.graph import POLICY, components
     from tests.benchmarks.harness.tables import CLASSES, hypothesis_of, linear_reviewers, power_law
 
     reviews = linear_reviewers(40, 40, 3)
@@ -359,5 +358,6 @@ def compiled() -> None:
         plan_extra_reviews(reviews, time_limit=5)
         assign(np.random.default_rng(0).random((40, 40)), demand=3, load=4)
         doubly_connected_components(power_law(2_000))
-        newton.MANY_ITEMS = support.MANY = 1
+        newton.MANY_ITEMS = 1
+        components.MANY = 1
         lsc.calibrate(reviews)
