@@ -222,7 +222,7 @@ class Settled:
     """The labels that may be unknown.
 
     By their file, by the user, who says that they are labels of their own, or as further ones of a ``series``, such as
-    p12 where p1 to p9 are known: it is no spelling of any of these.
+    p12 or P12 where p1 to p9 are known: it is no spelling of any of these.
     """
 
     explained: Collection[Label] = ()
@@ -315,7 +315,8 @@ class Mismatch:
         """Return the same for the rows none of whose unknown labels is settled."""
         rows = self.unknown.copy()
         for side in self.sides if settled != NOTHING else ():
-            forms = [(likeness.form, likeness.of_known(side.known)) for likeness in LIKENESSES if likeness.refused]
+            close = [likeness for likeness in LIKENESSES if likeness.refused or likeness.form is identity]
+            forms = [(likeness.form, likeness.of_known(side.known)) for likeness in close]
             shapes = {shape for label in side.known if SERIES in (shape := _shape(label))}
             free = [label not in side.known and settled.frees(label, forms, shapes) for label in side.labels]
             rows &= ~np.array(free, np.bool_)[side.codes]
@@ -347,8 +348,8 @@ class Mismatch:
 
 
 def _shape(label: Label) -> str:
-    """Return a label with its numbers replaced by a mark."""
-    return _DIGITS.sub(SERIES, as_text(label))
+    """Return a label, without letter case and blanks, with its numbers replaced by a mark."""
+    return _DIGITS.sub(SERIES, identity(label))
 
 
 def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> None:
