@@ -62,6 +62,17 @@ GONE_GOALS = {
 }
 
 
+class Goal(click.Choice[str]):
+    """An objective; names that ``--for`` no longer has are refused with what to do instead."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name, or refuse it."""
+        if value in GONE_GOALS:
+            message = f"--for {value} is no longer an objective: {GONE_GOALS[value]}"
+            raise Refusal(message)
+        return super().convert(value, param, ctx)
+
+
 class Aims(NamedTuple):
     """The target, None without a level, and the objective."""
 
@@ -71,10 +82,6 @@ class Aims(NamedTuple):
 
 def read_aims(session: Session, goals: Sequence[str], target: str) -> Aims:
     """Combine ``--for`` and ``--target``: at most one objective."""
-    for name in goals:
-        if name in GONE_GOALS:
-            message = f"--for {name} is no longer an objective: {GONE_GOALS[name]}"
-            raise Refusal(message)
     if len(set(goals)) > 1:
         message = f"expected one objective, found {' and '.join(goals)}"
         raise click.BadParameter(message, click.get_current_context(), param_hint="--for")
@@ -152,8 +159,7 @@ GONE = {
     "--for",
     "goals",
     everyday=True,
-    type=click.Choice((*BESIDE, *GONE_GOALS)),
-    metavar=f"[{'|'.join(BESIDE)}]",
+    type=Goal(BESIDE),
     multiple=True,
     help="Objective of the reviews instead of a level, or after the level of --target. "
     + "; ".join(f"{objective.name}: {objective.words}" for objective in OBJECTIVES if objective.name in BESIDE)

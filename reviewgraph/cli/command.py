@@ -90,8 +90,8 @@ class Conference:
             for name, keys in self.content.items()
         )
 
-    def expect_known(self, commands: Mapping[str, Sections]) -> None:
-        """Refuse sections and keys of no command."""
+    def expect_known(self, commands: Mapping[str, Sections], gone: Mapping[str, str]) -> None:
+        """Refuse sections and keys of no command, and name what replaces options of the running one that went."""
         shared = {name for sections in commands.values() for name in sections} - set(commands) | {COLUMNS}
         for section, keys in self.content.items():
             if section not in {*shared, *commands} or not isinstance(keys, dict):
@@ -104,6 +104,9 @@ class Conference:
             known = sorted({key for sections in commands.values() for key in sections.get(section, ())})
             for key in keys if section != COLUMNS else ():
                 if key not in known:
+                    if f"--{key}" in gone:
+                        message = f"{self.place(section, key)} is no longer an option: {gone[f'--{key}']}"
+                        raise Refusal(message)
                     _refuse_unknown(self.place(section, key), known, f"the key {key}", _homes(key, commands), key)
 
     def take(self, command: str, sections: Sections, columns: click.Parameter | None, typed: Collection[str]) -> None:
@@ -463,7 +466,7 @@ class Command(PlainCommand):
         conference = read_conference(path)
         sections = self.sections()
         if not conference.is_within(sections):
-            conference.expect_known(_of_all_commands())
+            conference.expect_known(_of_all_commands(), self.gone)
         columns = next((parameter for parameter in self.params if parameter.name == COLUMNS), None)
         conference.take(self.name or "", sections, columns, [name for name, value in typed.items() if value != ()])
         if not conference.taken:

@@ -15,7 +15,6 @@ from reviewgraph._base.errors import InputError
 from reviewgraph.cli.options import examples, weighed
 from reviewgraph.cli.output import Refusal, refusing, writable
 from reviewgraph.cli.session import Session
-from reviewgraph.graph.levels import ALL_NAMES
 from reviewgraph.io.sides import without_gone
 from reviewgraph.verify.answers import Findings, compare_again, from_json, read_answer, verify_files
 from reviewgraph.verify.assignments import verify_assignment
@@ -180,12 +179,10 @@ def _check(session: Session, answer: Answer) -> Findings:
 
 def _plan(session: Session, answer: Answer) -> Findings:
     params = session.params
-    levels = [name for name in params["goals"] if name in ALL_NAMES]
-    if session.is_given("target", unless="goals"):
-        levels = [params["target"]]
+    target = params["target"] if session.is_given("target", unless="goals") else None
     # A later round depends on what became of the earlier ones, which only the command works out.
     rules = None if params["after"] else _rules(session)
-    return verify_plan(answer, rules, levels[0] if levels else None)
+    return verify_plan(answer, rules, target)
 
 
 def _rules(session: Session) -> PlainRules:

@@ -385,7 +385,7 @@ def _headline(report: Report, state: Sequence[str]) -> str:
 
 
 def pictures(report: Report) -> list[Picture]:
-    """Return the pictures of a check: the map of several groups, loads and overlaps, expected errors."""
+    """Return the pictures of a check: the map of several groups, loads, expected errors."""
     if not report.reviews.n_reviews:
         return []
     grouping = grouping_of(report.structure)
