@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import networkx as nx
@@ -25,7 +26,9 @@ def best_gain(problem, caps, beta):
     asked = [x >= problem.given.astype(float), x <= np.where(problem.given, 1.0, caps), by_item @ x == problem.demand]
     asked += [by_reviewer @ x <= problem.load, by_reviewer @ x >= problem.least]
     programme = cp.Problem(cp.Maximize(gain), asked)
-    programme.solve(solver=cp.CLARABEL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "the solution may be inaccurate": the status says so
+        programme.solve(solver=cp.CLARABEL)
     return float(programme.value) if programme.status in ("optimal", "optimal_inaccurate") else None
 
 
