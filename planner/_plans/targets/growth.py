@@ -225,6 +225,10 @@ NEAR = 15
 FLOW = 0.25
 
 
+#: Candidates up to which a plan is proved before it is improved: that takes less than a second.
+FEW = 64
+
+
 def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
     if task.is_done:
@@ -245,6 +249,8 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
         share = GROUPS if near or is_huge(task) else SHARE
         search = fill_by_groups(task, ledger, ledger.clock.share(share)) or search
+    if search is not None and not ledger.closed and task.candidates_up_to <= FEW:
+        _exact(task, ledger, rng)
     if search is not None and not ledger.closed:
         task.warm_up()
         _improve(search, ledger, SHARE)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
+from planner._plans import cascade
 from planner._plans.lower_bounds import least_waste
 from planner._plans.target import Bound
 from reviewgraph import InputError, Reviews, doubly_connected_components, read_reviews
@@ -339,3 +340,11 @@ def test_numbers_whose_sums_overflow_are_refused(name: str, number: float) -> No
     values: dict[str, Any] = {name: {("a", "q"): number, ("b", "p"): -1e308}}
     with pytest.raises(InputError, match=f"^{name}: expected numbers"):
         plan_extra_reviews(reviews, **values)
+
+
+def test_few_candidates_are_proved_before_the_plan_is_improved(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The only reviewer with spare load must take both papers: no other bound is above one.
+    searched = "improved, although the exact method is instant"
+    monkeypatch.setattr(cascade, "improve_search", lambda *_: pytest.fail(searched))
+    plan = plan_extra_reviews(Reviews.from_pairs([(1, 1)], reviewers=range(2), items=range(2)), capacity={0: 3})
+    assert (plan.status, plan.count, plan.lower_bound) == ("optimal", 2, 2)
