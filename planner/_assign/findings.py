@@ -287,7 +287,7 @@ class Randomised:
     certain: int  #: fixed pairs, whose probability is 1 whatever the cap
     expected: float  #: expected affinity of a draw
     best: float  #: affinity of the best assignment without a lottery and without a level
-    gap: float  #: upper bound on the additional gain of other probabilities within the caps, relative to the gain
+    gap: float  #: upper bound on the additional gain of other probabilities within the caps, relative to the bound
     #: The assignments of which one is drawn; None where the probabilities are rounded anew for each draw
     listed: Listed | None
     #: What draws where they are; None where one of ``listed`` is drawn, or all probabilities are 1
