@@ -437,12 +437,3 @@ def balance_of(programme: Programme, group: IntArray) -> Balance | None:
     unit = np.array([_power_of_two(size) for size in spread.tolist()])
     by_group = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(origin), origin, 0.0), unit
     return Balance(*(values[group - 1] for values in by_group))
-
-
-def out_of_units(minimiser: Minimiser, units: Units) -> Minimiser:
-    """Return a minimiser in the units of the programme as written."""
-    return minimiser._replace(
-        quality=units.origin + units.unit * minimiser.quality,
-        perceived=units.origin + units.unit * minimiser.perceived,
-        objective=units.unit**2 * minimiser.objective,
-    )

@@ -118,9 +118,6 @@ fair_options = with_options(
     ),
 )
 
-#: Names of the options, as the command has them.
-FAIR_NAMES = ("fair", "floor", "floor_best", "alternates", "alternates_file")
-
 #: Alternates of a paper where only a file for them is named.
 ALTERNATES = 2
 

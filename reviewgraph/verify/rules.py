@@ -1,7 +1,7 @@
 """Constraints of plans and assignments as plain values, and checks that reviews respect them.
 
-:class:`PlainRules` are those of a plan, :class:`Market` those of an assignment; a :class:`PanelRule` restricts who
-reviews a paper together. Whether demands can be met within loads is decided by flows.
+:class:`PlainRules` are those of a plan, :class:`Market` those of an assignment; a :class:`PanelRule` restricts the
+reviewers of each paper. Whether demands can be met within loads is decided by flows.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 import lsc
-from lsc._model.formulation import Minimiser, Programme, in_units, out_of_units
+from lsc._model.formulation import Minimiser, Programme, Units, in_units
 from lsc.errors import SolverFailed
 from lsc.programs import state
 from reviewgraph import Reviews
@@ -59,3 +59,12 @@ def minimise(
         message=f"{problem.solver_stats.solver_name}: {problem.status}",
     )
     return out_of_units(solution, units)
+
+
+def out_of_units(minimiser: Minimiser, units: Units) -> Minimiser:
+    """Return a minimiser in the units of the programme as written."""
+    return minimiser._replace(
+        quality=units.origin + units.unit * minimiser.quality,
+        perceived=units.origin + units.unit * minimiser.perceived,
+        objective=units.unit**2 * minimiser.objective,
+    )

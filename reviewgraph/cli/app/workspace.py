@@ -325,7 +325,18 @@ class Workspace:
         keys = tuple(start for field in job.step.fields for start in (f"{field.key}: ", f"--{field.key}"))
         notes = [line for line in job.lines if not line.startswith(("Error:", "Usage:", "Try "))]
         first = [line for line in notes if line.startswith(keys)]
-        return Result(words, status, notes, error, about, answer, report if answer else "", written, job.stopped, first)
+        return Result(
+            words,
+            status,
+            notes,
+            error=error,
+            about=about,
+            answer=answer,
+            report=report if answer else "",
+            files=written,
+            stopped=job.stopped,
+            about_fields=first,
+        )
 
     async def stop(self) -> None:
         """Ask the running command to end, with its best result so far if it has one; end it if it does not."""
