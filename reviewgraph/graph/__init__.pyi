@@ -11,7 +11,7 @@ from .kernels.compiling import kernel as kernel
 from .kernels.pebbles import Game as Game
 from .kernels.pebbles import offer as offer
 from .kernels.pebbles import play as play
-from .kernels.union_find import find as find
+from .kernels.numba_union_find import find as find
 from .levels import ALL_NAMES as ALL_NAMES
 from .levels import LARGEST_SHARE as LARGEST_SHARE
 from .levels import Level as Level

@@ -23,7 +23,6 @@ from reviewgraph._base.arrays import distinct, starts
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
-from reviewgraph.graph.kernels.compiling import COPY, STEP, elements
 from reviewgraph.graph.kernels.pebbles import Game, join_blocks, new_blocks, play
 from reviewgraph.graph.kernels.union_find import (
     merge_covers,
@@ -32,7 +31,6 @@ from reviewgraph.graph.kernels.union_find import (
     nothing_reached,
     point_at_roots,
     rank_neighbours,
-    ranks_within,
     single_covers,
     union_chunk,
     union_pairs,
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
 
-#: Paths of two steps that are searched before the rest is weighed for compilation.
-PATHS = 200_000
 #: Reviews from which a compiled union-find is faster than rounds over all pairs.
 MANY = 500_000
 #: Seconds that plain Python takes per review of the pebble game, on tables where it has to search much.
@@ -283,15 +279,7 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     reached = nothing_reached(M + N, scored=level.size > 0)
     merges = no_merges(M)
     parent = np.arange(M)
-    # A few hubs often join everybody: the rest is weighed for compilation when they are done. As plain Python the
-    # kernel copies all arrays to lists, which costs more than the hubs for millions of reviews.
-    paths = np.minimum(reviews.loads[reviews.reviewer], reviews.reviews_per_item[reviews.item]).sum()
-    split = ranks_within(graph, PATHS) if paths > PATHS else 0
-    seconds = STEP * float(min(paths, PATHS)) + COPY * elements((graph, reached, merges))
-    count = merge_pairs.form(seconds)(graph, reached, M, parent, merges, 0, M + N, split)
-    if split and count < M - 1:
-        run = merge_pairs.form(STEP * float(paths - PATHS))
-        count = run(graph, reached, M, parent, merges, count, split, 0)
+    count = merge_pairs(graph, reached, parent, merges)
     if count == M - 1:  # a single component remains
         labels = np.zeros(M, np.int64)
     else:
@@ -305,7 +293,7 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
         rank = np.empty(first.size, np.int64)
         rank[np.argsort(first)] = np.arange(first.size)
         labels = rank[inverse]
-    return Components(labels, np.empty(0, np.int64), np.column_stack(merges)[:count], reviews, use_scores)
+    return Components(labels, np.empty(0, np.int64), merges.rows(count), reviews, use_scores)
 
 
 def score_levels(table: Reviews) -> IntArray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph.graph.kernels.compiling import kernel
-from reviewgraph.graph.kernels.union_find import EMPTY, slot_of
+from reviewgraph.graph.kernels.numba_union_find import EMPTY, slot_of
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray

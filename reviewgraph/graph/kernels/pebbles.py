@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph.graph.kernels.compiling import kernel
-from reviewgraph.graph.kernels.union_find import find
+from reviewgraph.graph.kernels.numba_union_find import find
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray

@@ -6,17 +6,16 @@ two items; :func:`grow_cover` and :func:`union_chunk` work on chunks of tables l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import cython
 import numpy as np
-
-from reviewgraph.graph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, CodeArray, IntArray
 
 
-@kernel
 def find(parent: IntArray | CodeArray, vertex: int) -> int:
     """Root of a vertex; the path to it is halved on the way."""
     while parent[vertex] != vertex:
@@ -25,7 +24,6 @@ def find(parent: IntArray | CodeArray, vertex: int) -> int:
     return vertex
 
 
-@kernel
 def union(parent: IntArray | CodeArray, a: int, b: int) -> bool:
     """Join two sets under the smaller root; false if they were one."""
     a = find(parent, a)
@@ -65,39 +63,39 @@ def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
         right_root = right_root[apart]
 
 
-@kernel
 def union_chunk(
     parent: IntArray | CodeArray, first: int, start: IntArray, items: int, item: IntArray | CodeArray
 ) -> None:
     """Join reviewers ``first``, ``first + 1``, ... with their items, which are the vertices from ``items`` on."""
-    for j in range(len(start) - 1):
-        for r in range(start[j], start[j + 1]):
-            union(parent, first + j, items + item[r])
+    with cython.nogil:
+        for j in range(len(start) - 1):
+            for r in range(start[j], start[j + 1]):
+                union(parent, first + j, items + item[r])
 
 
-@kernel(element=0.5e-6)
 def point_at_roots(parent: IntArray | CodeArray) -> None:
     """Point every vertex at its root."""
-    for vertex in range(len(parent)):
-        parent[vertex] = find(parent, vertex)
+    with cython.nogil:
+        for vertex in range(len(parent)):
+            parent[vertex] = find(parent, vertex)
 
 
-@kernel(element=0.5e-6)
 def grow_cover(joined: BoolArray, covered: BoolArray, first: int, start: IntArray, item: CodeArray) -> int:
     """Join every reviewer of a chunk who shares two items with the cover, and add their items; returns the number."""
     count = 0
-    for j in range(len(start) - 1):
-        if joined[first + j]:
-            continue
-        shared = 0
-        for r in range(start[j], start[j + 1]):
-            if covered[item[r]]:
-                shared += 1
-        if shared >= 2:
-            joined[first + j] = True
-            count += 1
+    with cython.nogil:
+        for j in range(len(start) - 1):
+            if joined[first + j]:
+                continue
+            shared = 0
             for r in range(start[j], start[j + 1]):
-                covered[item[r]] = True
+                if covered[item[r]]:
+                    shared += 1
+            if shared >= 2:
+                joined[first + j] = True
+                count += 1
+                for r in range(start[j], start[j + 1]):
+                    covered[item[r]] = True
     return count
 
 
@@ -111,7 +109,8 @@ def grow_cover(joined: BoolArray, covered: BoolArray, first: int, start: IntArra
 # same reviewer with the score of review r. An empty ``level`` means that all levels differ.
 
 
-class Ranked(NamedTuple):
+@dataclass(eq=False, repr=False)
+class Ranked:
     """The bipartite graph with its vertices renamed by their rank in the order of (degree, index)."""
 
     vertex: IntArray  # The reviewer (0..M-1) or item (M..M+N-1) of each rank, shape (M + N,)
@@ -120,7 +119,8 @@ class Ranked(NamedTuple):
     level: IntArray  # The levels of the reviews between them, or empty
 
 
-class Reached(NamedTuple):
+@dataclass(eq=False, repr=False)
+class Reached:
     """Ends that a top vertex has reached in two steps, by rank; all but the first two are empty without scores."""
 
     last_top: IntArray  # The top that reached the end last, or -1
@@ -132,13 +132,18 @@ class Reached(NamedTuple):
     only_end: IntArray
 
 
-class Merges(NamedTuple):
+@dataclass(eq=False, repr=False)
+class Merges:
     """A certificate, step by step: the components of reviewers a < b share the items u < v; all of shape (M - 1,)."""
 
     a: IntArray
     b: IntArray
     u: IntArray
     v: IntArray
+
+    def rows(self, count: int) -> IntArray:
+        """Return the first merges, one a row."""
+        return np.column_stack([self.a, self.b, self.u, self.v])[:count]
 
 
 def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, level: IntArray) -> Ranked:
@@ -162,15 +167,6 @@ def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_item
     return Ranked(vertex, first, key[order] % max(size, 1), level[order % max(n_reviews, 1)])
 
 
-def ranks_within(graph: Ranked, ways: int) -> int:
-    """Return the rank from which on vertices, as tops of cycles, have about ``ways`` paths of two steps in all."""
-    degree = np.diff(graph.first)
-    steps = np.concatenate([[0], np.cumsum(degree[graph.neighbour])])
-    of_top = steps[graph.first[1:]] - steps[graph.first[:-1]]
-    passed = np.cumsum(of_top[::-1])
-    return int(max(of_top.size - 1 - np.searchsorted(passed, ways), 0))
-
-
 def nothing_reached(size: int, *, scored: bool) -> Reached:
     """No path is searched yet, for ``size`` vertices."""
     last_top, first_middle = np.full((2, size), -1, np.int64)
@@ -182,7 +178,6 @@ def no_merges(n_reviewers: int) -> Merges:
     return Merges(*np.zeros((4, max(n_reviewers - 1, 0)), np.int64))
 
 
-@kernel
 def second_middle(reached: Reached, middle: int, end: int, top_level: int, end_level: int) -> int:
     """Note a further way between two reviewers; returns a middle that makes two items with it, or -1.
 
@@ -203,22 +198,16 @@ def second_middle(reached: Reached, middle: int, end: int, top_level: int, end_l
     return -1
 
 
-@kernel
 def record(merges: Merges, row: int, a: int, b: int, u: int, v: int) -> None:
     """Write one step of a certificate: the reviewers (or their components) a and b share the items u and v."""
     merges.a[row], merges.b[row] = min(a, b), max(a, b)
     merges.u[row], merges.v[row] = min(u, v), max(u, v)
 
 
-@kernel(in_lists=True)
-def merge_pairs(
-    graph: Ranked, reached: Reached, n_reviewers: int, parent: IntArray, merges: Merges, count: int, high: int, low: int
-) -> int:
-    """Join reviewers with two items in common, by the cycles whose tops have ranks from ``high`` - 1 down to ``low``.
-
-    The first ``count`` merges are continued; returns the number of merges. Ranks from all down to 0, at once or one
-    stretch after the other, find all merges; once all reviewers are joined there are no more.
-    """
+def merge_pairs(graph: Ranked, reached: Reached, parent: IntArray, merges: Merges) -> int:
+    """Join reviewers with two items in common; returns the number of merges."""
+    n_reviewers = len(parent)
+    count = 0
     vertex = graph.vertex
     first = graph.first
     neighbour = graph.neighbour
@@ -228,44 +217,48 @@ def merge_pairs(
     scored = len(level) > 0
     upper = 0
     lower = 0
-    for top in range(high - 1, low - 1, -1):
-        top_is_item = vertex[top] >= n_reviewers
-        heeds_levels = scored and not top_is_item
-        # All ways top - middle - end downwards in rank: the cycle's other vertices rank below its top.
-        for e in range(first[top], first[top + 1]):
-            middle = neighbour[e]
-            if middle > top:
-                break
-            for f in range(first[middle], first[middle + 1]):
-                end = neighbour[f]
-                if end >= top:
+    with cython.nogil:
+        for top in range(len(vertex) - 1, -1, -1):
+            top_is_item = vertex[top] >= n_reviewers
+            heeds_levels = scored and not top_is_item
+            # All ways top - middle - end downwards in rank: the cycle's other vertices rank below its top.
+            for e in range(first[top], first[top + 1]):
+                middle = neighbour[e]
+                if middle > top:
                     break
-                if scored:
-                    upper = level[e]
-                    lower = level[f]
-                    # Between two items the middle is a reviewer, who must tell them apart.
-                    if top_is_item and upper == lower:
+                for f in range(first[middle], first[middle + 1]):
+                    end = neighbour[f]
+                    if end >= top:
+                        break
+                    if scored:
+                        upper = level[e]
+                        lower = level[f]
+                        # Between two items the middle is a reviewer, who must tell them apart.
+                        if top_is_item and upper == lower:
+                            continue
+                    if last_top[end] != top:
+                        last_top[end] = top
+                        first_middle[end] = middle
+                        if heeds_levels:
+                            reached.top_level[end] = upper
+                            reached.end_level[end] = lower
+                            reached.only_top[end] = reached.only_end[end] = -1
                         continue
-                if last_top[end] != top:
-                    last_top[end] = top
-                    first_middle[end] = middle
+                    # The second way closes a cycle with the first.
+                    partner = first_middle[end]
                     if heeds_levels:
-                        reached.top_level[end] = upper
-                        reached.end_level[end] = lower
-                        reached.only_top[end] = reached.only_end[end] = -1
-                    continue
-                # The second way closes a cycle with the first.
-                partner = first_middle[end]
-                if heeds_levels:
-                    partner = second_middle(reached, middle, end, upper, lower)
-                    if partner < 0:
-                        continue
-                a, b, u, v = (middle, partner, top, end) if top_is_item else (top, end, middle, partner)
-                if union(parent, vertex[a], vertex[b]):
-                    record(merges, count, vertex[a], vertex[b], vertex[u] - n_reviewers, vertex[v] - n_reviewers)
-                    count += 1
-                    if count == n_reviewers - 1:
-                        return count
+                        partner = second_middle(reached, middle, end, upper, lower)
+                        if partner < 0:
+                            continue
+                    if top_is_item:
+                        a, b, u, v = middle, partner, top, end
+                    else:
+                        a, b, u, v = top, end, middle, partner
+                    if union(parent, vertex[a], vertex[b]):
+                        record(merges, count, vertex[a], vertex[b], vertex[u] - n_reviewers, vertex[v] - n_reviewers)
+                        count += 1
+                        if count == n_reviewers - 1:
+                            return count
     return count
 
 
@@ -279,11 +272,10 @@ def merge_pairs(
 
 #: The value of an empty slot of the table; others hold component * N + item.
 EMPTY = -1
-#: Index of the number of filled slots among the counters.
-FILLED = 0
 
 
-class Covers(NamedTuple):
+@dataclass(eq=False, repr=False)
+class Covers:
     """The state of the closure; a component goes by the name of its root, a reviewer.
 
     Covers are lists of reviews, one per item.
@@ -308,9 +300,9 @@ class Covers(NamedTuple):
     scanned: IntArray  # The last review of the list that was compared, or -1
     hub: IntArray  # The item of the component that is not compared, or -1
     table: IntArray  # Hash table of (component, item) for components of two or more reviewers, a power of two slots
-    counters: IntArray  # Filled slots of the table, at :data:`FILLED`
     queue: IntArray  # Components of two or more reviewers to be compared
     seen: IntArray  # The last comparison that met each component
+    filled: int = 0  # Slots of the table
 
 
 def single_covers(
@@ -333,14 +325,28 @@ def single_covers(
         slots *= 2
     scanned, hub, seen = np.full((3, n_reviewers), -1, np.int64)
     return Covers(
-        start, item, class_of, parent, degree, item_start[:-1].copy(), degree.copy(), reviewer_by_item.copy(),
-        np.ones(n_reviewers, np.int64), loads.copy(), until[start[1:]] - until[start[:-1]],
-        np.where(loads > 0, start[:-1], -1), start[1:] - 1, following, scanned, hub,
-        np.full(slots, EMPTY, np.int64), np.zeros(1, np.int64), np.empty(2 * n_reviewers, np.int64), seen,
-    )  # fmt: skip
+        start=start,
+        item=item,
+        class_of=class_of,
+        parent=parent,
+        degree=degree,
+        place=item_start[: degree.size].copy(),
+        holders=degree.copy(),
+        holder=reviewer_by_item.copy(),
+        members=np.ones(n_reviewers, np.int64),
+        cover=loads.copy(),
+        weight=np.diff(until[start]),
+        head=np.where(loads > 0, start[:n_reviewers], -1),
+        tail=start[1:] - 1,
+        following=following,
+        scanned=scanned,
+        hub=hub,
+        table=np.full(slots, EMPTY, np.int64),
+        queue=np.empty(2 * n_reviewers, np.int64),
+        seen=seen,
+    )
 
 
-@kernel
 def slot_of(key: int, size: int) -> int:
     """First slot of a key in a table of a power of two slots."""
     mixed = (key ^ (key >> 31)) & 0x7FFFFFFF
@@ -348,7 +354,6 @@ def slot_of(key: int, size: int) -> int:
     return ((mixed ^ (mixed >> 15)) * 0x2C1B3C6D >> 7) & (size - 1)
 
 
-@kernel
 def put(state: Covers, component: int, thing: int) -> bool:
     """Enter an item of a component in the table; false if it was there."""
     key = component * len(state.degree) + thing
@@ -358,11 +363,10 @@ def put(state: Covers, component: int, thing: int) -> bool:
             return False
         slot = (slot + 1) & (len(state.table) - 1)
     state.table[slot] = key
-    state.counters[FILLED] += 1
+    state.filled += 1
     return True
 
 
-@kernel
 def holds(state: Covers, component: int, thing: int) -> bool:
     """Whether a component covers an item: by bisection while it is one reviewer, then by hash."""
     if state.members[component] > 1:
@@ -383,7 +387,6 @@ def holds(state: Covers, component: int, thing: int) -> bool:
     return low < end and state.item[low] == thing
 
 
-@kernel
 def put_cover(state: Covers, component: int) -> None:
     """Enter a whole cover in the table."""
     node = state.head[component]
@@ -392,23 +395,21 @@ def put_cover(state: Covers, component: int) -> None:
         node = state.following[node]
 
 
-@kernel
 def make_room(state: Covers, wanted: int) -> None:
     """Drop the entries of absorbed components if the table would become too full.
 
     The covers never hold more than E items in all, half of the slots; so this happens once in E / 4 entries.
     """
-    if 4 * (state.counters[FILLED] + wanted) <= 3 * len(state.table):
+    if 4 * (state.filled + wanted) <= 3 * len(state.table):
         return
     for slot in range(len(state.table)):
         state.table[slot] = EMPTY
-    state.counters[FILLED] = 0
+    state.filled = 0
     for j in range(len(state.parent)):
         if state.parent[j] == j and state.members[j] > 1:
             put_cover(state, j)
 
 
-@kernel
 def absorb(state: Covers, large: int, small: int) -> None:
     """Move one component into another; items new to its cover join the end of the list and wait to be compared.
 
@@ -434,7 +435,6 @@ def absorb(state: Covers, large: int, small: int) -> None:
     state.parent[small] = large
 
 
-@kernel
 def gather(state: Covers) -> int:
     """Join the covers of joined reviewers; queues the components of two or more, and returns their number."""
     waiting = 0
@@ -448,7 +448,6 @@ def gather(state: Covers) -> int:
     return waiting
 
 
-@kernel
 def shared_pair(state: Covers, a: int, b: int) -> tuple[int, int]:
     """Two items of different classes that both covers hold, or (-1, -1); costs the length of the shorter."""
     if state.cover[a] > state.cover[b]:
@@ -465,7 +464,6 @@ def shared_pair(state: Covers, a: int, b: int) -> tuple[int, int]:
     return -1, -1
 
 
-@kernel
 def next_item(state: Covers, component: int) -> int:
     """Next item of a component to be compared, or -1; chooses the hub."""
     while True:
@@ -485,7 +483,6 @@ def next_item(state: Covers, component: int) -> int:
         state.scanned[component] = -1
 
 
-@kernel
 def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: Merges, count: int) -> int:
     """Join a component with all that hold an item and share a second one with it; returns the merges so far."""
     # Shorten the list of components that hold the item to distinct ones.
@@ -508,7 +505,8 @@ def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: 
         if v < 0:
             continue
         # The larger cover absorbs the smaller, and of equal ones the first reviewer's.
-        if (state.cover[small], large) > (state.cover[large], small):
+        larger = state.cover[small] - state.cover[large]
+        if larger > 0 or (larger == 0 and small < large):
             large, small = small, large
         absorb(state, large, small)
         record(merges, count, large, small, u, v)
@@ -516,7 +514,6 @@ def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: 
     return count
 
 
-@kernel(element=0.4e-6, in_lists=True)
 def merge_covers(state: Covers, merges: Merges, count: int) -> int:
     """Join components whose covers share items of two classes, until none do; returns the number of merges.
 
@@ -526,23 +523,24 @@ def merge_covers(state: Covers, merges: Merges, count: int) -> int:
     parent = state.parent
     queue = state.queue
     stamp = 0
-    waiting = gather(state)
-    # Single reviewers were compared with each other by merge_pairs; of two components that could still be joined,
-    # one waits in the queue with an item of both that it has not compared.
-    while waiting > 0:
-        waiting -= 1
-        component = queue[waiting]
-        while parent[component] == component:
-            thing = next_item(state, component)
-            if thing < 0:
-                break
-            stamp += 1
-            count = join_holders(state, component, thing, stamp, merges, count)
-        # Absorbed on the way: the component it is part of has new items to compare.
-        root = find(parent, component)
-        if root != component:
-            queue[waiting] = root
-            waiting += 1
-    for j in range(len(parent)):
-        parent[j] = find(parent, j)
+    with cython.nogil:
+        waiting = gather(state)
+        # Single reviewers were compared with each other by merge_pairs; of two components that could still be joined,
+        # one waits in the queue with an item of both that it has not compared.
+        while waiting > 0:
+            waiting -= 1
+            component = queue[waiting]
+            while parent[component] == component:
+                thing = next_item(state, component)
+                if thing < 0:
+                    break
+                stamp += 1
+                count = join_holders(state, component, thing, stamp, merges, count)
+            # Absorbed on the way: the component it is part of has new items to compare.
+            root = find(parent, component)
+            if root != component:
+                queue[waiting] = root
+                waiting += 1
+        for j in range(len(parent)):
+            parent[j] = find(parent, j)
     return count
