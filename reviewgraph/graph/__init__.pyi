@@ -8,10 +8,6 @@ from .designs import doubly_connected_assignment as doubly_connected_assignment
 from .designs import random_assignment as random_assignment
 from .kernels.compiling import POLICY as POLICY
 from .kernels.compiling import kernel as kernel
-from .kernels.pebbles import Game as Game
-from .kernels.pebbles import offer as offer
-from .kernels.pebbles import play as play
-from .kernels.numba_union_find import find as find
 from .levels import ALL_NAMES as ALL_NAMES
 from .levels import LARGEST_SHARE as LARGEST_SHARE
 from .levels import Level as Level

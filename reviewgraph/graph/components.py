@@ -23,30 +23,16 @@ from reviewgraph._base.arrays import distinct, starts
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
-from reviewgraph.graph.kernels.pebbles import Game, join_blocks, new_blocks, play
-from reviewgraph.graph.kernels.union_find import (
-    merge_covers,
-    merge_pairs,
-    no_merges,
-    nothing_reached,
-    point_at_roots,
-    rank_neighbours,
-    single_covers,
-    union_chunk,
-    union_pairs,
-)
+from reviewgraph.graph.kernels.blocks import Blocks, load, new_blocks
+from reviewgraph.graph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours
+from reviewgraph.graph.kernels.pebbles import Game, join_blocks, new_game, new_rigid_blocks, play
+from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk, union_ends
 from reviewgraph.graph.levels import Double, highest
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph.table.reviews import Reviews, ReviewsLike
-
-
-#: Reviews from which a compiled union-find is faster than rounds over all pairs.
-MANY = 500_000
-#: Seconds that plain Python takes per review of the pebble game, on tables where it has to search much.
-OFFER = 12e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,11 +208,8 @@ def connected_components(reviews: ReviewsLike) -> Components:
     M = reviews.n_reviewers
     N = reviews.n_items
     parent = np.arange(M + N)
-    if reviews.n_reviews < MANY:
-        union_pairs(parent, reviews.reviewer, M + reviews.item)
-    else:
-        union_chunk(parent, 0, reviews.reviewer_start, M, reviews.item)
-        point_at_roots(parent)
+    union_chunk(parent, 0, reviews.reviewer_start, M, reviews.item)
+    point_at_roots(parent)
     # Every vertex points at the smallest one of its piece.
     labels = (np.cumsum(parent == np.arange(M + N)) - 1)[parent]
     return Components(labels[:M], labels[M:], np.empty((0, 4), np.int64), reviews)
@@ -279,21 +262,50 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     reached = nothing_reached(M + N, scored=level.size > 0)
     merges = no_merges(M)
     parent = np.arange(M)
-    count = merge_pairs(graph, reached, parent, merges)
-    if count == M - 1:  # a single component remains
-        labels = np.zeros(M, np.int64)
-    else:
+    rows = merges.rows(merge_pairs(graph, reached, parent, merges))
+    labels = np.zeros(M, np.int64)
+    if len(rows) < M - 1:
         # 2. Merge components whose covers share two items.
-        start = reviews.reviewer_start
-        item_start = reviews.item_start
-        by_item = reviews.reviewer_by_item
-        count = merge_covers(single_covers(start, reviews.item, item_start, by_item, class_of, parent), merges, count)
+        point_at_roots(parent)
+        blocks = _closed(reviews, class_of, parent)
+        rows = np.concatenate([rows, unions(blocks)])
+        root = np.array(blocks.parent)
+        point_at_roots(root)
         # 3. Number them in the order of their first reviewers.
-        _, first, inverse = np.unique(parent, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(root, return_index=True, return_inverse=True)
         rank = np.empty(first.size, np.int64)
         rank[np.argsort(first)] = np.arange(first.size)
         labels = rank[inverse]
-    return Components(labels, np.empty(0, np.int64), merges.rows(count), reviews, use_scores)
+    return Components(labels, np.empty(0, np.int64), rows, reviews, use_scores)
+
+
+def _closed(reviews: Reviews, class_of: IntArray, parent: IntArray) -> Blocks:
+    """Return the blocks of all reviews, from reviewers joined under the roots in ``parent``."""
+    slots = slots_for(reviews)
+    while True:
+        blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent.copy(), slots)
+        load(blocks)
+        if not blocks.full:
+            return blocks
+        slots *= 2  # long joins may need more slots
+
+
+def slots_for(reviews: Reviews) -> int:
+    """Slots of a hash table of the covers of blocks, a power of two."""
+    slots = 16
+    while slots < 2 * (reviews.n_reviews + reviews.n_items):
+        slots *= 2
+    return slots
+
+
+def unions(blocks: Blocks) -> IntArray:
+    """Return the unions of blocks in their order, as rows of a certificate."""
+    E = len(blocks.reviewer)
+    absorbed = np.asarray(blocks.trail)[: blocks.n_trail] - E
+    absorbed = absorbed[(absorbed >= 0) & (absorbed < len(blocks.parent))]
+    into = np.asarray(blocks.parent)[absorbed]
+    items = (np.asarray(blocks.shared_u)[absorbed], np.asarray(blocks.shared_v)[absorbed])
+    return np.column_stack([np.minimum(into, absorbed), np.maximum(into, absorbed), *items])
 
 
 def score_levels(table: Reviews) -> IntArray:
@@ -311,7 +323,8 @@ def score_levels(table: Reviews) -> IntArray:
 def tie_classes(table: Reviews) -> IntArray:
     """Shape (N,): the class of each item; items that a reviewer scored alike are of one class, transitively."""
     parent = np.arange(table.n_items)
-    union_pairs(parent, table.item, table.item[score_levels(table)])
+    union_ends(parent, table.item, table.item[score_levels(table)])
+    point_at_roots(parent)
     return np.unique(parent, return_inverse=True)[1]
 
 
@@ -369,12 +382,12 @@ class Recoverability(Result):
         """
         # Play the whole game, then grow a block from each body.
         start, item, bodies = _contracted(self._components)
-        game = Game.new(bodies.size, self.reviews.n_items)
-        play(game, start, item, np.empty(0, np.bool_))
+        game = new_game(bodies.size, self.reviews.n_items)
+        play_all(game, start, item)
         # The bodies of each item, from the reviews sorted by item.
         body_by_item = np.repeat(np.arange(bodies.size), np.diff(start))[np.argsort(item, kind="stable")]
         item_start = starts(item, self.reviews.n_items)
-        blocks = new_blocks(bodies.size, self.reviews.n_items)
+        blocks = new_rigid_blocks(bodies.size, self.reviews.n_items)
         join_blocks(game, blocks, start, item, item_start, body_by_item)
         block_of = np.full(len(self._components), -1, np.int64)
         block_of[bodies] = np.unique(game.parent, return_inverse=True)[1]
@@ -396,10 +409,10 @@ class Recoverability(Result):
         keep = self.reviews.loads[self.reviews.reviewer] >= 2
         loads = self.reviews.loads[self.reviews.loads >= 2]
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(loads)])
-        mask = np.zeros(int(keep.sum()), np.bool_)
-        play(Game.new(loads.size, self.reviews.n_items), start, self.reviews.item[keep], mask)
+        game = new_game(loads.size, self.reviews.n_items, marked=int(keep.sum()))
+        play_all(game, start, self.reviews.item[keep])
         redundant = np.zeros(self.reviews.n_reviews, np.bool_)
-        redundant[keep] = mask
+        redundant[keep] = game.redundant
         return redundant
 
 
@@ -438,13 +451,18 @@ def recoverability(reviews: ReviewsLike, *, components: Components | None = None
     reviews = as_reviews(reviews)
     groups = doubly_connected_components(reviews) if components is None else components
     start, item, bodies = _contracted(groups)
-    run = play.form(OFFER * item.size)
-    accepted = run(Game.new(bodies.size, reviews.n_items), start, item, np.empty(0, np.bool_))
+    accepted = play_all(new_game(bodies.size, reviews.n_items), start, item)
     # Each reviewer whom a component absorbed adds the two equations of their slope and offset.
     n_counted = int((reviews.loads >= 2).sum())
     rank = accepted + 2 * (n_counted - bodies.size)
     degrees = reviews.n_items + 2 * n_counted - min(reviews.n_items, 2) - rank
     return Recoverability(rank, degrees, reviews, groups)
+
+
+def play_all(game: Game, start: IntArray, item: IntArray) -> int:
+    """Offer the reviews of all bodies; return the rank."""
+    n_bodies = start.size - 1
+    return play(game, start, item, np.arange(n_bodies), np.zeros(n_bodies, np.int64))
 
 
 def _contracted(components: Components) -> tuple[IntArray, IntArray, IntArray]:

@@ -22,10 +22,15 @@ from reviewgraph._base.results import Result
 from reviewgraph._base.text import LISTED, counted, listed, named
 from reviewgraph.formats.columns import REVIEWER
 from reviewgraph.formats.side import PROBABILITY
-from reviewgraph.graph.components import connected_components, doubly_connected_components, recoverability, structure_of
-from reviewgraph.graph.kernels.compiling import POLICY, STEP
-from reviewgraph.graph.kernels.growth import FULL, Frames, Units, certify, divide, enter_all, new_growth
-from reviewgraph.graph.kernels.pebbles import Game, play_on
+from reviewgraph.graph.components import (
+    connected_components,
+    doubly_connected_components,
+    recoverability,
+    slots_for,
+    structure_of,
+)
+from reviewgraph.graph.kernels.blocks import Units, certify, divide, enter_all, new_blocks, new_frames
+from reviewgraph.graph.kernels.pebbles import Game, new_game, play
 from reviewgraph.graph.levels import LEVELS, LevelName, level_named
 from reviewgraph.io.matching import match_labels
 from reviewgraph.io.sides import by_label
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
     import igraph
 
     from reviewgraph._base.arrays import IntArray
-    from reviewgraph.graph.kernels.growth import Growth
+    from reviewgraph.graph.kernels.blocks import Blocks
     from reviewgraph.graph.levels import Level
     from reviewgraph.io.sides import Valued
     from reviewgraph.table.reviews import Reviews, ReviewsLike
@@ -182,9 +187,6 @@ def fragile(reviews: ReviewsLike, level: LevelName = "double") -> Fragile:
 
 # The probability that a table keeps each level when reviews fail to arrive, by simulation.
 
-#: Seconds that plain Python takes per review and draw.
-DRAWN = 10e-6
-
 
 class Kept(NamedTuple):
     """The probability that a level is kept."""
@@ -282,7 +284,6 @@ def keeps(
         message = f"draws: expected 1 or more, found {draws}"
         raise InputError(message)
     rng = np.random.default_rng(seed)
-    POLICY.expect(DRAWN * draws * reviews.n_reviews)
     # The probability that each review fails to arrive, by way of its reviewer.
     by_reviewer = np.zeros(reviews.n_reviewers)
     if isinstance(missing, Real):
@@ -346,12 +347,11 @@ CONNECTED_FINDER = Finder(
 
 # ``double``: one doubly connected component covers all items.
 
-#: Seconds that plain Python takes for the entry of one review.
-ENTRY = 60e-6
-
 #: Certificates are computed while each clears at least this share of the remaining units; and their maximum number.
 SHARE = 0.05
 CERTIFICATES = 24
+#: Units that enter between two readings of the clock.
+AT_ONCE = 10_000
 
 
 def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray:
@@ -374,10 +374,8 @@ def critical_reviews(reviews: Reviews, clock: Clock | None = None) -> IntArray:
 
 
 def _critical(reviews: Reviews, units: Units, clock: Clock) -> IntArray:
-    slots = 16
+    slots = slots_for(reviews)
     critical = None
-    while slots < 2 * (reviews.n_reviews + reviews.n_items):
-        slots *= 2
     # Long joins may need more slots than that.
     while critical is None:
         critical = _critical_within(reviews, units, slots, clock)
@@ -395,11 +393,11 @@ def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -
     remaining = np.arange(n_units)
     # Units that a certificate does not need are not critical. Cleared ones enter first, so that it needs few others.
     for _ in clock.watch(range(CERTIFICATES)):
-        state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(remaining)]), slots)
+        state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(remaining)]), slots, clock)
         needed = np.zeros(reviews.n_reviews, np.bool_)
         wanted = np.zeros(reviews.n_reviewers, np.bool_)
         certified = certify(state, needed, wanted)
-        if state.counters[FULL]:
+        if state.full:
             return None
         if not certified:
             return none
@@ -410,31 +408,27 @@ def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -
             break
     clock.check()
     # Each remaining unit is tested with all others present, by division.
-    state = _grown(reviews, units, cleared, slots)
+    state = _grown(reviews, units, cleared, slots, clock)
     critical = np.zeros(n_units, np.bool_)
-    frames = Frames(*np.zeros((5, 70), np.int64))
-    frames.high[0] = remaining.size
-    frames.most[0] = state.covered.max(initial=0)
-    entries = np.diff(units.start)[remaining].sum() * np.log2(remaining.size + 1)
-    seconds = ENTRY * float(entries) + STEP * remaining.size * state.reviewer.size
-    if not POLICY.fits(divide, seconds):
-        raise Clock.Over
+    frames = new_frames(remaining.size, int(np.asarray(state.covered).max(initial=0)))
     # The kernel runs in pieces of about Clock.LOOK seconds, between which the clock is checked.
-    run = divide.form(seconds)
-    depth = 0
     steps = 1
-    while depth >= 0:
+    while frames.depth >= 0:
         clock.check()
         pace = Clock(Clock.LOOK)
-        depth = run(state, units, remaining, frames, critical, depth, steps)
+        divide(state, units, remaining, frames, critical, steps)
         steps = max(steps // 2, 1) if pace.over() else 2 * steps
-    return None if state.counters[FULL] else np.flatnonzero(critical)
+    return None if state.full else np.flatnonzero(critical)
 
 
-def _grown(reviews: Reviews, units: Units, order: IntArray, slots: int) -> Growth:
-    state = new_growth(reviews.reviewer, reviews.item, reviews.n_reviewers, reviews.n_items, slots)
-    enter_all.form(ENTRY * reviews.n_reviews)(state, units, order, 0, order.size)
-    return state
+def _grown(reviews: Reviews, units: Units, order: IntArray, slots: int, clock: Clock) -> Blocks:
+    parent = np.arange(reviews.n_reviewers)
+    every = np.arange(reviews.n_items)
+    blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, every, parent, slots)
+    for low in range(0, order.size, AT_ONCE):
+        clock.check()
+        enter_all(blocks, units, order[low : low + AT_ONCE])
+    return blocks
 
 
 DOUBLE_FINDER = Finder(
@@ -482,7 +476,7 @@ def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
 
     def offer(game: Game, offered: IntArray, accepted: IntArray | None = None) -> int:
         count = np.zeros(bodies.size, np.int64) if accepted is None else accepted
-        return play_on(game, start, item, offered, count, np.empty(0, np.bool_))
+        return play(game, start, item, offered, count)
 
     # A basis of the cleared ones, then the others in random order, clears those with two accepted reviews.
     rng = np.random.default_rng(0)
@@ -490,7 +484,7 @@ def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
     remaining = np.arange(bodies.size)
     for _ in range(BASES):
         accepted = np.zeros(bodies.size, np.int64)
-        offer(Game.new(bodies.size, n_items), np.concatenate([cleared, rng.permutation(remaining)]), accepted)
+        offer(new_game(bodies.size, n_items), np.concatenate([cleared, rng.permutation(remaining)]), accepted)
         spared = accepted[remaining] == 2
         cleared = np.concatenate([cleared, remaining[spared]])
         remaining = remaining[~spared]
@@ -507,11 +501,10 @@ def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
             return
         halves = np.array_split(remaining, 2)
         for half, added in (halves, halves[::-1]):
-            # Searches mark by stamps that only grow; pebbles and bodies are the state.
-            copy = game._replace(points=game.points.copy(), covers=game.covers.copy(), parent=game.parent.copy())
+            copy = game.copy()
             divide_range(copy, rank + offer(copy, added), n_in + added.size, half)
 
-    game = Game.new(bodies.size, n_items)
+    game = new_game(bodies.size, n_items)
     divide_range(game, offer(game, cleared), cleared.size, remaining)
     return bodies[np.array(critical, np.int64)]
 

@@ -9,21 +9,16 @@ from hypothesis import strategies as st
 
 from reviewgraph import Reviews
 from reviewgraph.graph.components import score_levels
-from reviewgraph.graph.kernels import union_find
+from reviewgraph.graph.kernels import pairs
 from tests.strategies import Rows, tables, to_reviews
 
 
-def merged(reviews: Reviews, level: np.ndarray, form: str) -> tuple[np.ndarray, np.ndarray]:
+def merged(reviews: Reviews, level: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     M, N = reviews.n_reviewers, reviews.n_items
-    graph = union_find.rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
-    parent, merges = np.arange(M), union_find.no_merges(M)
-    reached = union_find.nothing_reached(M + N, scored=level.size > 0)
-    split = union_find.ranks_within(graph, 4)
-    assert 0 <= split < max(M + N, 1)
-    run, count = getattr(union_find.merge_pairs, form), 0
-    for high, low in ((M + N, split), (split, 0)):
-        count = run(graph, reached, M, parent, merges, count, high, low)
-    return parent, np.column_stack(merges)[:count]
+    graph = pairs.rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
+    parent, merges = np.arange(M), pairs.no_merges(M)
+    count = pairs.merge_pairs(graph, pairs.nothing_reached(M + N, scored=level.size > 0), parent, merges)
+    return parent, merges.rows(count)
 
 
 def joined(rows: Rows, a: int, b: int, use_scores: bool) -> bool:
@@ -47,12 +42,11 @@ def closure(size: int, edges: list[tuple[int, int]]) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["python", "compiled"])
 @given(table=tables(), use_scores=st.booleans())
-def test_reviewers_who_share_two_items_are_joined(form: str, table: tuple[Rows, int], use_scores: bool) -> None:
+def test_reviewers_who_share_two_items_are_joined(table: tuple[Rows, int], use_scores: bool) -> None:
     rows, n_items = table
     reviews = to_reviews(rows, n_items)
-    parent, merges = merged(reviews, score_levels(reviews) if use_scores else np.empty(0, np.int64), form)
+    parent, merges = merged(reviews, score_levels(reviews) if use_scores else np.empty(0, np.int64))
     edges = [(a, b) for a, b in combinations(range(len(rows)), 2) if joined(rows, a, b, use_scores)]
     assert partition(closure(len(rows), merges[:, :2].tolist())) == partition(closure(len(rows), edges))
     assert partition(closure(len(rows), list(enumerate(parent.tolist())))) == partition(closure(len(rows), edges))
@@ -70,27 +64,15 @@ def test_neighbours_stand_in_the_order_of_their_degrees(table: tuple[Rows, int])
     reviews = to_reviews(rows, n_items)
     level = score_levels(reviews)
     M = reviews.n_reviewers
-    graph = union_find.rank_neighbours(reviews.reviewer, reviews.item, M, n_items, level)
+    graph = pairs.rank_neighbours(reviews.reviewer, reviews.item, M, n_items, level)
     degree = [*reviews.loads.tolist(), *reviews.reviews_per_item.tolist()]
     assert [degree[v] for v in graph.vertex] == sorted(degree)
     rank = np.argsort(graph.vertex).tolist()
     row = {pair: r for r, pair in enumerate(zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True))}
-    for p, v in enumerate(graph.vertex.tolist()):
+    for p, v in enumerate(np.asarray(graph.vertex).tolist()):
         around = [(j, i) for j, i in row if v in (j, M + i)]
         expected = sorted((rank[M + i] if v == j else rank[j], level[row[j, i]]) for j, i in around)
         inside = slice(graph.first[p], graph.first[p + 1])
         assert list(zip(graph.neighbour[inside], graph.level[inside], strict=True)) == expected
-    plain = union_find.rank_neighbours(reviews.reviewer, reviews.item, M, n_items, np.empty(0, np.int64))
-    assert plain.neighbour.tolist() == graph.neighbour.tolist()
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_both_forms_write_the_same_merges(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    M, N, E = (rng.integers(2, 60, 3) * np.array([1, 1, 4])).tolist()
-    codes = np.unique(rng.integers(0, M, E) * N + rng.integers(0, N, E) ** 2 // N)
-    reviews = Reviews.from_codes(codes // N, codes % N, rng.integers(1, 4, codes.size), reviewers=M, items=N)
-    for level in (np.empty(0, np.int64), score_levels(reviews)):
-        plain, compiled = (merged(reviews, level, form) for form in ("python", "compiled"))
-        assert plain[0].tolist() == compiled[0].tolist()
-        assert plain[1].tolist() == compiled[1].tolist()
+    plain = pairs.rank_neighbours(reviews.reviewer, reviews.item, M, n_items, np.empty(0, np.int64))
+    assert np.asarray(plain.neighbour).tolist() == np.asarray(graph.neighbour).tolist()

@@ -1,0 +1,55 @@
+cimport cython
+from libc.stdint cimport int64_t, uint8_t
+
+cdef int64_t EMPTY
+
+cdef class Blocks:
+    cdef readonly const int64_t[::1] reviewer, item, start, class_of, degree
+    cdef readonly int64_t[::1] parent
+    cdef int64_t[::1] fellow, first, length, weight
+    cdef readonly int64_t[::1] covered
+    cdef uint8_t[::1] hashed
+    cdef int64_t[::1] following, top, beside, table, brought
+    cdef readonly int64_t[::1] shared_u, shared_v, trail
+    cdef int64_t[::1] queue
+    cdef uint8_t[::1] waits
+    cdef int64_t[::1] seen
+    cdef readonly int64_t n_trail
+    cdef int64_t n_queue, scans, filled
+    cdef readonly bint full
+
+cdef int64_t root_of(Blocks blocks, int64_t reviewer) noexcept nogil
+cdef int64_t slot_of(int64_t key, int64_t size) noexcept nogil
+cdef int64_t place_of(Blocks blocks, int64_t key) noexcept nogil
+cdef int64_t bringer(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
+cdef void note(Blocks blocks, int64_t step) noexcept nogil
+cdef bint cover(Blocks blocks, int64_t block, int64_t review) noexcept nogil
+cdef void hash_cover(Blocks blocks, int64_t block) noexcept nogil
+cdef void wait(Blocks blocks, int64_t review) noexcept nogil
+cdef void add_to_lists(Blocks blocks, int64_t block, int64_t review) noexcept nogil
+cdef void join(Blocks blocks, int64_t a, int64_t b, int64_t sign) noexcept nogil
+cdef int64_t absorb(Blocks blocks, int64_t a, int64_t b, int64_t u, int64_t v) noexcept nogil
+cdef int64_t second_shared(Blocks blocks, int64_t a, int64_t b, int64_t thing) noexcept nogil
+cdef void scan_holders(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
+@cython.locals(begun=cython.bint)
+cdef void scan_others(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
+cdef void compare(Blocks blocks, int64_t until) noexcept nogil
+cdef int64_t enter(Blocks blocks, int64_t review) noexcept nogil
+cdef void undo(Blocks blocks, int64_t until) noexcept nogil
+@cython.locals(single=cython.bint)
+cpdef void load(Blocks blocks)
+
+cdef class Units:
+    cdef readonly const int64_t[::1] start, review
+
+cdef class Frames:
+    cdef int64_t[::1] low, high, turn, trail, most
+    cdef readonly int64_t depth
+
+cdef int64_t enter_units(Blocks blocks, Units units, const int64_t[::1] order, int64_t low, int64_t high) noexcept nogil
+cpdef void enter_all(Blocks blocks, Units units, const int64_t[::1] order)
+cdef void need(Blocks blocks, int64_t review, uint8_t[::1] needed, uint8_t[::1] wanted) noexcept nogil
+cpdef bint certify(Blocks blocks, uint8_t[::1] needed, uint8_t[::1] wanted)
+cpdef void divide(
+    Blocks blocks, Units units, const int64_t[::1] order, Frames frames, uint8_t[::1] critical, int64_t steps
+)

@@ -1,0 +1,178 @@
+"""Pairs of reviewers with two items in common: the 4-cycles of the bipartite graph.
+
+Every 4-cycle is visited from its vertex of highest degree, in the order of Chiba and Nishizeki (1985). That costs the
+sum over the reviews of the smaller degree at their ends, so that a hub item costs no more than its reviewers' other
+items, and a reviewer of everything no more than those items' other reviewers.
+
+With scores, two items count if both reviewers have them on different levels; ``level[r]`` is the first review of the
+same reviewer with the score of review r. An empty ``level`` means that all levels differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from reviewgraph.graph.kernels.union_find import unite
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import IntArray
+
+
+@dataclass(eq=False, repr=False)
+class Ranked:
+    """The bipartite graph with its vertices renamed by their rank in the order of (degree, index)."""
+
+    vertex: IntArray  # The reviewer (0..M-1) or item (M..M+N-1) of each rank, shape (M + N,)
+    first: IntArray  # The neighbours of rank p are ``neighbour[first[p]:first[p + 1]]``, shape (M + N + 1,)
+    neighbour: IntArray  # Ranks, ascending for each vertex, shape (2 E,)
+    level: IntArray  # The levels of the reviews between them, or empty
+
+
+@dataclass(eq=False, repr=False)
+class Reached:
+    """Ends that a top vertex has reached in two steps, by rank; all but the first two are empty without scores."""
+
+    last_top: IntArray  # The top that reached the end last, or -1
+    first_middle: IntArray  # The middle of its first way there
+    top_level: IntArray  # The levels of that middle on the side of the top and of the end
+    end_level: IntArray
+    # The last middle that only the top, or only the end, puts on another level than the first; -1 for none
+    only_top: IntArray
+    only_end: IntArray
+
+
+@dataclass(eq=False, repr=False)
+class Merges:
+    """A certificate, step by step: the components of reviewers a < b share the items u < v; all of shape (M - 1,)."""
+
+    a: IntArray
+    b: IntArray
+    u: IntArray
+    v: IntArray
+
+    def rows(self, count: int) -> IntArray:
+        """Return the first merges, one a row."""
+        return np.column_stack([self.a, self.b, self.u, self.v])[:count]
+
+
+def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, level: IntArray) -> Ranked:
+    """Order the vertices by degree and their lists of neighbours by rank; takes O(E log E)."""
+    size = n_reviewers + n_items
+    n_reviews = reviewer.size
+    degree = np.bincount(np.concatenate([reviewer, n_reviewers + item]), minlength=size)
+    vertex = np.argsort(degree, kind="stable")
+    rank = np.empty(size, np.int64)
+    rank[vertex] = np.arange(size)
+    first = np.zeros(size + 1, np.int64)
+    np.cumsum(degree[vertex], out=first[1:])
+    # One number for each end of each review sorts by owner, then by neighbour.
+    left = rank[reviewer]
+    right = rank[n_reviewers + item]
+    key = np.concatenate([left * size + right, right * size + left])
+    if not level.size:
+        key.sort()
+        return Ranked(vertex, first, key % max(size, 1), level)
+    order = np.argsort(key)
+    return Ranked(vertex, first, key[order] % max(size, 1), level[order % max(n_reviews, 1)])
+
+
+def nothing_reached(size: int, *, scored: bool) -> Reached:
+    """No path is searched yet, for ``size`` vertices."""
+    last_top, first_middle = np.full((2, size), -1, np.int64)
+    return Reached(last_top, first_middle, *np.full((4, size if scored else 0), -1, np.int64))
+
+
+def no_merges(n_reviewers: int) -> Merges:
+    """Allocate the merges of this number of reviewers."""
+    return Merges(*np.zeros((4, max(n_reviewers - 1, 0)), np.int64))
+
+
+def second_middle(reached: Reached, middle: int, end: int, top_level: int, end_level: int) -> int:
+    """Note a further way between two reviewers; returns a middle that makes two items with it, or -1.
+
+    Both must have the two middles on different levels. If each of them has some item on another level than the
+    first item they share, such a pair exists: the items that only the one and only the other has on another level.
+    """
+    top_differs = reached.top_level[end] != top_level
+    end_differs = reached.end_level[end] != end_level
+    if top_differs and end_differs:
+        return reached.first_middle[end]
+    # One of them ties this item with the first: the item only the other ties it with would be the second.
+    if top_differs:
+        reached.only_top[end] = middle
+        return reached.only_end[end]
+    if end_differs:
+        reached.only_end[end] = middle
+        return reached.only_top[end]
+    return -1
+
+
+def record(merges: Merges, row: int, a: int, b: int, u: int, v: int) -> None:
+    """Write one step of a certificate: the reviewers (or their components) a and b share the items u and v."""
+    merges.a[row] = min(a, b)
+    merges.b[row] = max(a, b)
+    merges.u[row] = min(u, v)
+    merges.v[row] = max(u, v)
+
+
+def merge_pairs(graph: Ranked, reached: Reached, parent: IntArray, merges: Merges) -> int:
+    """Join reviewers with two items in common; returns the number of merges."""
+    n_reviewers = len(parent)
+    count = 0
+    vertex = graph.vertex
+    first = graph.first
+    neighbour = graph.neighbour
+    level = graph.level
+    last_top = reached.last_top
+    first_middle = reached.first_middle
+    scored = len(level) > 0
+    upper = 0
+    lower = 0
+    with cython.nogil:
+        for top in range(len(vertex) - 1, -1, -1):
+            top_is_item = vertex[top] >= n_reviewers
+            heeds_levels = scored and not top_is_item
+            # All ways top - middle - end downwards in rank: the cycle's other vertices rank below its top.
+            for e in range(first[top], first[top + 1]):
+                middle = neighbour[e]
+                if middle > top:
+                    break
+                for f in range(first[middle], first[middle + 1]):
+                    end = neighbour[f]
+                    if end >= top:
+                        break
+                    if scored:
+                        upper = level[e]
+                        lower = level[f]
+                        # Between two items the middle is a reviewer, who must tell them apart.
+                        if top_is_item and upper == lower:
+                            continue
+                    if last_top[end] != top:
+                        last_top[end] = top
+                        first_middle[end] = middle
+                        if heeds_levels:
+                            reached.top_level[end] = upper
+                            reached.end_level[end] = lower
+                            reached.only_top[end] = reached.only_end[end] = -1
+                        continue
+                    # The second way closes a cycle with the first.
+                    partner = first_middle[end]
+                    if heeds_levels:
+                        partner = second_middle(reached, middle, end, upper, lower)
+                        if partner < 0:
+                            continue
+                    if top_is_item:
+                        a, b, u, v = middle, partner, top, end
+                    else:
+                        a, b, u, v = top, end, middle, partner
+                    if unite(parent, vertex[a], vertex[b]):
+                        record(merges, count, vertex[a], vertex[b], vertex[u] - n_reviewers, vertex[v] - n_reviewers)
+                        count += 1
+                        if count == n_reviewers - 1:
+                            return count
+    return count
