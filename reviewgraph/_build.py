@@ -1,8 +1,8 @@
-"""Compiles the kernels: the modules that have a header, a file ``.pxd``, beside them.
+"""Compiles the kernels when the distribution is built: the modules that have a header, a file ``.pxd``, beside them.
 
-A kernel is plain Python on arrays; its header gives the types with which Cython translates it to C. ``pip`` runs this by
-way of hatchling. In a checkout ``python -m reviewgraph._build`` compiles again what has changed, and with ``--checked``
-everything so that indices out of bounds are errors.
+A kernel is plain Python on arrays; its header gives the types with which Cython translates it to C. ``pip`` gets here by
+way of hatchling, and without a C compiler uses that of Zig, a wheel. In a checkout, ``python -m reviewgraph._build``
+compiles again when something has changed; with ``--checked``, so that an index out of bounds is an error.
 """
 
 from __future__ import annotations
@@ -16,54 +16,77 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
 PACKAGES = ("reviewgraph", "planner", "lsc")
-#: The module with the code for arrays that all kernels share.
+#: The module with what kernels share: the code for views of arrays.
 SHARED = "reviewgraph._memoryviews"
-#: No flag of this machine's processor and no fused product and sum: results are the same on every x86-64 machine.
-FLAGS = {"msvc": ["/O2", "/fp:strict"]}
-UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-w"]
+#: Results are the same on every x86-64 machine: no flag for this one's processor, no product and sum in one rounding.
+FLAGS = ["-O3", "-g0", "-w", "-ffp-contract=off", "-fno-math-errno"]
+WINDOWS_FLAGS = ["/O2", "/fp:precise"]
+ZIG = [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline", "-fno-sanitize=undefined"]
 DIRECTIVES = {
     "language_level": 3,
     "annotation_typing": False,
     "infer_types": True,
     "cdivision": True,
-    "boundscheck": False,
     "wraparound": False,
     "initializedcheck": False,
     "show_performance_hints": False,
 }
 COMPILERS = ("cc", "gcc", "clang", "cl")
-NO_COMPILER = """reviewgraph: its kernels could not be compiled.
-What to do: install a C compiler (Debian and Ubuntu: apt install gcc python3-dev; Fedora: dnf install gcc python3-devel;
-macOS: xcode-select --install; Windows: the Build Tools for Visual Studio), or `pip install --only-binary reviewgraph
-reviewgraph` on a system for which there is a wheel."""
+MISSING = """the kernels of reviewgraph could not be compiled (above is what the compiler said).
+What to do: install a C compiler and the headers of Python, then repeat the command. Debian, Ubuntu: apt install gcc \
+python3-dev. Fedora: dnf install gcc python3-devel. macOS: xcode-select --install. Windows: the Build Tools for Visual \
+Studio. Or install a wheel, which needs neither: pip install --only-binary reviewgraph reviewgraph."""
+
+
+class BuildError(Exception):
+    """The kernels were not compiled."""
+
+
+class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
+    """Adds the compiled kernels to a wheel, or puts them beside the modules of an editable installation."""
+
+    def dependencies(self) -> list[str]:
+        """Return what the build needs besides what pyproject.toml lists."""
+        return [] if has_compiler() else ["ziglang>=0.13"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile before the wheel is written."""
+        root = Path(self.root)
+        self.target = tempfile.mkdtemp()
+        target = root if version == "editable" else Path(self.target)
+        compiled = compile_kernels(root, target)
+        if version != "editable":
+            build_data["force_include"] |= {str(target / file): str(file) for file in compiled}
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the copies."""
+        shutil.rmtree(self.target, ignore_errors=True)
 
 
 def has_compiler() -> bool:
-    """Whether a C compiler is on the path, or named by the environment."""
-    return "CC" in os.environ or any(shutil.which(name) for name in COMPILERS)
+    """Whether the environment names a C compiler, or one is on the path; Zig is for Linux and macOS."""
+    return os.name == "nt" or "CC" in os.environ or any(map(shutil.which, COMPILERS))
 
 
 def kernels(root: Path) -> list[Path]:
-    """Return the modules to be compiled."""
-    headers = [header for package in PACKAGES for header in sorted((root / package).rglob("*.pxd"))]
-    return [header.with_suffix(".py") for header in headers]
-
-
-def compiled(module: Path) -> Path:
-    """Return where the compiled form of a module stands: beside it."""
-    return module.with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))
+    """Return the modules that are compiled."""
+    return sorted(header.with_suffix(".py") for package in PACKAGES for header in (root / package).rglob("*.pxd"))
 
 
 def is_stale(root: Path) -> bool:
-    """Whether a kernel, or any header, is newer than its compiled form."""
+    """Whether a kernel or any header is newer than a compiled form."""
     modules = kernels(root)
-    headers = max(module.with_suffix(".pxd").stat().st_mtime for module in modules)
-    for module in modules:
-        form = compiled(module)
-        if not form.exists() or form.stat().st_mtime < max(headers, module.stat().st_mtime):
-            return True
-    return False
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    compiled = [module.with_suffix(suffix) for module in modules]
+    if not all(form.exists() for form in compiled):
+        return True
+    sources = [*modules, *(module.with_suffix(".pxd") for module in modules)]
+    return max(source.stat().st_mtime for source in sources) > min(form.stat().st_mtime for form in compiled)
 
 
 def compile_kernels(root: Path, target: Path, *, checked: bool = False) -> list[Path]:
@@ -71,48 +94,63 @@ def compile_kernels(root: Path, target: Path, *, checked: bool = False) -> list[
 
     Raises
     ------
-    Exception
-        Whatever the compiler says.
+    BuildError
+        If the compiler fails.
     """
+    from setuptools import Distribution
+    from setuptools.errors import BaseError
+
+    if not has_compiler():
+        os.environ["CC"] = " ".join(ZIG)
+        os.environ["LDSHARED"] = " ".join([*ZIG, "-shared"])
+    with tempfile.TemporaryDirectory() as work:
+        extensions = translated(root, Path(work), checked=checked)
+        command = Distribution({"name": "reviewgraph", "ext_modules": extensions}).get_command_obj("build_ext")
+        command.build_lib = str(target)
+        command.build_temp = work
+        command.parallel = os.cpu_count()
+        try:
+            command.ensure_finalized()
+            command.run()
+        except BaseError as problem:
+            raise BuildError(MISSING) from problem
+        return sorted(Path(file).relative_to(target) for file in command.get_outputs())
+
+
+def translated(root: Path, work: Path, *, checked: bool) -> list[Any]:
+    """Translate kernels to C in a folder; return what setuptools compiles."""
     from Cython.Build import cythonize
     from Cython.Compiler import Options
-    from setuptools import Distribution, Extension
+    from setuptools import Extension
 
     Options.docstrings = False
     Options.warning_errors = True  # a negative index would be read as it is
-    if not has_compiler():
-        os.environ["CC"] = f"{sys.executable} -m ziglang cc"
-        os.environ["LDSHARED"] = f"{sys.executable} -m ziglang cc -shared"
-    modules = kernels(root)
+    flags = WINDOWS_FLAGS if os.name == "nt" else FLAGS
+    views = work / f"{SHARED.rpartition('.')[2]}.c"
+    subprocess.run([sys.executable, "-m", "cython", f"--generate-shared={views}"], check=True, stdout=subprocess.DEVNULL)
     here = Path.cwd()
-    with tempfile.TemporaryDirectory() as work:
-        os.chdir(root)  # names of modules follow from paths below it
-        try:
-            shared = Path(work, "_memoryviews.c")
-            subprocess.run([sys.executable, "-m", "cython", f"--generate-shared={shared}"], check=True)
-            sources = {SHARED: str(shared)}
-            sources |= {".".join(m.relative_to(root).with_suffix("").parts): str(m.relative_to(root)) for m in modules}
-            extensions = [
-                Extension(name, [source], extra_compile_args=UNIX_FLAGS, libraries=["m"] if os.name == "posix" else [])
-                for name, source in sources.items()
-            ]
-            directives: dict[str, Any] = DIRECTIVES | {"boundscheck": checked}
-            extensions = cythonize(
-                extensions, build_dir=work, compiler_directives=directives, shared_utility_qualified_name=SHARED,
-                force=True, quiet=True,
-            )  # fmt: skip
-            command = Distribution({"name": "reviewgraph", "ext_modules": extensions}).get_command_obj("build_ext")
-            command.build_lib = str(target)
-            command.build_temp = work
-            command.parallel = os.cpu_count()
-            command.ensure_finalized()
-            command.run()
-            return sorted(Path(file).relative_to(target) for file in command.get_outputs())
-        finally:
-            os.chdir(here)
+    os.chdir(root)  # names of modules follow from paths below it
+    try:
+        modules = [module.relative_to(root) for module in kernels(root)]
+        extensions: list[Any] = cythonize(
+            [Extension(".".join(module.with_suffix("").parts), [str(module)]) for module in modules],
+            build_dir=str(work),
+            compiler_directives=DIRECTIVES | {"boundscheck": checked},
+            shared_utility_qualified_name=SHARED,
+            force=True,
+            quiet=True,
+        )
+    finally:
+        os.chdir(here)
+    extensions.append(Extension(SHARED, [str(views)]))
+    for extension in extensions:
+        extension.sources = [str(work / source) for source in extension.sources]
+        extension.extra_compile_args = flags
+    return extensions
 
 
 if __name__ == "__main__":
-    root = Path(__file__).parents[1]
-    if "--checked" in sys.argv or is_stale(root):
-        compile_kernels(root, root, checked="--checked" in sys.argv)
+    checkout = Path(__file__).parents[1]
+    checking = "--checked" in sys.argv
+    if checking or is_stale(checkout):
+        compile_kernels(checkout, checkout, checked=checking)

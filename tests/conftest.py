@@ -11,12 +11,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pickle
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.trials import EVERYDAY, NIGHTLY, USUAL
+from tests.uncompiled import use_plain_kernels
+
+ROOT = Path(__file__).parents[1]
 
 settings.register_profile("both", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("both"), max_examples=EVERYDAY, derandomize=True)
@@ -125,6 +129,14 @@ def infer_once() -> Iterator[dict[bytes, object]]:
         yield INFERRED
 
 
+def compile_what_is_stale() -> None:
+    """Compile the kernels of the checkout, if a source is newer than a compiled form: tests are of what is written."""
+    from reviewgraph._build import compile_kernels, is_stale
+
+    if is_stale(ROOT):
+        compile_kernels(ROOT, ROOT)
+
+
 class Docstrings:
     """Infer once for all docstrings that show a posterior of the same few scores."""
 
@@ -135,5 +147,9 @@ class Docstrings:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let hooks be called for docstrings, which are outside of the folder of this file."""
+    """Compile the kernels that were edited; let hooks be called for docstrings, which are outside of this folder."""
+    if os.environ.get("KERNELS") == "plain":
+        use_plain_kernels()
+    elif not hasattr(config, "workerinput"):
+        compile_what_is_stale()
     config.pluginmanager.register(Docstrings())
