@@ -1,11 +1,11 @@
 """Build the wheel and the sdist, install both where nothing else is, and run the demo: ``python -m tests.release``.
 
-The wheel is for any machine, so it has no compiled kernels. Only the sdist is published: an installation from it
-compiles them for the machine at hand.
+The wheel is for this system and one Python; cibuildwheel makes those that are published.
 
-Needs ``uv`` and a package index. Each Python that uv finds and each that ``--python PATH`` names gets the wheel twice,
-with the newest dependencies and with the lowest that ``pyproject.toml`` allows, and the sdist once. ``--tests`` runs a
-part of the tests of the unpacked sdist in each environment of a wheel. The exit status is 1 where anything failed.
+Needs ``uv`` and a package index. Each Python that uv finds and each that ``--python PATH`` names gets the sdist twice,
+with the newest dependencies and with the lowest that ``pyproject.toml`` allows; the Python of the wheel gets that, too.
+``--tests`` runs a part of the tests of the unpacked sdist in each environment. The exit status is 1 where anything
+failed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CARRIED = {f"{package}/py.typed" for package in PACKAGES} | {
     path.relative_to(ROOT).as_posix()
     for package in PACKAGES
     for path in (ROOT / package).rglob("*")
-    if path.suffix in (".css", ".csv", ".html", ".js")
+    if path.suffix in (".css", ".csv", ".html", ".js", ".pxd")
 }
 RANGE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
 ENDS = {"newest": "highest", "lowest": "lowest-direct"}
@@ -64,8 +64,11 @@ class Outcome(NamedTuple):
 def missing(names: Iterable[str]) -> list[str]:
     """Return what a wheel of these names lacks."""
     held = set(names)
-    licences = [name for name in held if name.endswith(".dist-info/licenses/LICENSE")]
-    return sorted(CARRIED - held) + ([] if licences else ["LICENSE"])
+    lacking = sorted(CARRIED - held)
+    if not any(name.endswith(".dist-info/licenses/LICENSE") for name in held):
+        lacking.append("LICENSE")
+    compiled = {name.partition(".")[0] for name in held if name.endswith((".so", ".pyd"))}
+    return lacking + sorted(name for name in CARRIED if name.endswith(".pxd") and name[:-4] not in compiled)
 
 
 def unwanted(names: Iterable[str]) -> list[str]:
@@ -91,8 +94,9 @@ def called(*command: str | Path, folder: Path, **more: str) -> str:
 def built(folder: Path) -> tuple[Path, Path]:
     """Build the sdist, and from it the wheel; return both."""
     build = ("uv", "tool", "run", "--from", "build", "pyproject-build", "--outdir", folder, ROOT)
-    called(*build, folder=folder, HATCH_BUILD_NO_HOOKS="true")
-    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    called(*build, folder=folder)
+    (wheel,) = folder.glob("*.whl")
+    (sdist,) = folder.glob("*.tar.gz")
     names = zipfile.ZipFile(wheel).namelist()
     if missing(names) or unwanted(names):
         message = f"{wheel.name} lacks {missing(names)} and should not hold {unwanted(names)}"
@@ -160,8 +164,10 @@ def main() -> None:
         print("| Python | file | dependencies | demo and check |\n|---|---|---|---|")
         outcomes = []
         for python in dict.fromkeys([*pythons(), *options.python]):
-            for file, end in [*((wheel, end) for end in ends), (sdist, ends[0])]:
-                found = tried(python, file, end, tests if file is wheel else None)
+            version = called(python, "-c", "import sys; print('cp{}{}'.format(*sys.version_info))", folder=ROOT).strip()
+            wheels = [(wheel, ends[0])] if f"-{version}-" in wheel.name else []
+            for file, end in [*((sdist, end) for end in ends), *wheels]:
+                found = tried(python, file, end, tests)
                 outcomes.append(found)
                 print(f"| {found.python} | {found.file} | {end} | {'failed' if found.failure else 'ran'} |", flush=True)
         failures = [found.failure for found in outcomes if found.failure]
