@@ -127,7 +127,9 @@ def translated(root: Path, work: Path, *, checked: bool) -> list[Any]:
     Options.warning_errors = True  # a negative index would be read as it is
     flags = WINDOWS_FLAGS if os.name == "nt" else FLAGS
     views = work / f"{SHARED.rpartition('.')[2]}.c"
-    subprocess.run([sys.executable, "-m", "cython", f"--generate-shared={views}"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "cython", f"--generate-shared={views}"], check=True, stdout=subprocess.DEVNULL
+    )
     here = Path.cwd()
     os.chdir(root)  # names of modules follow from paths below it
     try:

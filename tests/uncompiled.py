@@ -14,9 +14,7 @@ from types import ModuleType
 class PlainKernels(MetaPathFinder):
     """Finds the source of every module with a header."""
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         for folder in path or ():
             source = Path(folder, f"{name.rpartition('.')[2]}.py")
             if source.exists() and source.with_suffix(".pxd").exists():

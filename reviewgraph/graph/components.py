@@ -267,7 +267,8 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     if len(rows) < M - 1:
         # 2. Merge components whose covers share two items.
         point_at_roots(parent)
-        blocks = _closed(reviews, class_of, parent)
+        blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
+        load(blocks)
         rows = np.concatenate([rows, unions(blocks)])
         root = np.array(blocks.parent)
         point_at_roots(root)
@@ -277,25 +278,6 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
         rank[np.argsort(first)] = np.arange(first.size)
         labels = rank[inverse]
     return Components(labels, np.empty(0, np.int64), rows, reviews, use_scores)
-
-
-def _closed(reviews: Reviews, class_of: IntArray, parent: IntArray) -> Blocks:
-    """Return the blocks of all reviews, from reviewers joined under the roots in ``parent``."""
-    slots = slots_for(reviews)
-    while True:
-        blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent.copy(), slots)
-        load(blocks)
-        if not blocks.full:
-            return blocks
-        slots *= 2  # long joins may need more slots
-
-
-def slots_for(reviews: Reviews) -> int:
-    """Slots of a hash table of the covers of blocks, a power of two."""
-    slots = 16
-    while slots < 2 * (reviews.n_reviews + reviews.n_items):
-        slots *= 2
-    return slots
 
 
 def unions(blocks: Blocks) -> IntArray:

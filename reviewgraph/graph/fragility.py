@@ -26,7 +26,6 @@ from reviewgraph.graph.components import (
     connected_components,
     doubly_connected_components,
     recoverability,
-    slots_for,
     structure_of,
 )
 from reviewgraph.graph.kernels.blocks import Units, certify, divide, enter_all, new_blocks, new_frames
@@ -374,17 +373,7 @@ def critical_reviews(reviews: Reviews, clock: Clock | None = None) -> IntArray:
 
 
 def _critical(reviews: Reviews, units: Units, clock: Clock) -> IntArray:
-    slots = slots_for(reviews)
-    critical = None
-    # Long joins may need more slots than that.
-    while critical is None:
-        critical = _critical_within(reviews, units, slots, clock)
-        slots *= 2
-    return critical
-
-
-def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -> IntArray | None:
-    """Return the critical units, or None where the hash table has too few slots."""
+    """Return the critical units."""
     n_units = units.start.size - 1
     none = np.empty(0, np.int64)
     unit_of = np.repeat(np.arange(n_units), np.diff(units.start))
@@ -393,12 +382,10 @@ def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -
     remaining = np.arange(n_units)
     # Units that a certificate does not need are not critical. Cleared ones enter first, so that it needs few others.
     for _ in clock.watch(range(CERTIFICATES)):
-        state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(remaining)]), slots, clock)
+        state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(remaining)]), clock)
         needed = np.zeros(reviews.n_reviews, np.bool_)
         wanted = np.zeros(reviews.n_reviewers, np.bool_)
         certified = certify(state, needed, wanted)
-        if state.full:
-            return None
         if not certified:
             return none
         keep = np.isin(remaining, unit_of[needed])
@@ -408,7 +395,7 @@ def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -
             break
     clock.check()
     # Each remaining unit is tested with all others present, by division.
-    state = _grown(reviews, units, cleared, slots, clock)
+    state = _grown(reviews, units, cleared, clock)
     critical = np.zeros(n_units, np.bool_)
     frames = new_frames(remaining.size, int(np.asarray(state.covered).max(initial=0)))
     # The kernel runs in pieces of about Clock.LOOK seconds, between which the clock is checked.
@@ -418,13 +405,13 @@ def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -
         pace = Clock(Clock.LOOK)
         divide(state, units, remaining, frames, critical, steps)
         steps = max(steps // 2, 1) if pace.over() else 2 * steps
-    return None if state.full else np.flatnonzero(critical)
+    return np.flatnonzero(critical)
 
 
-def _grown(reviews: Reviews, units: Units, order: IntArray, slots: int, clock: Clock) -> Blocks:
+def _grown(reviews: Reviews, units: Units, order: IntArray, clock: Clock) -> Blocks:
     parent = np.arange(reviews.n_reviewers)
     every = np.arange(reviews.n_items)
-    blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, every, parent, slots)
+    blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, every, parent)
     for low in range(0, order.size, AT_ONCE):
         clock.check()
         enter_all(blocks, units, order[low : low + AT_ONCE])

@@ -4,7 +4,8 @@ from libc.stdint cimport int64_t, uint8_t
 cdef int64_t EMPTY
 
 cdef class Blocks:
-    cdef readonly const int64_t[::1] reviewer, item, start, class_of, degree
+    cdef readonly int64_t[::1] reviewer, item
+    cdef const int64_t[::1] start, class_of, degree
     cdef readonly int64_t[::1] parent
     cdef int64_t[::1] fellow, first, length, weight
     cdef readonly int64_t[::1] covered
@@ -14,16 +15,19 @@ cdef class Blocks:
     cdef int64_t[::1] queue
     cdef uint8_t[::1] waits
     cdef int64_t[::1] seen
+    cdef readonly int64_t size
+    cdef int64_t added_from
     cdef readonly int64_t n_trail
     cdef int64_t n_queue, scans, filled
-    cdef readonly bint full
+    cdef public int64_t steps
 
-cdef int64_t root_of(Blocks blocks, int64_t reviewer) noexcept nogil
+cpdef int64_t root_of(Blocks blocks, int64_t reviewer) noexcept nogil
 cdef int64_t slot_of(int64_t key, int64_t size) noexcept nogil
 cdef int64_t place_of(Blocks blocks, int64_t key) noexcept nogil
-cdef int64_t bringer(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
+cpdef int64_t bringer(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
 cdef void note(Blocks blocks, int64_t step) noexcept nogil
 cdef bint cover(Blocks blocks, int64_t block, int64_t review) noexcept nogil
+cdef void enlarge(Blocks blocks) noexcept nogil
 cdef void hash_cover(Blocks blocks, int64_t block) noexcept nogil
 cdef void wait(Blocks blocks, int64_t review) noexcept nogil
 cdef void add_to_lists(Blocks blocks, int64_t block, int64_t review) noexcept nogil
@@ -33,9 +37,10 @@ cdef int64_t second_shared(Blocks blocks, int64_t a, int64_t b, int64_t thing) n
 cdef void scan_holders(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
 @cython.locals(begun=cython.bint)
 cdef void scan_others(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
-cdef void compare(Blocks blocks, int64_t until) noexcept nogil
-cdef int64_t enter(Blocks blocks, int64_t review) noexcept nogil
-cdef void undo(Blocks blocks, int64_t until) noexcept nogil
+cdef void compare(Blocks blocks) noexcept nogil
+cpdef int64_t enter(Blocks blocks, int64_t review) noexcept nogil
+cpdef int64_t add(Blocks blocks, int64_t reviewer, int64_t thing) noexcept nogil
+cpdef void undo(Blocks blocks, int64_t until) noexcept nogil
 @cython.locals(single=cython.bint)
 cpdef void load(Blocks blocks)
 

@@ -28,11 +28,10 @@ EMPTY = -1
 class Blocks:
     """The reviews that have entered and their blocks, each named after its root, a reviewer.
 
-    A review whose item its block covers already changes nothing. When ``full`` is set, the table had too few slots, and
-    the blocks are of no use.
+    A review whose item its block covers already changes nothing.
     """
 
-    reviewer: IntArray  # Of each review, shape (E,)
+    reviewer: IntArray  # Of each review, shape (E,), with room for those that :func:`add` enters
     item: IntArray
     start: IntArray  # With :func:`load`: reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending
     class_of: IntArray  # Tie class of each item: two items of one class count as one
@@ -53,32 +52,39 @@ class Blocks:
     shared_u: IntArray  # The two items by which an absorbed block was joined to another
     shared_v: IntArray
     # Steps to undo: a review that entered; E + an absorbed root; E + M + a block whose cover went to the table;
-    # E + 2 M + a filled slot
+    # E + 2 M + a key of the table
     trail: IntArray
     queue: IntArray  # Reviews whose item is new to their block and not compared yet
     waits: BoolArray
     seen: IntArray  # The last scan that met each block
+    size: int  # Reviews that there are
+    added_from: int  # The first of those that were added
     n_trail: int = 0
     n_queue: int = 0
     scans: int = 0
     filled: int = 0  # Slots of the table
-    full: bool = False
+    steps: int = 0  # Reviews that were looked at
 
 
 def new_blocks(
-    reviewer: IntArray, item: IntArray, start: IntArray, class_of: IntArray, parent: IntArray, slots: int
+    reviewer: IntArray, item: IntArray, start: IntArray, class_of: IntArray, parent: IntArray, room: int = 0
 ) -> Blocks:
-    """No review has entered; ``slots`` is a power of two, and every entry of ``parent`` a root."""
-    E = reviewer.size
+    """No review has entered; every entry of ``parent`` is a root, and ``room`` reviews may be added."""
+    size = reviewer.size
+    E = size + room
     M = parent.size
     N = class_of.size
+    slots = 16
+    while slots < 2 * E:
+        slots *= 2
+    more = np.zeros(room, np.int64)
     return Blocks(
-        reviewer=reviewer,
-        item=item,
+        reviewer=np.concatenate([reviewer, more]),
+        item=np.concatenate([item, more]),
         start=start,
         class_of=class_of,
         degree=np.bincount(item, minlength=N),
-        parent=parent,
+        parent=parent.copy(),
         fellow=np.arange(M),
         first=np.full(M, -1, np.int64),
         length=np.zeros(M, np.int64),
@@ -96,6 +102,8 @@ def new_blocks(
         queue=np.empty(E, np.int64),
         waits=np.zeros(E, np.bool_),
         seen=np.full(M, -1, np.int64),
+        size=size,
+        added_from=size,
     )
 
 
@@ -146,7 +154,7 @@ def bringer(blocks: Blocks, block: int, thing: int) -> int:
 
 
 def note(blocks: Blocks, step: int) -> None:
-    """Append a step to the trail."""
+    """Append a step to the trail; at least as many are left as slots of the table are empty."""
     blocks.trail[blocks.n_trail] = step
     blocks.n_trail += 1
 
@@ -160,11 +168,33 @@ def cover(blocks: Blocks, block: int, review: int) -> bool:
     blocks.table[slot] = key
     blocks.brought[slot] = review
     blocks.covered[block] += 1
-    note(blocks, len(blocks.reviewer) + 2 * len(blocks.parent) + slot)
+    note(blocks, len(blocks.reviewer) + 2 * len(blocks.parent) + key)
     blocks.filled += 1
     if 4 * blocks.filled > 3 * len(blocks.table):
-        blocks.full = True
+        enlarge(blocks)
     return True
+
+
+def enlarge(blocks: Blocks) -> None:
+    """Double the table; keys are put in the order of the trail, so that undoing may empty the slot of the last one."""
+    with cython.gil:
+        table = blocks.table
+        brought = blocks.brought
+        trail = blocks.trail
+        blocks.table = np.full(2 * len(table), EMPTY, np.int64)
+        blocks.brought = np.empty(2 * len(table), np.int64)
+        blocks.trail = np.concatenate([trail, np.empty(len(table), np.int64)])
+    keys_from = len(blocks.reviewer) + 2 * len(blocks.parent)
+    last = len(table) - 1
+    for place in range(blocks.n_trail):
+        key = blocks.trail[place] - keys_from
+        if key >= 0:
+            before = slot_of(key, last + 1)
+            while table[before] != key:
+                before = (before + 1) & last
+            slot = place_of(blocks, key)
+            blocks.table[slot] = key
+            blocks.brought[slot] = brought[before]
 
 
 def hash_cover(blocks: Blocks, block: int) -> None:
@@ -175,8 +205,6 @@ def hash_cover(blocks: Blocks, block: int) -> None:
     blocks.hashed[block] = True
     blocks.covered[block] = 0
     for review in range(blocks.start[block], blocks.start[block + 1]):
-        if blocks.full:
-            break
         cover(blocks, block, review)
 
 
@@ -225,8 +253,6 @@ def absorb(blocks: Blocks, a: int, b: int, u: int, v: int) -> int:
     hash_cover(blocks, a)
     review = blocks.first[b]
     for _ in range(blocks.length[b]):
-        if blocks.full:
-            break
         if cover(blocks, a, review):
             wait(blocks, review)
         else:
@@ -251,6 +277,7 @@ def second_shared(blocks: Blocks, a: int, b: int, thing: int) -> int:
         if blocks.class_of[second] != blocks.class_of[thing] and bringer(blocks, b, second) >= 0:
             return second
         review = blocks.following[review]
+        blocks.steps += 1
     return -1
 
 
@@ -259,7 +286,8 @@ def scan_holders(blocks: Blocks, block: int, thing: int) -> None:
     blocks.scans += 1
     blocks.seen[block] = blocks.scans
     holder = blocks.top[thing]
-    while holder >= 0 and not blocks.full:
+    while holder >= 0:
+        blocks.steps += 1
         other = root_of(blocks, blocks.reviewer[holder])
         if blocks.seen[other] != blocks.scans:
             blocks.seen[other] = blocks.scans
@@ -281,7 +309,8 @@ def scan_others(blocks: Blocks, block: int, thing: int) -> None:
         holder = -1
         if blocks.class_of[second] != blocks.class_of[thing]:
             holder = blocks.top[second]
-        while holder >= 0 and not blocks.full:
+        while holder >= 0:
+            blocks.steps += 1
             other = root_of(blocks, blocks.reviewer[holder])
             if (
                 other != block
@@ -293,17 +322,15 @@ def scan_others(blocks: Blocks, block: int, thing: int) -> None:
         review = blocks.following[review]
 
 
-def compare(blocks: Blocks, until: int) -> None:
-    """Compare the reviews that wait, until ``until`` are left in the queue."""
+def compare(blocks: Blocks) -> None:
+    """Compare the reviews that wait with the others of their items."""
     # Two blocks that share two items have compared all but those that wait.
-    while blocks.n_queue > until:
+    while blocks.n_queue > 0:
         blocks.n_queue -= 1
         review = blocks.queue[blocks.n_queue]
         if not blocks.waits[review]:
             continue
         blocks.waits[review] = False
-        if blocks.full:
-            continue
         block = root_of(blocks, blocks.reviewer[review])
         thing = blocks.item[review]
         if 2 * blocks.degree[thing] <= blocks.weight[block]:
@@ -316,26 +343,38 @@ def enter(blocks: Blocks, review: int) -> int:
     """Enter a review and close the blocks; returns the number of items that its block covers then."""
     block = root_of(blocks, blocks.reviewer[review])
     hash_cover(blocks, block)
-    if blocks.full or not cover(blocks, block, review):
+    if not cover(blocks, block, review):
         return blocks.covered[block]
     add_to_lists(blocks, block, review)
     note(blocks, review)
     wait(blocks, review)
-    compare(blocks, 0)
+    compare(blocks)
     return blocks.covered[root_of(blocks, blocks.reviewer[review])]
 
 
+def add(blocks: Blocks, reviewer: int, thing: int) -> int:
+    """Enter one more review, for which there is room; returns the number of items that its block covers then."""
+    block = root_of(blocks, reviewer)
+    if bringer(blocks, block, thing) >= 0:
+        return blocks.covered[block]
+    review = blocks.size
+    blocks.reviewer[review] = reviewer
+    blocks.item[review] = thing
+    blocks.size += 1
+    return enter(blocks, review)
+
+
 def undo(blocks: Blocks, until: int) -> None:
-    """Undo the steps since the trail had this length."""
+    """Undo the steps since the trail had this length, the added reviews among them."""
     E = len(blocks.reviewer)
     M = len(blocks.parent)
     while blocks.n_trail > until:
         blocks.n_trail -= 1
         step = blocks.trail[blocks.n_trail]
         if step >= E + 2 * M:
-            slot = step - E - 2 * M
-            blocks.covered[blocks.table[slot] // len(blocks.degree)] -= 1
-            blocks.table[slot] = EMPTY
+            key = step - E - 2 * M
+            blocks.table[place_of(blocks, key)] = EMPTY
+            blocks.covered[key // len(blocks.degree)] -= 1
             blocks.filled -= 1
         elif step >= E + M:
             block = step - E - M
@@ -355,6 +394,8 @@ def undo(blocks: Blocks, until: int) -> None:
             blocks.length[block] -= 1
             blocks.weight[block] -= blocks.degree[thing]
             blocks.top[thing] = blocks.beside[step]
+            if step == blocks.size - 1 and step >= blocks.added_from:
+                blocks.size -= 1
 
 
 def load(blocks: Blocks) -> None:
@@ -377,9 +418,9 @@ def load(blocks: Blocks) -> None:
                 blocks.covered[j] = blocks.start[j + 1] - blocks.start[j]
             for review in range(blocks.start[j], blocks.start[j + 1]):
                 add_to_lists(blocks, root, review)
-                if not single and not blocks.full and cover(blocks, root, review):
+                if not single and cover(blocks, root, review):
                     wait(blocks, review)
-        compare(blocks, 0)
+        compare(blocks)
 
 
 # Critical units, reviews or reviewers, without which no block covers all items.

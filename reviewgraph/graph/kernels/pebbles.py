@@ -319,7 +319,13 @@ def enter(blocks: RigidBlocks, vertex: int, body: int) -> None:
 
 
 def grow_block(
-    game: Game, blocks: RigidBlocks, body: int, start: IntArray, item: IntArray, item_start: IntArray, body_by_item: IntArray
+    game: Game,
+    blocks: RigidBlocks,
+    body: int,
+    start: IntArray,
+    item: IntArray,
+    item_start: IntArray,
+    body_by_item: IntArray,
 ) -> None:
     """Put the block of a body with both its pebbles held in the queue.
 

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews
+from reviewgraph.graph.closure import repeat_union
 from reviewgraph.graph.components import tie_classes, unions
 from reviewgraph.graph.kernels import blocks
-from reviewgraph.graph.kernels.union_find import point_at_roots
+from reviewgraph.graph.kernels.union_find import point_at_roots, union_ends
 from tests.strategies import Rows, tables, to_reviews
 
 
-def closed(reviews: Reviews, class_of: np.ndarray, parent: np.ndarray, slots: int = 1024) -> blocks.Blocks:
-    found = blocks.new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent, slots)
+def closed(reviews: Reviews, class_of: np.ndarray, parent: np.ndarray) -> blocks.Blocks:
+    found = blocks.new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
     blocks.load(found)
     return found
 
@@ -39,20 +42,17 @@ def by_covers(rows: Rows, class_of: list[int], groups: list[set[int]]) -> set[fr
 
 @pytest.mark.slow
 @given(table=tables(), use_scores=st.booleans(), data=st.data())
-def test_components_merge_by_their_covers(
-    table: tuple[Rows, int], use_scores: bool, data: st.DataObject
-) -> None:
+def test_components_merge_by_their_covers(table: tuple[Rows, int], use_scores: bool, data: st.DataObject) -> None:
     rows, n_items = table
     reviews = to_reviews(rows, n_items)
     class_of = tie_classes(reviews) if use_scores else np.arange(n_items)
-    # Reviewers that merge_pairs might have joined, who have items: some with one before them.
+    # All who share two items are joined, and some more who have items: each with one before them.
     able = [[k for k in range(j + 1) if k == j or (rows[k] and rows[j])] for j in range(len(rows))]
-    parent = np.array([data.draw(st.sampled_from(some)) for some in able], np.int64)
-    label = list(range(len(rows)))
-    for j, earlier in enumerate(parent.tolist()):
-        label[j] = label[earlier]
+    root = pairs_joined(reviews, class_of)
+    union_ends(root, np.arange(len(rows)), np.array([data.draw(st.sampled_from(some)) for some in able], np.int64))
+    point_at_roots(root)
+    label = root.tolist()
     groups = [{j for j, one in enumerate(label) if one == root} for root in sorted(set(label))]
-    root = np.array(label, np.int64)
     state = closed(reviews, class_of, root)
     merges = unions(state)
     found = np.array(state.parent)
@@ -63,11 +63,65 @@ def test_components_merge_by_their_covers(
     assert len(merges) == len(groups) - len(set(found.tolist()))
 
 
-def test_a_table_with_too_few_slots_says_so() -> None:
-    chain = Reviews.from_pairs([(j, i) for j in range(200) for i in (j, j + 1, j + 2)])
-    parent = np.arange(200)
-    parent[1] = 0
-    assert closed(chain, np.arange(202), parent.copy(), 64).full
-    state = closed(chain, np.arange(202), parent)
-    assert not state.full
-    assert len(unions(state)) == 198
+def groups_of(found: blocks.Blocks, n_items: int) -> set[tuple[frozenset[int], frozenset[int]]]:
+    """Return the reviewers and the items of each block."""
+    root = [blocks.root_of(found, j) for j in range(len(found.parent))]
+    return {
+        (
+            frozenset(j for j, other in enumerate(root) if other == block),
+            frozenset(i for i in range(n_items) if blocks.bringer(found, block, i) >= 0),
+        )
+        for block in set(root)
+    }
+
+
+@given(
+    loaded=tables(),
+    steps=st.lists(st.one_of(st.tuples(st.integers(0, 7), st.integers(0, 7)), st.integers(0, 6)), max_size=30),
+)
+def test_blocks_under_added_and_undone_reviews_are_those_of_the_algorithm(
+    loaded: tuple[Rows, int], steps: list[tuple[int, int] | int]
+) -> None:
+    """A pair of numbers adds a review, one number takes back as many additions."""
+    rows, n_items = [set(row) for row in loaded[0]], loaded[1]
+    if not rows or not n_items:
+        return
+    reviews = to_reviews(loaded[0], n_items)
+    found = blocks.new_blocks(
+        reviews.reviewer,
+        reviews.item,
+        reviews.reviewer_start,
+        np.arange(n_items),
+        pairs_joined(reviews, np.arange(n_items)),
+        len(steps),
+    )
+    blocks.load(found)
+    added: list[tuple[int, tuple[int, int]]] = []
+    for step in steps:
+        if isinstance(step, tuple):
+            j, i = step[0] % len(rows), step[1] % n_items
+            added.append((found.n_trail, (j, i)))
+            blocks.add(found, j, i)
+        elif added:
+            kept = max(len(added) - step, 0)
+            if kept < len(added):
+                blocks.undo(found, added[kept][0])
+                added = added[:kept]
+        now = [set(row) for row in rows]
+        for _, (j, i) in added:
+            now[j].add(i)
+        closed_now = repeat_union(dict(enumerate(now)))
+        assert groups_of(found, n_items) == {(group.reviewers, group.items) for group in closed_now.components}
+        for block, (who, what) in {blocks.root_of(found, min(w)): (w, c) for w, c in groups_of(found, n_items)}.items():
+            assert len(what) == found.covered[block], (who, what)
+
+
+def pairs_joined(reviews: Reviews, class_of: np.ndarray) -> np.ndarray:
+    """Join the reviewers who share two items of different classes; return the first of each one's group."""
+    root = np.arange(reviews.n_reviewers)
+    for a, b in combinations(range(reviews.n_reviewers), 2):
+        shared = np.intersect1d(reviews.items_of(a), reviews.items_of(b))
+        if np.unique(class_of[shared]).size > 1:
+            union_ends(root, np.array([a]), np.array([b]))
+    point_at_roots(root)
+    return root
