@@ -1,8 +1,9 @@
 """Compiles the kernels when the distribution is built: the modules that have a header, a file ``.pxd``, beside them.
 
-A kernel is plain Python on arrays; its header gives the types with which Cython translates it to C. ``pip`` gets here by
-way of hatchling, and without a C compiler uses that of Zig, a wheel. In a checkout, ``python -m reviewgraph._build``
-compiles again when something has changed; with ``--checked``, so that an index out of bounds is an error.
+A kernel is plain Python on arrays; its header gives the types with which Cython translates it to C. ``pip`` comes here
+by way of hatchling; where there is no C compiler, the one of Zig is used, a wheel. In a checkout,
+``python -m reviewgraph._build`` compiles again when something has changed; with ``--checked``, so that an index out of
+bounds is an error.
 """
 
 from __future__ import annotations
@@ -127,9 +128,8 @@ def translated(root: Path, work: Path, *, checked: bool) -> list[Any]:
     Options.warning_errors = True  # a negative index would be read as it is
     flags = WINDOWS_FLAGS if os.name == "nt" else FLAGS
     views = work / f"{SHARED.rpartition('.')[2]}.c"
-    subprocess.run(
-        [sys.executable, "-m", "cython", f"--generate-shared={views}"], check=True, stdout=subprocess.DEVNULL
-    )
+    generate = [sys.executable, "-m", "cython", f"--generate-shared={views}"]
+    subprocess.run(generate, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
     here = Path.cwd()
     os.chdir(root)  # names of modules follow from paths below it
     try:

@@ -1,9 +1,9 @@
 """Doubly connected blocks under added reviews, with undo, and the search for critical reviewers and reviews on top.
 
 Two blocks join when their covers share two items. Reviews enter one by one, or all at once, and the last to enter is
-the first to be undone, so nothing is copied: a union joins two circular lists by exchanging two successors, and the same
-exchange separates them; a hash table with linear probing drops its last key by emptying its slot. The shorter list is
-joined into the longer, without path compression: a walk to a root takes O(log E) steps.
+the first to be undone, so nothing is copied: a union joins two circular lists by exchanging two successors, and the
+same exchange separates them; a hash table with linear probing drops its last key by emptying its slot. The shorter list
+is joined into the longer, without path compression: a walk to a root takes O(log E) steps.
 
 When an item is new to a block, the block is compared with the other blocks that cover the item: by way of the item's
 reviews, or of the block's other items, whichever are fewer. Those with a second item in common are joined.
@@ -74,9 +74,7 @@ def new_blocks(
     E = size + room
     M = parent.size
     N = class_of.size
-    slots = 16
-    while slots < 2 * E:
-        slots *= 2
+    slots = 1 << int(2 * E + 15).bit_length()
     more = np.zeros(room, np.int64)
     return Blocks(
         reviewer=np.concatenate([reviewer, more]),
@@ -268,7 +266,7 @@ def absorb(blocks: Blocks, a: int, b: int, u: int, v: int) -> int:
 
 
 def second_shared(blocks: Blocks, a: int, b: int, thing: int) -> int:
-    """An item of another class that two blocks cover as well as this one, or -1; costs the length of the shorter."""
+    """Return an item of another class that two blocks cover besides this one, or -1; takes the length of the shorter."""
     if blocks.length[a] > blocks.length[b]:
         a, b = b, a
     review = blocks.first[a]
@@ -450,7 +448,7 @@ class Frames:
 
 
 def new_frames(size: int, most: int) -> Frames:
-    """The whole of this many units, and the items of the largest cover without them."""
+    """Return the whole of this many units, and the items of the largest cover without them."""
     frames = Frames(*np.zeros((5, 70), np.int64))
     frames.high[0] = size
     frames.most[0] = most

@@ -1,0 +1,53 @@
+"""Headers of kernels say what their modules do."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reviewgraph._build import kernels
+
+ROOT = Path(__file__).parents[1]
+MODULES = kernels(ROOT)
+
+
+def fields(header: str) -> dict[str, list[str]]:
+    """Return the fields of each class in a header, in their order."""
+    found: dict[str, list[str]] = {}
+    for name, body in re.findall(r"^cdef class (\w+):\n((?:    .*\n|\n)+)", header, re.M):
+        lines = re.findall(r"^    cdef ([^()\n]+)$", body, re.M)
+        found[name] = [re.split(r"[\s]", part.strip())[-1] for line in lines for part in line.split(",")]
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES, ids=[module.stem for module in MODULES])
+def test_fields_of_states_stand_in_the_same_order_in_the_header(module: Path) -> None:
+    """Cython takes the order of arguments from the header."""
+    header = fields(module.with_suffix(".pxd").read_text("utf-8"))
+    for node in ast.parse(module.read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            names = [line.target.id for line in node.body if isinstance(line, ast.AnnAssign)]
+            assert header[node.name] == names
+
+
+@pytest.mark.parametrize("module", MODULES, ids=[module.stem for module in MODULES])
+def test_every_function_with_a_loop_is_in_the_header(module: Path) -> None:
+    """What the header leaves out would be compiled as plain Python, a hundred times slower."""
+    header = module.with_suffix(".pxd").read_text("utf-8")
+    for node in ast.parse(module.read_text("utf-8")).body:
+        loops = any(isinstance(part, ast.For | ast.While) for part in ast.walk(node))
+        if isinstance(node, ast.FunctionDef) and loops:
+            assert re.search(rf"^cp?def .*\b{node.name}\(", header, re.M), node.name
+
+
+@pytest.mark.slow
+def test_kernels_run_as_the_plain_python_they_are_written_in() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/reviewgraph/kernels"]
+    run = subprocess.run(command, cwd=ROOT, env=os.environ | {"KERNELS": "plain"}, capture_output=True, text=True)
+    assert not run.returncode, run.stdout
