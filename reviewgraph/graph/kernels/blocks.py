@@ -266,7 +266,7 @@ def absorb(blocks: Blocks, a: int, b: int, u: int, v: int) -> int:
 
 
 def second_shared(blocks: Blocks, a: int, b: int, thing: int) -> int:
-    """Return an item of another class that two blocks cover besides this one, or -1; takes the length of the shorter."""
+    """Return an item of another class that two blocks cover, or -1; takes the length of the shorter list."""
     if blocks.length[a] > blocks.length[b]:
         a, b = b, a
     review = blocks.first[a]
