@@ -23,7 +23,7 @@ from reviewgraph._base.arrays import distinct, starts
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
-from reviewgraph.graph.kernels.blocks import Blocks, load, new_blocks
+from reviewgraph.graph.kernels.blocks import new_blocks
 from reviewgraph.graph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours
 from reviewgraph.graph.kernels.pebbles import Game, join_blocks, new_game, new_rigid_blocks, play
 from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk, union_ends
@@ -268,26 +268,14 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
         # 2. Merge components whose covers share two items.
         point_at_roots(parent)
         blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
-        load(blocks)
-        rows = np.concatenate([rows, unions(blocks)])
-        root = np.array(blocks.parent)
-        point_at_roots(root)
+        blocks.load()
+        rows = np.concatenate([rows, blocks.unions()])
         # 3. Number them in the order of their first reviewers.
-        _, first, inverse = np.unique(root, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(blocks.labels(), return_index=True, return_inverse=True)
         rank = np.empty(first.size, np.int64)
         rank[np.argsort(first)] = np.arange(first.size)
         labels = rank[inverse]
     return Components(labels, np.empty(0, np.int64), rows, reviews, use_scores)
-
-
-def unions(blocks: Blocks) -> IntArray:
-    """Return the unions of blocks in their order, as rows of a certificate."""
-    E = len(blocks.reviewer)
-    absorbed = np.asarray(blocks.trail)[: blocks.n_trail] - E
-    absorbed = absorbed[(absorbed >= 0) & (absorbed < len(blocks.parent))]
-    into = np.asarray(blocks.parent)[absorbed]
-    items = (np.asarray(blocks.shared_u)[absorbed], np.asarray(blocks.shared_v)[absorbed])
-    return np.column_stack([np.minimum(into, absorbed), np.maximum(into, absorbed), *items])
 
 
 def score_levels(table: Reviews) -> IntArray:

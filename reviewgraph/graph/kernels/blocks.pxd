@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 cdef int64_t EMPTY
 
+@cython.final
 cdef class Blocks:
     cdef readonly int64_t[::1] reviewer, item
     cdef const int64_t[::1] start, class_of, degree
@@ -21,28 +22,29 @@ cdef class Blocks:
     cdef int64_t n_queue, scans, filled
     cdef public int64_t steps
 
-cpdef int64_t root_of(Blocks blocks, int64_t reviewer) noexcept nogil
+    cpdef int64_t add(self, int64_t reviewer, int64_t thing) noexcept nogil
+    cpdef int64_t enter(self, int64_t review) noexcept nogil
+    cpdef void undo(self, int64_t until) noexcept nogil
+    @cython.locals(single=cython.bint)
+    cpdef void load(self)
+    cpdef int64_t root_of(self, int64_t reviewer) noexcept nogil
+    cpdef int64_t bringer(self, int64_t block, int64_t thing) noexcept nogil
+    cdef int64_t place_of(self, int64_t key) noexcept nogil
+    cdef void note(self, int64_t step) noexcept nogil
+    cdef bint cover(self, int64_t block, int64_t review) noexcept nogil
+    cdef void hash_cover(self, int64_t block) noexcept nogil
+    cdef void enlarge(self) noexcept nogil
+    cdef void wait(self, int64_t review) noexcept nogil
+    cdef void compare(self) noexcept nogil
+    cdef void scan_holders(self, int64_t block, int64_t thing) noexcept nogil
+    @cython.locals(begun=cython.bint)
+    cdef void scan_others(self, int64_t block, int64_t thing) noexcept nogil
+    cdef int64_t second_shared(self, int64_t a, int64_t b, int64_t thing) noexcept nogil
+    cdef int64_t absorb(self, int64_t a, int64_t b, int64_t u, int64_t v) noexcept nogil
+    cdef void join(self, int64_t a, int64_t b, int64_t sign) noexcept nogil
+    cdef void add_to_lists(self, int64_t block, int64_t review) noexcept nogil
+
 cdef int64_t slot_of(int64_t key, int64_t size) noexcept nogil
-cdef int64_t place_of(Blocks blocks, int64_t key) noexcept nogil
-cpdef int64_t bringer(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
-cdef void note(Blocks blocks, int64_t step) noexcept nogil
-cdef bint cover(Blocks blocks, int64_t block, int64_t review) noexcept nogil
-cdef void enlarge(Blocks blocks) noexcept nogil
-cdef void hash_cover(Blocks blocks, int64_t block) noexcept nogil
-cdef void wait(Blocks blocks, int64_t review) noexcept nogil
-cdef void add_to_lists(Blocks blocks, int64_t block, int64_t review) noexcept nogil
-cdef void join(Blocks blocks, int64_t a, int64_t b, int64_t sign) noexcept nogil
-cdef int64_t absorb(Blocks blocks, int64_t a, int64_t b, int64_t u, int64_t v) noexcept nogil
-cdef int64_t second_shared(Blocks blocks, int64_t a, int64_t b, int64_t thing) noexcept nogil
-cdef void scan_holders(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
-@cython.locals(begun=cython.bint)
-cdef void scan_others(Blocks blocks, int64_t block, int64_t thing) noexcept nogil
-cdef void compare(Blocks blocks) noexcept nogil
-cpdef int64_t enter(Blocks blocks, int64_t review) noexcept nogil
-cpdef int64_t add(Blocks blocks, int64_t reviewer, int64_t thing) noexcept nogil
-cpdef void undo(Blocks blocks, int64_t until) noexcept nogil
-@cython.locals(single=cython.bint)
-cpdef void load(Blocks blocks)
 
 cdef class Units:
     cdef readonly const int64_t[::1] start, review

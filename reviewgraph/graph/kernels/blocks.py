@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import cython
 import numpy as np
 
+from reviewgraph.graph.kernels.union_find import point_at_roots
+
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
 
@@ -65,6 +67,360 @@ class Blocks:
     filled: int = 0  # Slots of the table
     steps: int = 0  # Reviews that were looked at
 
+    @property
+    def room(self) -> int:
+        """Reviews that may still be added."""
+        return len(self.reviewer) - self.size
+
+    def labels(self) -> IntArray:
+        """Return the block of each reviewer, shape (M,)."""
+        root: IntArray = np.array(self.parent)
+        point_at_roots(root)
+        return root
+
+    def sizes(self) -> IntArray:
+        """Return the number of items that the block of each reviewer covers, shape (M,)."""
+        return np.asarray(self.covered)[self.labels()]
+
+    def entries(self) -> tuple[IntArray, IntArray]:
+        """Return the block and the item of each review, both of shape (E,)."""
+        return self.labels()[np.asarray(self.reviewer)[: self.size]], np.array(self.item)[: self.size]
+
+    def absorbed(self, since: int = 0) -> IntArray:
+        """Return the blocks that others absorbed since the trail had a length, in this order."""
+        found = np.asarray(self.trail)[since : self.n_trail] - len(self.reviewer)
+        return found[(found >= 0) & (found < len(self.parent))]
+
+    def unions(self) -> IntArray:
+        """Return all unions in their order, as rows of a certificate, shape (K, 4)."""
+        ends = self.absorbed()
+        into = np.asarray(self.parent)[ends]
+        items = (np.asarray(self.shared_u)[ends], np.asarray(self.shared_v)[ends])
+        return np.column_stack([np.minimum(into, ends), np.maximum(into, ends), *items])
+
+    def copy(self) -> Blocks:
+        """Return blocks that change on their own."""
+        return Blocks(
+            reviewer=np.array(self.reviewer),
+            item=np.array(self.item),
+            start=self.start,
+            class_of=self.class_of,
+            degree=self.degree,
+            parent=np.array(self.parent),
+            fellow=np.array(self.fellow),
+            first=np.array(self.first),
+            length=np.array(self.length),
+            weight=np.array(self.weight),
+            covered=np.array(self.covered),
+            hashed=np.array(self.hashed),
+            following=np.array(self.following),
+            top=np.array(self.top),
+            beside=np.array(self.beside),
+            table=np.array(self.table),
+            brought=np.array(self.brought),
+            shared_u=np.array(self.shared_u),
+            shared_v=np.array(self.shared_v),
+            trail=np.array(self.trail),
+            queue=np.array(self.queue),
+            waits=np.array(self.waits),
+            seen=np.array(self.seen),
+            size=self.size,
+            added_from=self.added_from,
+            n_trail=self.n_trail,
+            scans=self.scans,
+            filled=self.filled,
+        )
+
+    def add(self, reviewer: int, thing: int) -> int:
+        """Enter one more review, for which there is room; returns the number of items that its block covers then."""
+        block = self.root_of(reviewer)
+        if self.bringer(block, thing) >= 0:
+            return self.covered[block]
+        review = self.size
+        self.reviewer[review] = reviewer
+        self.item[review] = thing
+        self.size += 1
+        return self.enter(review)
+
+    def enter(self, review: int) -> int:
+        """Enter a review and close the blocks; returns the number of items that its block covers then."""
+        block = self.root_of(self.reviewer[review])
+        self.hash_cover(block)
+        if not self.cover(block, review):
+            return self.covered[block]
+        self.add_to_lists(block, review)
+        self.note(review)
+        self.wait(review)
+        self.compare()
+        return self.covered[self.root_of(self.reviewer[review])]
+
+    def undo(self, until: int) -> None:
+        """Undo the steps since the trail had this length, the added reviews among them."""
+        E = len(self.reviewer)
+        M = len(self.parent)
+        while self.n_trail > until:
+            self.n_trail -= 1
+            step = self.trail[self.n_trail]
+            if step >= E + 2 * M:
+                key = step - E - 2 * M
+                self.table[self.place_of(key)] = EMPTY
+                self.covered[key // len(self.degree)] -= 1
+                self.filled -= 1
+            elif step >= E + M:
+                block = step - E - M
+                self.hashed[block] = False
+                self.covered[block] = self.start[block + 1] - self.start[block]
+            elif step >= E:
+                root = step - E
+                self.join(self.parent[root], root, -1)
+                self.parent[root] = root
+            else:
+                block = self.root_of(self.reviewer[step])
+                thing = self.item[step]
+                if self.following[step] == step:
+                    self.first[block] = -1
+                else:
+                    self.following[self.first[block]] = self.following[step]
+                self.length[block] -= 1
+                self.weight[block] -= self.degree[thing]
+                self.top[thing] = self.beside[step]
+                if step == self.size - 1 and step >= self.added_from:
+                    self.size -= 1
+
+    def load(self) -> None:
+        """Enter all reviews for good, where ``parent`` holds all joins of single reviewers, and close the blocks.
+
+        Reviews are sorted by reviewer, then by item.
+        """
+        M = len(self.parent)
+        with cython.nogil:
+            # Single reviewers need no table, and have been compared with each other.
+            for j in range(M):
+                root = self.parent[j]
+                if root != j:
+                    self.fellow[j], self.fellow[root] = self.fellow[root], self.fellow[j]
+            for j in range(M):
+                root = self.parent[j]
+                single = self.fellow[root] == root
+                if single:
+                    self.hashed[j] = False
+                    self.covered[j] = self.start[j + 1] - self.start[j]
+                for review in range(self.start[j], self.start[j + 1]):
+                    self.add_to_lists(root, review)
+                    if not single and self.cover(root, review):
+                        self.wait(review)
+            self.compare()
+
+    def root_of(self, reviewer: int) -> int:
+        """Return the block of a reviewer, without path compression, so that unions can be undone."""
+        while self.parent[reviewer] != reviewer:
+            reviewer = self.parent[reviewer]
+        return reviewer
+
+    def bringer(self, block: int, thing: int) -> int:
+        """Return the review that brought an item to a block, or -1 if that does not cover it.
+
+        Found by bisection in the row of a single reviewer, else by hash.
+        """
+        if self.hashed[block]:
+            slot = self.place_of(block * len(self.degree) + thing)
+            if self.table[slot] == EMPTY:
+                return -1
+            return self.brought[slot]
+        low = self.start[block]
+        high = self.start[block + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if self.item[middle] < thing:
+                low = middle + 1
+            else:
+                high = middle
+        if low < self.start[block + 1] and self.item[low] == thing:
+            return low
+        return -1
+
+    def place_of(self, key: int) -> int:
+        """Return the slot of a key, or the empty one where it would be."""
+        last = len(self.table) - 1
+        slot = slot_of(key, last + 1)
+        while self.table[slot] != EMPTY and self.table[slot] != key:
+            slot = (slot + 1) & last
+        return slot
+
+    def note(self, step: int) -> None:
+        """Append a step to the trail; at least as many are left as slots of the table are empty."""
+        self.trail[self.n_trail] = step
+        self.n_trail += 1
+
+    def cover(self, block: int, review: int) -> bool:
+        """Put the item of a review in the table under a block; false if it was there."""
+        key = block * len(self.degree) + self.item[review]
+        slot = self.place_of(key)
+        if self.table[slot] == key:
+            return False
+        self.table[slot] = key
+        self.brought[slot] = review
+        self.covered[block] += 1
+        self.note(len(self.reviewer) + 2 * len(self.parent) + key)
+        self.filled += 1
+        if 4 * self.filled > 3 * len(self.table):
+            self.enlarge()
+        return True
+
+    def hash_cover(self, block: int) -> None:
+        """Put the cover of a single reviewer in the table, unless it is there."""
+        if self.hashed[block]:
+            return
+        self.note(len(self.reviewer) + len(self.parent) + block)
+        self.hashed[block] = True
+        self.covered[block] = 0
+        for review in range(self.start[block], self.start[block + 1]):
+            self.cover(block, review)
+
+    def enlarge(self) -> None:
+        """Double the table; keys are put in the order of the trail, so that the last one can be undone first."""
+        with cython.gil:
+            table = self.table
+            brought = self.brought
+            trail = self.trail
+            self.table = np.full(2 * len(table), EMPTY, np.int64)
+            self.brought = np.empty(2 * len(table), np.int64)
+            self.trail = np.concatenate([trail, np.empty(len(table), np.int64)])
+        keys_from = len(self.reviewer) + 2 * len(self.parent)
+        last = len(table) - 1
+        for place in range(self.n_trail):
+            key = self.trail[place] - keys_from
+            if key >= 0:
+                before = slot_of(key, last + 1)
+                while table[before] != key:
+                    before = (before + 1) & last
+                slot = self.place_of(key)
+                self.table[slot] = key
+                self.brought[slot] = brought[before]
+
+    def wait(self, review: int) -> None:
+        """Put a review in the queue, unless it is there."""
+        if not self.waits[review]:
+            self.waits[review] = True
+            self.queue[self.n_queue] = review
+            self.n_queue += 1
+
+    def compare(self) -> None:
+        """Compare the reviews that wait with the others of their items."""
+        # Two blocks that share two items have compared all but those that wait.
+        while self.n_queue > 0:
+            self.n_queue -= 1
+            review = self.queue[self.n_queue]
+            if not self.waits[review]:
+                continue
+            self.waits[review] = False
+            block = self.root_of(self.reviewer[review])
+            thing = self.item[review]
+            if 2 * self.degree[thing] <= self.weight[block]:
+                self.scan_holders(block, thing)
+            else:
+                self.scan_others(block, thing)
+
+    def scan_holders(self, block: int, thing: int) -> None:
+        """Join a block with all that cover an item and share a second one with it, by way of the item's reviews."""
+        self.scans += 1
+        self.seen[block] = self.scans
+        holder = self.top[thing]
+        while holder >= 0:
+            self.steps += 1
+            other = self.root_of(self.reviewer[holder])
+            if self.seen[other] != self.scans:
+                self.seen[other] = self.scans
+                second = self.second_shared(block, other, thing)
+                # Absorbed by one that covers the item: it has compared it, or will.
+                if second >= 0 and self.absorb(block, other, thing, second) != block:
+                    return
+            holder = self.beside[holder]
+
+    def scan_others(self, block: int, thing: int) -> None:
+        """Do the same by way of the block's other items, where those have fewer reviews than this one."""
+        # Lists joined on the way come next in the circle or are behind; their items wait.
+        review = self.first[block]
+        begun = False
+        while not begun or review != self.first[block]:
+            begun = True
+            second = self.item[review]
+            holder = -1
+            if self.class_of[second] != self.class_of[thing]:
+                holder = self.top[second]
+            while holder >= 0:
+                self.steps += 1
+                other = self.root_of(self.reviewer[holder])
+                if (
+                    other != block
+                    and self.bringer(other, thing) >= 0
+                    and self.absorb(block, other, thing, second) != block
+                ):
+                    return
+                holder = self.beside[holder]
+            review = self.following[review]
+
+    def second_shared(self, a: int, b: int, thing: int) -> int:
+        """Return an item of another class that two blocks cover, or -1; takes the length of the shorter list."""
+        if self.length[a] > self.length[b]:
+            a, b = b, a
+        review = self.first[a]
+        for _ in range(self.length[a]):
+            second = self.item[review]
+            if self.class_of[second] != self.class_of[thing] and self.bringer(b, second) >= 0:
+                return second
+            review = self.following[review]
+            self.steps += 1
+        return -1
+
+    def absorb(self, a: int, b: int, u: int, v: int) -> int:
+        """Join two blocks that share the items u and v; returns the root of both.
+
+        The shorter list is walked (small-to-large); items new to the longer one's cover wait to be compared.
+        """
+        longer = self.length[b] - self.length[a]
+        if longer > 0 or (longer == 0 and b < a):
+            a, b = b, a
+        self.hash_cover(a)
+        review = self.first[b]
+        for _ in range(self.length[b]):
+            if self.cover(a, review):
+                self.wait(review)
+            else:
+                # The other's review of this item has been compared, or waits itself.
+                self.waits[review] = False
+            review = self.following[review]
+        self.join(a, b, 1)
+        self.parent[b] = a
+        self.shared_u[b] = min(u, v)
+        self.shared_v[b] = max(u, v)
+        self.note(len(self.reviewer) + b)
+        return a
+
+    def join(self, a: int, b: int, sign: int) -> None:
+        """Join the lists of two blocks in those of ``a``, or separate them with a sign of -1."""
+        left = self.first[a]
+        right = self.first[b]
+        self.following[left], self.following[right] = self.following[right], self.following[left]
+        self.fellow[a], self.fellow[b] = self.fellow[b], self.fellow[a]
+        self.length[a] += sign * self.length[b]
+        self.weight[a] += sign * self.weight[b]
+
+    def add_to_lists(self, block: int, review: int) -> None:
+        """Add a review to the lists of its block and of its item."""
+        thing = self.item[review]
+        head = self.first[block]
+        if head < 0:
+            self.first[block] = review
+            self.following[review] = review
+        else:
+            self.following[review] = self.following[head]
+            self.following[head] = review
+        self.length[block] += 1
+        self.weight[block] += self.degree[thing]
+        self.beside[review] = self.top[thing]
+        self.top[thing] = review
+
 
 def new_blocks(
     reviewer: IntArray, item: IntArray, start: IntArray, class_of: IntArray, parent: IntArray, room: int = 0
@@ -105,320 +461,11 @@ def new_blocks(
     )
 
 
-def root_of(blocks: Blocks, reviewer: int) -> int:
-    """Return the block of a reviewer, without path compression, so that unions can be undone."""
-    while blocks.parent[reviewer] != reviewer:
-        reviewer = blocks.parent[reviewer]
-    return reviewer
-
-
 def slot_of(key: int, size: int) -> int:
     """First slot of a key in a table of a power of two slots."""
     mixed = (key ^ (key >> 31)) & 0x7FFFFFFF
     mixed = (mixed * 0x45D9F3B) & 0x7FFFFFFF
     return ((mixed ^ (mixed >> 15)) * 0x2C1B3C6D >> 7) & (size - 1)
-
-
-def place_of(blocks: Blocks, key: int) -> int:
-    """Return the slot of a key, or the empty one where it would be."""
-    last = len(blocks.table) - 1
-    slot = slot_of(key, last + 1)
-    while blocks.table[slot] != EMPTY and blocks.table[slot] != key:
-        slot = (slot + 1) & last
-    return slot
-
-
-def bringer(blocks: Blocks, block: int, thing: int) -> int:
-    """Return the review that brought an item to a block, or -1 if that does not cover it.
-
-    Found by bisection in the row of a single reviewer, else by hash.
-    """
-    if blocks.hashed[block]:
-        slot = place_of(blocks, block * len(blocks.degree) + thing)
-        if blocks.table[slot] == EMPTY:
-            return -1
-        return blocks.brought[slot]
-    low = blocks.start[block]
-    high = blocks.start[block + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if blocks.item[middle] < thing:
-            low = middle + 1
-        else:
-            high = middle
-    if low < blocks.start[block + 1] and blocks.item[low] == thing:
-        return low
-    return -1
-
-
-def note(blocks: Blocks, step: int) -> None:
-    """Append a step to the trail; at least as many are left as slots of the table are empty."""
-    blocks.trail[blocks.n_trail] = step
-    blocks.n_trail += 1
-
-
-def cover(blocks: Blocks, block: int, review: int) -> bool:
-    """Put the item of a review in the table under a block; false if it was there."""
-    key = block * len(blocks.degree) + blocks.item[review]
-    slot = place_of(blocks, key)
-    if blocks.table[slot] == key:
-        return False
-    blocks.table[slot] = key
-    blocks.brought[slot] = review
-    blocks.covered[block] += 1
-    note(blocks, len(blocks.reviewer) + 2 * len(blocks.parent) + key)
-    blocks.filled += 1
-    if 4 * blocks.filled > 3 * len(blocks.table):
-        enlarge(blocks)
-    return True
-
-
-def enlarge(blocks: Blocks) -> None:
-    """Double the table; keys are put in the order of the trail, so that undoing may empty the slot of the last one."""
-    with cython.gil:
-        table = blocks.table
-        brought = blocks.brought
-        trail = blocks.trail
-        blocks.table = np.full(2 * len(table), EMPTY, np.int64)
-        blocks.brought = np.empty(2 * len(table), np.int64)
-        blocks.trail = np.concatenate([trail, np.empty(len(table), np.int64)])
-    keys_from = len(blocks.reviewer) + 2 * len(blocks.parent)
-    last = len(table) - 1
-    for place in range(blocks.n_trail):
-        key = blocks.trail[place] - keys_from
-        if key >= 0:
-            before = slot_of(key, last + 1)
-            while table[before] != key:
-                before = (before + 1) & last
-            slot = place_of(blocks, key)
-            blocks.table[slot] = key
-            blocks.brought[slot] = brought[before]
-
-
-def hash_cover(blocks: Blocks, block: int) -> None:
-    """Put the cover of a single reviewer in the table, unless it is there."""
-    if blocks.hashed[block]:
-        return
-    note(blocks, len(blocks.reviewer) + len(blocks.parent) + block)
-    blocks.hashed[block] = True
-    blocks.covered[block] = 0
-    for review in range(blocks.start[block], blocks.start[block + 1]):
-        cover(blocks, block, review)
-
-
-def wait(blocks: Blocks, review: int) -> None:
-    """Put a review in the queue, unless it is there."""
-    if not blocks.waits[review]:
-        blocks.waits[review] = True
-        blocks.queue[blocks.n_queue] = review
-        blocks.n_queue += 1
-
-
-def add_to_lists(blocks: Blocks, block: int, review: int) -> None:
-    """Add a review to the lists of its block and of its item."""
-    thing = blocks.item[review]
-    head = blocks.first[block]
-    if head < 0:
-        blocks.first[block] = review
-        blocks.following[review] = review
-    else:
-        blocks.following[review] = blocks.following[head]
-        blocks.following[head] = review
-    blocks.length[block] += 1
-    blocks.weight[block] += blocks.degree[thing]
-    blocks.beside[review] = blocks.top[thing]
-    blocks.top[thing] = review
-
-
-def join(blocks: Blocks, a: int, b: int, sign: int) -> None:
-    """Join the lists of two blocks in those of ``a``, or separate them with a sign of -1."""
-    left = blocks.first[a]
-    right = blocks.first[b]
-    blocks.following[left], blocks.following[right] = blocks.following[right], blocks.following[left]
-    blocks.fellow[a], blocks.fellow[b] = blocks.fellow[b], blocks.fellow[a]
-    blocks.length[a] += sign * blocks.length[b]
-    blocks.weight[a] += sign * blocks.weight[b]
-
-
-def absorb(blocks: Blocks, a: int, b: int, u: int, v: int) -> int:
-    """Join two blocks that share the items u and v; returns the root of both.
-
-    The shorter list is walked (small-to-large); items new to the longer one's cover wait to be compared.
-    """
-    longer = blocks.length[b] - blocks.length[a]
-    if longer > 0 or (longer == 0 and b < a):
-        a, b = b, a
-    hash_cover(blocks, a)
-    review = blocks.first[b]
-    for _ in range(blocks.length[b]):
-        if cover(blocks, a, review):
-            wait(blocks, review)
-        else:
-            # The other's review of this item has been compared, or waits itself.
-            blocks.waits[review] = False
-        review = blocks.following[review]
-    join(blocks, a, b, 1)
-    blocks.parent[b] = a
-    blocks.shared_u[b] = min(u, v)
-    blocks.shared_v[b] = max(u, v)
-    note(blocks, len(blocks.reviewer) + b)
-    return a
-
-
-def second_shared(blocks: Blocks, a: int, b: int, thing: int) -> int:
-    """Return an item of another class that two blocks cover, or -1; takes the length of the shorter list."""
-    if blocks.length[a] > blocks.length[b]:
-        a, b = b, a
-    review = blocks.first[a]
-    for _ in range(blocks.length[a]):
-        second = blocks.item[review]
-        if blocks.class_of[second] != blocks.class_of[thing] and bringer(blocks, b, second) >= 0:
-            return second
-        review = blocks.following[review]
-        blocks.steps += 1
-    return -1
-
-
-def scan_holders(blocks: Blocks, block: int, thing: int) -> None:
-    """Join a block with all that cover an item and share a second one with it, by way of the item's reviews."""
-    blocks.scans += 1
-    blocks.seen[block] = blocks.scans
-    holder = blocks.top[thing]
-    while holder >= 0:
-        blocks.steps += 1
-        other = root_of(blocks, blocks.reviewer[holder])
-        if blocks.seen[other] != blocks.scans:
-            blocks.seen[other] = blocks.scans
-            second = second_shared(blocks, block, other, thing)
-            # Absorbed by one that covers the item: it has compared it, or will.
-            if second >= 0 and absorb(blocks, block, other, thing, second) != block:
-                return
-        holder = blocks.beside[holder]
-
-
-def scan_others(blocks: Blocks, block: int, thing: int) -> None:
-    """Do the same by way of the block's other items, where those have fewer reviews than this one."""
-    # Lists joined on the way come next in the circle or are behind; their items wait.
-    review = blocks.first[block]
-    begun = False
-    while not begun or review != blocks.first[block]:
-        begun = True
-        second = blocks.item[review]
-        holder = -1
-        if blocks.class_of[second] != blocks.class_of[thing]:
-            holder = blocks.top[second]
-        while holder >= 0:
-            blocks.steps += 1
-            other = root_of(blocks, blocks.reviewer[holder])
-            if (
-                other != block
-                and bringer(blocks, other, thing) >= 0
-                and absorb(blocks, block, other, thing, second) != block
-            ):
-                return
-            holder = blocks.beside[holder]
-        review = blocks.following[review]
-
-
-def compare(blocks: Blocks) -> None:
-    """Compare the reviews that wait with the others of their items."""
-    # Two blocks that share two items have compared all but those that wait.
-    while blocks.n_queue > 0:
-        blocks.n_queue -= 1
-        review = blocks.queue[blocks.n_queue]
-        if not blocks.waits[review]:
-            continue
-        blocks.waits[review] = False
-        block = root_of(blocks, blocks.reviewer[review])
-        thing = blocks.item[review]
-        if 2 * blocks.degree[thing] <= blocks.weight[block]:
-            scan_holders(blocks, block, thing)
-        else:
-            scan_others(blocks, block, thing)
-
-
-def enter(blocks: Blocks, review: int) -> int:
-    """Enter a review and close the blocks; returns the number of items that its block covers then."""
-    block = root_of(blocks, blocks.reviewer[review])
-    hash_cover(blocks, block)
-    if not cover(blocks, block, review):
-        return blocks.covered[block]
-    add_to_lists(blocks, block, review)
-    note(blocks, review)
-    wait(blocks, review)
-    compare(blocks)
-    return blocks.covered[root_of(blocks, blocks.reviewer[review])]
-
-
-def add(blocks: Blocks, reviewer: int, thing: int) -> int:
-    """Enter one more review, for which there is room; returns the number of items that its block covers then."""
-    block = root_of(blocks, reviewer)
-    if bringer(blocks, block, thing) >= 0:
-        return blocks.covered[block]
-    review = blocks.size
-    blocks.reviewer[review] = reviewer
-    blocks.item[review] = thing
-    blocks.size += 1
-    return enter(blocks, review)
-
-
-def undo(blocks: Blocks, until: int) -> None:
-    """Undo the steps since the trail had this length, the added reviews among them."""
-    E = len(blocks.reviewer)
-    M = len(blocks.parent)
-    while blocks.n_trail > until:
-        blocks.n_trail -= 1
-        step = blocks.trail[blocks.n_trail]
-        if step >= E + 2 * M:
-            key = step - E - 2 * M
-            blocks.table[place_of(blocks, key)] = EMPTY
-            blocks.covered[key // len(blocks.degree)] -= 1
-            blocks.filled -= 1
-        elif step >= E + M:
-            block = step - E - M
-            blocks.hashed[block] = False
-            blocks.covered[block] = blocks.start[block + 1] - blocks.start[block]
-        elif step >= E:
-            root = step - E
-            join(blocks, blocks.parent[root], root, -1)
-            blocks.parent[root] = root
-        else:
-            block = root_of(blocks, blocks.reviewer[step])
-            thing = blocks.item[step]
-            if blocks.following[step] == step:
-                blocks.first[block] = -1
-            else:
-                blocks.following[blocks.first[block]] = blocks.following[step]
-            blocks.length[block] -= 1
-            blocks.weight[block] -= blocks.degree[thing]
-            blocks.top[thing] = blocks.beside[step]
-            if step == blocks.size - 1 and step >= blocks.added_from:
-                blocks.size -= 1
-
-
-def load(blocks: Blocks) -> None:
-    """Enter all reviews for good, where ``parent`` holds all joins of single reviewers, and close the blocks.
-
-    Reviews are sorted by reviewer, then by item.
-    """
-    M = len(blocks.parent)
-    with cython.nogil:
-        # Single reviewers need no table, and have been compared with each other.
-        for j in range(M):
-            root = blocks.parent[j]
-            if root != j:
-                blocks.fellow[j], blocks.fellow[root] = blocks.fellow[root], blocks.fellow[j]
-        for j in range(M):
-            root = blocks.parent[j]
-            single = blocks.fellow[root] == root
-            if single:
-                blocks.hashed[j] = False
-                blocks.covered[j] = blocks.start[j + 1] - blocks.start[j]
-            for review in range(blocks.start[j], blocks.start[j + 1]):
-                add_to_lists(blocks, root, review)
-                if not single and cover(blocks, root, review):
-                    wait(blocks, review)
-        compare(blocks)
 
 
 # Critical units, reviews or reviewers, without which no block covers all items.
@@ -460,7 +507,7 @@ def enter_units(blocks: Blocks, units: Units, order: IntArray, low: int, high: i
     most = 0
     for place in range(low, high):
         for e in range(units.start[order[place]], units.start[order[place] + 1]):
-            most = max(most, enter(blocks, units.review[e]))
+            most = max(most, blocks.enter(units.review[e]))
     return most
 
 
@@ -493,17 +540,17 @@ def certify(blocks: Blocks, needed: BoolArray, wanted: BoolArray) -> bool:
         return False
     with cython.nogil:
         for thing in range(N):
-            need(blocks, bringer(blocks, chosen, thing), needed, wanted)
+            need(blocks, blocks.bringer(chosen, thing), needed, wanted)
         # The last union first: a block is needed only if one of its reviewers is, for the cover or a later union. The
         # reviews that had brought the two shared items to either block have stayed in the table.
         for place in range(blocks.n_trail - 1, -1, -1):
             absorbed = blocks.trail[place] - E
             if 0 <= absorbed < M and wanted[absorbed]:
                 into = blocks.parent[absorbed]
-                need(blocks, bringer(blocks, into, blocks.shared_u[absorbed]), needed, wanted)
-                need(blocks, bringer(blocks, into, blocks.shared_v[absorbed]), needed, wanted)
-                need(blocks, bringer(blocks, absorbed, blocks.shared_u[absorbed]), needed, wanted)
-                need(blocks, bringer(blocks, absorbed, blocks.shared_v[absorbed]), needed, wanted)
+                need(blocks, blocks.bringer(into, blocks.shared_u[absorbed]), needed, wanted)
+                need(blocks, blocks.bringer(into, blocks.shared_v[absorbed]), needed, wanted)
+                need(blocks, blocks.bringer(absorbed, blocks.shared_u[absorbed]), needed, wanted)
+                need(blocks, blocks.bringer(absorbed, blocks.shared_v[absorbed]), needed, wanted)
     return True
 
 
@@ -522,7 +569,7 @@ def divide(blocks: Blocks, units: Units, order: IntArray, frames: Frames, critic
             low = frames.low[depth]
             high = frames.high[depth]
             if frames.turn[depth] > 0:
-                undo(blocks, frames.trail[depth])
+                blocks.undo(frames.trail[depth])
             if frames.turn[depth] == 2 or frames.most[depth] == N or low == high:
                 frames.depth -= 1
                 continue

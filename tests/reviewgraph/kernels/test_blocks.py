@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reviewgraph import Reviews
 from reviewgraph.graph.closure import repeat_union
-from reviewgraph.graph.components import tie_classes, unions
+from reviewgraph.graph.components import tie_classes
 from reviewgraph.graph.kernels import blocks
 from reviewgraph.graph.kernels.union_find import point_at_roots, union_ends
 from tests.strategies import Rows, tables, to_reviews
@@ -17,7 +17,7 @@ from tests.strategies import Rows, tables, to_reviews
 
 def closed(reviews: Reviews, class_of: np.ndarray, parent: np.ndarray) -> blocks.Blocks:
     found = blocks.new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
-    blocks.load(found)
+    found.load()
     return found
 
 
@@ -54,9 +54,8 @@ def test_components_merge_by_their_covers(table: tuple[Rows, int], use_scores: b
     label = root.tolist()
     groups = [{j for j, one in enumerate(label) if one == root} for root in sorted(set(label))]
     state = closed(reviews, class_of, root)
-    merges = unions(state)
-    found = np.array(state.parent)
-    point_at_roots(found)
+    merges = state.unions()
+    found = state.labels()
     assert {frozenset(np.flatnonzero(found == root).tolist()) for root in found} == by_covers(
         rows, class_of.tolist(), groups
     )
@@ -65,11 +64,11 @@ def test_components_merge_by_their_covers(table: tuple[Rows, int], use_scores: b
 
 def groups_of(found: blocks.Blocks, n_items: int) -> set[tuple[frozenset[int], frozenset[int]]]:
     """Return the reviewers and the items of each block."""
-    root = [blocks.root_of(found, j) for j in range(len(found.parent))]
+    root = [found.root_of(j) for j in range(len(found.parent))]
     return {
         (
             frozenset(j for j, other in enumerate(root) if other == block),
-            frozenset(i for i in range(n_items) if blocks.bringer(found, block, i) >= 0),
+            frozenset(i for i in range(n_items) if found.bringer(block, i) >= 0),
         )
         for block in set(root)
     }
@@ -95,24 +94,24 @@ def test_blocks_under_added_and_undone_reviews_are_those_of_the_algorithm(
         pairs_joined(reviews, np.arange(n_items)),
         len(steps),
     )
-    blocks.load(found)
+    found.load()
     added: list[tuple[int, tuple[int, int]]] = []
     for step in steps:
         if isinstance(step, tuple):
             j, i = step[0] % len(rows), step[1] % n_items
             added.append((found.n_trail, (j, i)))
-            blocks.add(found, j, i)
+            found.add(j, i)
         elif added:
             kept = max(len(added) - step, 0)
             if kept < len(added):
-                blocks.undo(found, added[kept][0])
+                found.undo(added[kept][0])
                 added = added[:kept]
         now = [set(row) for row in rows]
         for _, (j, i) in added:
             now[j].add(i)
         closed_now = repeat_union(dict(enumerate(now)))
         assert groups_of(found, n_items) == {(group.reviewers, group.items) for group in closed_now.components}
-        for block, (who, what) in {blocks.root_of(found, min(w)): (w, c) for w, c in groups_of(found, n_items)}.items():
+        for block, (who, what) in {found.root_of(min(w)): (w, c) for w, c in groups_of(found, n_items)}.items():
             assert len(what) == found.covered[block], (who, what)
 
 
