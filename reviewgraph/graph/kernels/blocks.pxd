@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
-cdef int64_t EMPTY
+cdef int64_t EMPTY, ENTERED, ABSORBED, HASHED, PUT
 
 @cython.final
 cdef class Blocks:
@@ -34,6 +34,7 @@ cdef class Blocks:
     cdef bint cover(self, int64_t block, int64_t review) noexcept nogil
     cdef void hash_cover(self, int64_t block) noexcept nogil
     cdef void enlarge(self) noexcept nogil
+    cdef void lengthen(self) noexcept nogil
     cdef void wait(self, int64_t review) noexcept nogil
     cdef void compare(self) noexcept nogil
     cdef void scan_holders(self, int64_t block, int64_t thing) noexcept nogil

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 #: The value of an empty slot of the table; others hold block * N + item.
 EMPTY = -1
+#: Kinds of steps: a review entered, a root was absorbed, the cover of a block went to the table, a key was put there.
+ENTERED = 0
+ABSORBED = 1
+HASHED = 2
+PUT = 3
 
 
 @dataclass(eq=False, repr=False)
@@ -33,7 +38,7 @@ class Blocks:
     A review whose item its block covers already changes nothing.
     """
 
-    reviewer: IntArray  # Of each review, shape (E,), with room for those that :func:`add` enters
+    reviewer: IntArray  # Of each review, shape (E,); longer where more were added
     item: IntArray
     start: IntArray  # With :func:`load`: reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending
     class_of: IntArray  # Tie class of each item: two items of one class count as one
@@ -53,9 +58,7 @@ class Blocks:
     brought: IntArray
     shared_u: IntArray  # The two items by which an absorbed block was joined to another
     shared_v: IntArray
-    # Steps to undo: a review that entered; E + an absorbed root; E + M + a block whose cover went to the table;
-    # E + 2 M + a key of the table
-    trail: IntArray
+    trail: IntArray  # Steps to undo: 4 * a review, block or key + its kind, from :data:`ENTERED` to :data:`PUT`
     queue: IntArray  # Reviews whose item is new to their block and not compared yet
     waits: BoolArray
     seen: IntArray  # The last scan that met each block
@@ -66,11 +69,6 @@ class Blocks:
     scans: int = 0
     filled: int = 0  # Slots of the table
     steps: int = 0  # Reviews that were looked at
-
-    @property
-    def room(self) -> int:
-        """Reviews that may still be added."""
-        return len(self.reviewer) - self.size
 
     def labels(self) -> IntArray:
         """Return the block of each reviewer, shape (M,)."""
@@ -88,8 +86,8 @@ class Blocks:
 
     def absorbed(self, since: int = 0) -> IntArray:
         """Return the blocks that others absorbed since the trail had a length, in this order."""
-        found = np.asarray(self.trail)[since : self.n_trail] - len(self.reviewer)
-        return found[(found >= 0) & (found < len(self.parent))]
+        steps = np.asarray(self.trail)[since : self.n_trail]
+        return steps[steps % 4 == 1] // 4
 
     def unions(self) -> IntArray:
         """Return all unions in their order, as rows of a certificate, shape (K, 4)."""
@@ -132,11 +130,13 @@ class Blocks:
         )
 
     def add(self, reviewer: int, thing: int) -> int:
-        """Enter one more review, for which there is room; returns the number of items that its block covers then."""
+        """Enter one more review; returns the number of items that its block covers then."""
         block = self.root_of(reviewer)
         if self.bringer(block, thing) >= 0:
             return self.covered[block]
         review = self.size
+        if review == len(self.reviewer):
+            self.lengthen()
         self.reviewer[review] = reviewer
         self.item[review] = thing
         self.size += 1
@@ -149,31 +149,27 @@ class Blocks:
         if not self.cover(block, review):
             return self.covered[block]
         self.add_to_lists(block, review)
-        self.note(review)
+        self.note(4 * review + ENTERED)
         self.wait(review)
         self.compare()
         return self.covered[self.root_of(self.reviewer[review])]
 
     def undo(self, until: int) -> None:
         """Undo the steps since the trail had this length, the added reviews among them."""
-        E = len(self.reviewer)
-        M = len(self.parent)
         while self.n_trail > until:
             self.n_trail -= 1
-            step = self.trail[self.n_trail]
-            if step >= E + 2 * M:
-                key = step - E - 2 * M
-                self.table[self.place_of(key)] = EMPTY
-                self.covered[key // len(self.degree)] -= 1
+            kind = self.trail[self.n_trail] % 4
+            step = self.trail[self.n_trail] // 4
+            if kind == PUT:
+                self.table[self.place_of(step)] = EMPTY
+                self.covered[step // len(self.degree)] -= 1
                 self.filled -= 1
-            elif step >= E + M:
-                block = step - E - M
-                self.hashed[block] = False
-                self.covered[block] = self.start[block + 1] - self.start[block]
-            elif step >= E:
-                root = step - E
-                self.join(self.parent[root], root, -1)
-                self.parent[root] = root
+            elif kind == HASHED:
+                self.hashed[step] = False
+                self.covered[step] = self.start[step + 1] - self.start[step]
+            elif kind == ABSORBED:
+                self.join(self.parent[step], step, -1)
+                self.parent[step] = step
             else:
                 block = self.root_of(self.reviewer[step])
                 thing = self.item[step]
@@ -261,7 +257,7 @@ class Blocks:
         self.table[slot] = key
         self.brought[slot] = review
         self.covered[block] += 1
-        self.note(len(self.reviewer) + 2 * len(self.parent) + key)
+        self.note(4 * key + PUT)
         self.filled += 1
         if 4 * self.filled > 3 * len(self.table):
             self.enlarge()
@@ -271,7 +267,7 @@ class Blocks:
         """Put the cover of a single reviewer in the table, unless it is there."""
         if self.hashed[block]:
             return
-        self.note(len(self.reviewer) + len(self.parent) + block)
+        self.note(4 * block + HASHED)
         self.hashed[block] = True
         self.covered[block] = 0
         for review in range(self.start[block], self.start[block + 1]):
@@ -282,21 +278,31 @@ class Blocks:
         with cython.gil:
             table = self.table
             brought = self.brought
-            trail = self.trail
             self.table = np.full(2 * len(table), EMPTY, np.int64)
             self.brought = np.empty(2 * len(table), np.int64)
-            self.trail = np.concatenate([trail, np.empty(len(table), np.int64)])
-        keys_from = len(self.reviewer) + 2 * len(self.parent)
+            self.trail = np.concatenate([self.trail, np.empty(len(table), np.int64)])
         last = len(table) - 1
         for place in range(self.n_trail):
-            key = self.trail[place] - keys_from
-            if key >= 0:
+            if self.trail[place] % 4 == PUT:
+                key = self.trail[place] // 4
                 before = slot_of(key, last + 1)
                 while table[before] != key:
                     before = (before + 1) & last
                 slot = self.place_of(key)
                 self.table[slot] = key
                 self.brought[slot] = brought[before]
+
+    def lengthen(self) -> None:
+        """Make room for as many reviews again; the trail has room for them as well."""
+        with cython.gil:
+            more = np.zeros(len(self.reviewer) + 16, np.int64)
+            self.reviewer = np.concatenate([self.reviewer, more])
+            self.item = np.concatenate([self.item, more])
+            self.following = np.concatenate([self.following, more])
+            self.beside = np.concatenate([self.beside, more])
+            self.trail = np.concatenate([self.trail, more])
+            self.queue = np.empty(len(self.reviewer), np.int64)
+            self.waits = np.zeros(len(self.reviewer), np.bool_)
 
     def wait(self, review: int) -> None:
         """Put a review in the queue, unless it is there."""
@@ -394,7 +400,7 @@ class Blocks:
         self.parent[b] = a
         self.shared_u[b] = min(u, v)
         self.shared_v[b] = max(u, v)
-        self.note(len(self.reviewer) + b)
+        self.note(4 * b + ABSORBED)
         return a
 
     def join(self, a: int, b: int, sign: int) -> None:
@@ -422,19 +428,15 @@ class Blocks:
         self.top[thing] = review
 
 
-def new_blocks(
-    reviewer: IntArray, item: IntArray, start: IntArray, class_of: IntArray, parent: IntArray, room: int = 0
-) -> Blocks:
-    """No review has entered; every entry of ``parent`` is a root, and ``room`` reviews may be added."""
-    size = reviewer.size
-    E = size + room
+def new_blocks(reviewer: IntArray, item: IntArray, start: IntArray, class_of: IntArray, parent: IntArray) -> Blocks:
+    """No review has entered; every entry of ``parent`` is a root."""
+    E = reviewer.size
     M = parent.size
     N = class_of.size
     slots = 1 << int(2 * E + 15).bit_length()
-    more = np.zeros(room, np.int64)
     return Blocks(
-        reviewer=np.concatenate([reviewer, more]),
-        item=np.concatenate([item, more]),
+        reviewer=reviewer.copy(),
+        item=item.copy(),
         start=start,
         class_of=class_of,
         degree=np.bincount(item, minlength=N),
@@ -456,8 +458,8 @@ def new_blocks(
         queue=np.empty(E, np.int64),
         waits=np.zeros(E, np.bool_),
         seen=np.full(M, -1, np.int64),
-        size=size,
-        added_from=size,
+        size=E,
+        added_from=E,
     )
 
 
@@ -528,11 +530,9 @@ def need(blocks: Blocks, review: int, needed: BoolArray, wanted: BoolArray) -> N
 
 def certify(blocks: Blocks, needed: BoolArray, wanted: BoolArray) -> bool:
     """Mark the reviews that a certificate needs; false if no block covers all items."""
-    E = len(blocks.reviewer)
-    M = len(blocks.parent)
     N = len(blocks.degree)
     chosen = -1
-    for j in range(M):
+    for j in range(len(blocks.parent)):
         if blocks.parent[j] == j and blocks.covered[j] == N:
             chosen = j
             break
@@ -544,8 +544,8 @@ def certify(blocks: Blocks, needed: BoolArray, wanted: BoolArray) -> bool:
         # The last union first: a block is needed only if one of its reviewers is, for the cover or a later union. The
         # reviews that had brought the two shared items to either block have stayed in the table.
         for place in range(blocks.n_trail - 1, -1, -1):
-            absorbed = blocks.trail[place] - E
-            if 0 <= absorbed < M and wanted[absorbed]:
+            absorbed = blocks.trail[place] // 4
+            if blocks.trail[place] % 4 == ABSORBED and wanted[absorbed]:
                 into = blocks.parent[absorbed]
                 need(blocks, blocks.bringer(into, blocks.shared_u[absorbed]), needed, wanted)
                 need(blocks, blocks.bringer(into, blocks.shared_v[absorbed]), needed, wanted)
