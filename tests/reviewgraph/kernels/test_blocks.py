@@ -92,7 +92,6 @@ def test_blocks_under_added_and_undone_reviews_are_those_of_the_algorithm(
         reviews.reviewer_start,
         np.arange(n_items),
         pairs_joined(reviews, np.arange(n_items)),
-        len(steps),
     )
     found.load()
     added: list[tuple[int, tuple[int, int]]] = []
