@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, pieces
-from planner._plans.structure import arrive, copy_structure, find_block, overwrite
+from planner._plans.kernels.structure import arrive, find_block
 from planner._plans.task import AT_ONCE
 from reviewgraph._base import Clock
 from reviewgraph.graph import Game, connected_components, kernel, offer, play
@@ -20,7 +20,7 @@ from reviewgraph.graph import Game, connected_components, kernel, offer, play
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from planner._plans.structure import Structure
+    from planner._plans.kernels.structure import Structure
     from planner._plans.target import Ledger
     from planner._plans.task import Oracle, Task
     from reviewgraph._base import Clock, IntArray
@@ -95,7 +95,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
     game = Game.new(live.size, task.n_items)
     keep = body_of[table.reviewer] >= 0
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
-    task.form(play)(game, start, np.ascontiguousarray(table.item[keep]), np.empty(0, np.bool_))
+    play(game, start, np.ascontiguousarray(table.item[keep]), np.empty(0, np.bool_))
     chosen = [no_pairs()]
     room = task.room.copy()
     count = 0
@@ -107,9 +107,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
             owner, item = (np.ascontiguousarray(side) for side in pairs.T)
             taken = np.zeros(len(pairs), np.int64)
             ledger.clock.spend(OFFER * len(pairs))
-            count += task.form(take_independent)(
-                game, body_of[owner], item, taken, step, room, owner, *groups, wanted - count
-            )
+            count += take_independent(game, body_of[owner], item, taken, step, room, owner, *groups, wanted - count)
             chosen.append(pairs[taken > 0])
             ledger.part = np.concatenate(chosen)
     pairs = np.concatenate(chosen)
@@ -223,17 +221,17 @@ def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
     """
     if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
         return np.arange(len(pairs))
-    state = copy_structure(task.start)
+    state = task.start.copy()
     left = list(range(len(pairs)))
     order = []
-    trial = copy_structure(state)
+    trial = state.copy()
     while left and not clock.over():
         # The state is closed, so what a review brings is one growth, tried on a copy.
         sizes = []
         for k in left:
-            overwrite(trial, state)
+            trial.restore(state)
             read(task, trial, pairs[k])
-            sizes.append(int(trial.cover[find_block.python(trial.root, int(task.home[pairs[k, 0]]))]))
+            sizes.append(trial.cover[find_block(trial, task.home[pairs[k, 0]])])
         clock.spend(task.worked() + len(left) * (TRY + COPY * task.start.size))
         chosen = left.pop(int(np.argmax(sizes)))
         read(task, state, pairs[chosen])
@@ -243,4 +241,4 @@ def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
 
 def read(task: Task, state: Structure, pair: Any) -> bool:
     """Add a review to a closed structure; false, and no change, if its reviewer's block covers the item."""
-    return bool(task.form(arrive)(state, task.space, int(task.home[pair[0]]), int(pair[1])))
+    return arrive(state, task.space, task.home[pair[0]], pair[1])

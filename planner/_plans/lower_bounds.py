@@ -553,7 +553,7 @@ class Master:
         """
         number = {variable.index: k for k, variable in enumerate(self.take)}
         threshold = self.oracle.threshold
-        cover = self.task.start.cover[self.task.block_labels(self.task.start)[self.task.home]]
+        cover = self.task.start.sizes()[self.task.home]
         for j, group in self._groups(0):
             if not cover[j] < threshold < self.task.n_items:
                 continue

@@ -8,24 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from planner._plans.constraints import no_pairs, with_extra
-from planner._plans.structure import (
-    STEPS,
-    Board,
-    Growth,
-    Structure,
-    close,
-    copy_structure,
-    find_block,
-    new_structure,
-    working_space,
-)
+from planner._plans.kernels.cascade import Board
+from planner._plans.kernels.structure import Growth, Structure, close, largest, new_structure, working_space
 from reviewgraph._base import distinct, occurs
-from reviewgraph.graph import POLICY, Components, doubly_connected_components, level_named
+from reviewgraph.graph import Components, doubly_connected_components, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -81,10 +72,8 @@ class Left:
 STEP = 16e-9
 READ = 1e-6
 CALL = 2e-4
-#: Seconds of a first plan and its bounds as plain Python for each entry of the covers, per kernel; and those of a
-#: search that stops at its deadline.
-ENTRY = 0.5e-3
-SEARCH = 60.0
+#: Entries from which the largest block alone grows, without another visit of its items.
+LOCAL_FROM = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +106,7 @@ class Task:
 
     @cached_property
     def space(self) -> Growth:
-        return working_space(len(self.components), self.n_items)
+        return working_space(len(self.components), self.n_items, LOCAL_FROM)
 
     @property
     def home(self) -> IntArray:
@@ -127,38 +116,31 @@ class Task:
     @property
     def is_done(self) -> bool:
         """Whether one block covers all items without a further review."""
-        return int(self.start.cover.max(initial=0)) >= self.n_items
-
-    def form(self, kernel: Any) -> Any:
-        """Return the form of a kernel that suits the size of the task."""
-        return kernel.compiled if POLICY.pays(kernel, self.seconds) else kernel.python
-
-    def has_time(self, *kernels: Any) -> bool:
-        """Whether kernels will be compiled before time is over."""
-        return all(POLICY.fits(kernel, self.seconds) for kernel in kernels)
-
-    @cached_property
-    def seconds(self) -> float:
-        """Time of a first plan as plain Python."""
-        return ENTRY * self.start.size
+        return largest(self.start) >= self.n_items
 
     def worked(self) -> float:
         """Return the work of growths in :attr:`space` since the last call."""
-        steps = int(self.space.extent[STEPS])
-        self.space.extent[STEPS] = 0
+        steps = self.space.steps
+        self.space.steps = 0
         return STEP * steps
-
-    def warm_up(self) -> None:
-        """Compile from now on, if the task is not tiny: a long search follows."""
-        POLICY.expect(SEARCH)
 
     def board(self, seed: int) -> Board:
         member = np.argsort(self.components.labels, kind="stable").astype(np.int64)
         member_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.components.sizes)])
+        places = self.places()
         return Board(
-            *(self.home.astype(np.int64), member_start, member, self.loads(no_pairs()).astype(np.int64)),
-            *(self.spare.copy(), self.room.copy(), self.constraints.barred_start, self.constraints.barred),
-            *(*self.places(), np.array([seed & 0x7FFFFFFF], np.int64)),
+            home=self.home.astype(np.int64),
+            member_start=member_start,
+            member=member,
+            load=self.loads(no_pairs()).astype(np.int64),
+            spare=self.spare.copy(),
+            room=self.room.copy(),
+            barred_start=self.constraints.barred_start,
+            barred=self.constraints.barred,
+            group_start=places.start,
+            group=places.group,
+            free=places.free,
+            dice=seed & 0x7FFFFFFF,
         )
 
     def places(self) -> Places:
@@ -189,18 +171,14 @@ class Task:
 
     def after(self, pairs: IntArray) -> Structure:
         """Return the closed structure after some more reviews, shape (P, 2)."""
-        state = copy_structure(self.start)
+        state = self.start.copy()
         block = self.home[pairs[:, 0]].astype(np.int64)
         item = np.ascontiguousarray(pairs[:, 1])
-        self.form(close)(state, self.space, block, item, block.size)
+        close(state, self.space, block, item, block.size)
         return state
 
     def reaches(self, pairs: IntArray) -> bool:
-        return int(self.after(pairs).cover.max(initial=0)) >= self.n_items
-
-    def block_labels(self, state: Structure) -> IntArray:
-        """Shape (B,): the root of each block of the start."""
-        return np.array([find_block.python(state.root, block) for block in range(len(self.components))], np.int64)
+        return largest(self.after(pairs)) >= self.n_items
 
 
 def looked_at(table: Reviews) -> float:
@@ -371,11 +349,9 @@ class Candidates:
     """
 
     def __init__(self, task: Task) -> None:
-        count = task.start.size
-        self.root = task.block_labels(task.start)
+        self.root = task.start.labels()
         self.task = task
-        owner = self.root[task.start.block[:count]]
-        item = task.start.item[:count]
+        owner, item = task.start.entries()
         order = np.argsort(owner, kind="stable")
         self.covered = item[order]
         self.start = np.searchsorted(owner[order], np.arange(self.root.size + 1))

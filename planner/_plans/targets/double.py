@@ -12,7 +12,7 @@ from planner._plans import lower_bounds
 from planner._plans.cascade import Repairer
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.greedy import read
-from planner._plans.structure import copy_structure
+from planner._plans.kernels.structure import largest
 from planner._plans.target import Bound, Groups
 from planner._plans.targets import growth
 from planner._plans.targets.growth import DoubleOracle
@@ -47,11 +47,11 @@ class DoubleTarget(SearchedTarget):
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
         """Grow one block per review."""
-        state = copy_structure(task.start)
+        state = task.start.copy()
         first = np.unique(task.home, return_index=True)[1]
         for pair in pairs:
             # In a closed structure nothing follows from what the reviewer's group covers already.
-            joined = task.space.joined if read(task, state, pair) else []
+            joined = task.space.joined_blocks() if read(task, state, pair) else []
             yield [int(first[block]) for block in joined if state.cover[block] > 0]
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
@@ -65,7 +65,7 @@ class DoubleTarget(SearchedTarget):
         return doubly_connected_components(reviews).merges
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
-        covered = int(task.after(pairs).cover.max(initial=0))
+        covered = largest(task.after(pairs))
         if clock is not None:
             clock.spend(CALL + task.worked())
         return covered

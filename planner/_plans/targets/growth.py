@@ -11,8 +11,10 @@ import numpy as np
 from planner._plans import cascade, listing, lower_bounds
 from planner._plans.cascade import polish
 from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.kernels.cascade import cascade as add_reviews
+from planner._plans.kernels.cascade import follow
+from planner._plans.kernels.structure import close, extend_unfinished, leaving, new_structure
 from planner._plans.listing import reduce
-from planner._plans.structure import close, copy_structure, extend_unfinished, leaving, new_structure
 from planner._plans.target import Bound
 from planner._plans.targets.searched import settle
 from planner._plans.task import Cut, Oracle, allowed_pairs
@@ -21,8 +23,8 @@ from reviewgraph.graph import doubly_connected_components, recoverability
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
+    from planner._plans.kernels.structure import Structure
     from planner._plans.listing import Levels, Part, Path, Reduction
-    from planner._plans.structure import Structure
     from planner._plans.target import Ledger
     from planner._plans.task import Task
     from reviewgraph._base import Clock, IntArray
@@ -56,16 +58,10 @@ def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search |
         return None
     reduction = reduce(task)
     ledger.prove(_bound(reduction, [part.least for part in reduction.parts], 0))
-    if ledger.pairs is not None and len(ledger.pairs) > ledger.lower_bound + 1:
-        task.warm_up()
-    if not task.has_time(listing.gains, listing.make):
-        return None
     paths = [_path(task, part, clock) for part in reduction.parts]
     shorter = _offer(task, reduction, paths, ledger)
-    if not task.has_time(listing.extend, listing.unite):
-        return shorter
     clock = clock.share(HUGE_LISTING) if is_huge(task) else clock
-    levels = [listing.new_levels(task, part) for part in reduction.parts]
+    levels = [listing.new_levels(part) for part in reduction.parts]
     while not ledger.closed and _rise(reduction, levels, ledger, clock):
         joins = [level.path or path for level, path in zip(levels, paths, strict=True)]
         if any(level.path for level in levels):
@@ -112,7 +108,7 @@ def _path(task: Task, part: Part, clock: Clock) -> Path | None:
         if best is not None and (len(best) <= part.least + 1 or width * len(best) ** 2 > limit):
             break
         most = task.n_items + task.home.size if best is None else len(best) - 1
-        best = listing.beam(task, part, width, most, clock) or best
+        best = listing.beam(part, width, most, clock) or best
     return best
 
 
@@ -127,7 +123,7 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
     search = cascade.new_search(task, len(ledger.pairs))
     left = np.ascontiguousarray(joins[:, 0])
     right = np.ascontiguousarray(joins[:, 1])
-    task.form(cascade.follow)(search.state, task.space, search.board, search.moves, left, right)
+    follow(search.state, task.space, search.board, search.moves, left, right)
     if not _complete(search, len(ledger.pairs) - 1, ledger):
         return None
     cascade.prune_search(search, ledger.clock)
@@ -138,12 +134,11 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
 def _complete(search: cascade.Search, most: int, ledger: Ledger) -> bool:
     """Continue by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
     task = search.task
-    extend = search.task.form(cascade.cascade)
     done = False
     while not done and ledger.in_time:
         size = search.moves.made
         step = min(size + cascade.AT_ONCE, most)
-        done = bool(extend(search.state, task.space, search.board, search.moves, 0, cascade.is_local(task), step))
+        done = add_reviews(search.state, task.space, search.board, search.moves, 0, cascade.is_local(task), False, step)
         if not done and (search.moves.made < step or step == most):
             return False
     return done
@@ -170,34 +165,30 @@ class DoubleOracle(Oracle):
         structure = self.task.after(pairs)
         yield self._cut(structure)
         for _ in range(LARGER):
-            larger = copy_structure(structure)
+            larger = structure.copy()
             order = self.rng.permutation(len(self.allowed))
-            self.task.form(extend_unfinished)(
-                larger, self.task.space, self.block, self.item, order, np.zeros(len(order), np.int64)
-            )
+            extend_unfinished(larger, self.task.space, self.block, self.item, order, np.zeros(len(order), np.int64))
             yield self._cut(larger)
 
     def _cut(self, structure: Structure) -> Cut:
         leaves = np.zeros(len(self.allowed), np.int64)
-        self.task.form(leaving)(structure, self.block, self.item, leaves)
-        cover = structure.cover[self.task.block_labels(structure)[self.task.home]]
+        leaving(structure, self.block, self.item, leaves)
+        cover = structure.sizes()[self.task.home]
         return Cut(leaves, max(1, missing_links_of(self.task, structure)), set(np.flatnonzero(cover < 2).tolist()))
 
     def possible(self) -> bool:
         task = self.task
-        start = self.task.start
-        root = task.block_labels(start)
-        existing = np.unique(root[start.block[: start.size]] * task.n_items + start.item[: start.size])
-        block, item = np.divmod(existing, task.n_items)
+        owner, covered = task.start.entries()
+        block, item = np.divmod(np.unique(owner * task.n_items + covered), task.n_items)
         state = new_structure(block, item, len(task.components), task.n_items, self.block.size)
-        most = task.form(close)(state, task.space, root[self.block], self.item, self.block.size)
-        return int(most) >= task.n_items
+        home = task.start.labels()[self.block]
+        return close(state, task.space, home, self.item, self.block.size) >= task.n_items
 
 
 def missing_links_of(task: Task, structure: Structure) -> int:
     """Degrees of freedom of the graph in which every block is one reviewer."""
-    owner = task.block_labels(structure)[structure.block[: structure.size]]
-    pairs = np.divmod(np.unique(owner * task.n_items + structure.item[: structure.size]), task.n_items)
+    owner, item = structure.entries()
+    pairs = np.divmod(np.unique(owner * task.n_items + item), task.n_items)
     table = Reviews.from_codes(*pairs, reviewers=len(task.components), items=task.n_items)
     return recoverability(table).degrees_of_freedom
 
@@ -212,8 +203,8 @@ RELAX_UP_TO = 3_000_000
 ROUND_WORK = 2_000
 #: Entries visited for replacements that improve loads only: a second or two, and the same on every machine.
 POLISH = 3_000_000
-#: Seconds, and work, for that when time is over; and for the first plan if loading its kernels took all of the time:
-#: ordering a partial plan would take as long.
+#: Seconds, and work, for that when time is over; and for the first plan if there was no time: ordering a partial plan
+#: would take as long.
 GRACE = 0.1
 FIRST = 2.0
 #: Share of time and work left for groups if plan and bound are ``NEAR``, or the table is huge; and otherwise, and for
@@ -252,7 +243,6 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     if search is not None and not ledger.closed and task.candidates_up_to <= FEW:
         _exact(task, ledger, rng)
     if search is not None and not ledger.closed:
-        task.warm_up()
         _improve(search, ledger, SHARE)
     # The rest of the time goes to the proof, then to the plan again.
     _exact(task, ledger, rng)
@@ -321,8 +311,6 @@ def _dear_bounds(task: Task, ledger: Ledger) -> None:
 
 def _improve(search: cascade.Search, ledger: Ledger, share: float) -> None:
     """Shorten the plan until it meets the bound or its share of the time is over."""
-    if not search.task.has_time(cascade.improve):
-        return
     clock = ledger.clock.share(share)
     rounds = max(1, ROUND_WORK // max(search.task.start.size, 1))
     while not ledger.closed and not clock.over() and len(search.pairs) > 1:
@@ -340,7 +328,7 @@ def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
 
 def _settle(task: Task, ledger: Ledger) -> None:
     """Exchange reviews for cheaper and lighter ones."""
-    if ledger.pairs is not None and len(ledger.pairs) and task.has_time(cascade.finishing_pairs):
+    if ledger.pairs is not None and len(ledger.pairs):
         tries = math.inf if task.constraints.cost else POLISH // max(task.start.size, 1)
         # In a long plan one search for replacements exceeds the grace.
         short = len(ledger.pairs) < cascade.LONG

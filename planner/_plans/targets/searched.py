@@ -13,7 +13,7 @@ from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverabl
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.task import Cut, Oracle, looked_at, minimal, useful_loads
 from reviewgraph._base import distinct, noun
-from reviewgraph.graph import connected_components, find, level_named, recoverability
+from reviewgraph.graph import connected_components, level_named, recoverability
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -221,13 +221,13 @@ class ConnectedTarget(SearchedTarget):
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
         M = task.home.size
         components = connected_components(task.table(no_pairs()))
-        parent = np.concatenate([components.labels, components.item_labels])
-        parent = np.unique(parent, return_index=True)[1][parent]  # each piece by its first vertex, a reviewer's if any
+        piece = np.concatenate([components.labels, components.item_labels])
+        piece = np.unique(piece, return_index=True)[1][piece]  # each by its first vertex, a reviewer's if any
         for j, i in pairs.tolist():
-            reader_tree = find.python(parent, j)
-            item_tree = find.python(parent, M + i)
-            parent[max(reader_tree, item_tree)] = min(reader_tree, item_tree)
-            yield [item_tree] if reader_tree != item_tree < M else []
+            reader_piece = int(piece[j])
+            item_piece = int(piece[M + i])
+            piece[piece == max(reader_piece, item_piece)] = min(reader_piece, item_piece)
+            yield [item_piece] if reader_piece != item_piece < M else []
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         return ConnectedOracle(task)

@@ -98,8 +98,8 @@ def test_the_greedy_stops_and_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch
 @examples(24)
 def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
     task = new_task(constrained(case.reviews, **case.options), 64)
-    root, rules, count = task.block_labels(task.start), task.constraints, task.start.size
-    covered = set(zip(root[task.start.block[:count]].tolist(), task.start.item[:count].tolist(), strict=True))
+    root, rules = task.start.labels(), task.constraints
+    covered = set(zip(*(side.tolist() for side in task.start.entries()), strict=True))
     expected = [
         [j, i]
         for j in range(task.spare.size)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from planner import plan_extra_reviews, verify_plan
 from planner._plans import listing
 from planner._plans.constraints import constrain, with_extra
-from planner._plans.listing import GROUPS, Part, peel, reduce
+from planner._plans.kernels.structure import largest
+from planner._plans.listing import Part, peel, reduce
 from planner._plans.task import Task, new_task
 from reviewgraph import Reviews, doubly_connected_components
 from reviewgraph._base import Clock
@@ -37,7 +38,7 @@ def task_of(covers: list[set[int]], n_items: int) -> Task:
 def price_of(task: Task) -> tuple[int, list[listing.Levels]]:
     """Fewest reviews by listing groups, without a limit."""
     reduction = reduce(task)
-    levels = [listing.new_levels(task, part) for part in reduction.parts]
+    levels = [listing.new_levels(part) for part in reduction.parts]
     for level in levels:
         while level.path is None:
             assert level.rise(store=True, clock=Clock(None))
@@ -50,7 +51,7 @@ def naive_price(task: Task) -> int:
     every = np.split(components.cover_item, np.cumsum(components.cover_sizes)[:-1])
     covers = [sum(1 << int(i) for i in cover) for cover in every if cover.size > 1]
     if not covers:
-        return task.n_items - int(task.start.cover.max(initial=0))
+        return task.n_items - largest(task.start)
     union = 0
     for cover in covers:
         union |= cover
@@ -60,7 +61,7 @@ def naive_price(task: Task) -> int:
 def follows(part: Part, path: list[tuple[int, int]]) -> bool:
     """Whether some joins merge all components of a part."""
     piece = part.piece
-    groups = [set(piece.item[piece.start[c] : piece.start[c + 1]].tolist()) for c in range(part.blocks.size)]
+    groups = [set(cover.tolist()) for cover in np.split(np.asarray(piece.item), np.asarray(piece.start)[1:-1])]
     home = list(range(len(groups)))
 
     def merge(a: int, b: int) -> None:
@@ -107,7 +108,7 @@ def test_groups_and_fringe_cost_what_the_best_tree_of_merges_costs(case: tuple[l
     for level in levels:
         assert len(level.path or []) == level.value
         assert follows(level.part, level.path or [])
-        wide = listing.beam(task, level.part, 20, 50, Clock(None))
+        wide = listing.beam(level.part, 20, 50, Clock(None))
         assert wide is not None
         assert len(wide) >= level.value
         assert follows(level.part, wide)
@@ -126,12 +127,12 @@ class Looks(Clock):
 
 
 def test_a_beam_whose_time_is_over_gives_the_joins_it_has() -> None:
-    (part,) = reduce(task := new_task(constrain(random_assignment(60, 60, 3, np.random.default_rng(0))), 64)).parts
-    whole = listing.beam(task, part, 5, 50, Clock(None))
+    (part,) = reduce(new_task(constrain(random_assignment(60, 60, 3, np.random.default_rng(0))), 64)).parts
+    whole = listing.beam(part, 5, 50, Clock(None))
     assert whole is not None
     for looks in range(len(whole)):
-        assert listing.beam(task, part, 5, 50, Looks(looks)) is None
-        begun = listing.beam(task, part, 5, 50, Looks(looks), in_part=True)
+        assert listing.beam(part, 5, 50, Looks(looks)) is None
+        begun = listing.beam(part, 5, 50, Looks(looks), in_part=True)
         assert (begun is None) == (looks == 0)
         assert begun is None or len(begun) == looks
 
@@ -141,17 +142,16 @@ def test_a_beam_whose_time_is_over_gives_the_joins_it_has() -> None:
 def test_every_group_of_few_joins_is_listed(N: int, seed: int) -> None:
     task = new_task(constrain(random_assignment(N, N, 3, np.random.default_rng(seed))), 64)
     (part,) = reduce(task).parts
-    piece, levels = part.piece, listing.new_levels(task, part)
-    covers = [
-        sum(1 << i for i in piece.item[piece.start[c] : piece.start[c + 1]].tolist()) for c in range(part.blocks.size)
-    ]
+    piece, levels = part.piece, listing.new_levels(part)
+    every = np.split(np.asarray(piece.item), np.asarray(piece.start)[1:-1])
+    covers = [sum(1 << i for i in cover.tolist()) for cover in every]
     found = set(covers)
     for price, expected in enumerate(groups_by_price(covers, 3)[1:], 1):
         assert levels.rise(store=True, clock=Clock(None))
         assert levels.path is None
         pool = levels.pools[price]
-        for g in range(int(pool.size[GROUPS])):
-            members = pool.member[pool.begin[g] : pool.begin[g + 1]].tolist()
+        for g in range(pool.groups):
+            members = np.asarray(pool.member)[pool.begin[g] : pool.begin[g + 1]].tolist()
             group = 0
             for c in members:
                 group |= covers[c]
@@ -164,7 +164,7 @@ def test_every_group_of_few_joins_is_listed(N: int, seed: int) -> None:
 @examples(24)
 def test_fringe_and_links_of_the_parts_are_the_degrees_of_freedom(case: tuple[list[set[int]], int]) -> None:
     task = task_of(*case)
-    if not (task.start.cover > 1).any():
+    if largest(task.start) < 2:
         return
     reduction = reduce(task)
     total = reduction.fringe + sum(part.links for part in reduction.parts)
