@@ -31,7 +31,6 @@ from planner._plans.task import new_task
 from planner._plans.words import filled
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked, counted
-from reviewgraph.graph import POLICY
 from reviewgraph.io import Order
 from reviewgraph.table import as_reviews
 
@@ -365,29 +364,28 @@ class _Search:
     def plan(self, constraints: Constraints, clock: Clock) -> Plan:
         """Return the best plan under some constraints."""
         # With a budget, part of the time is reserved for the best partial plan.
-        with POLICY.within(clock.left):
-            target = self.target or target_named("double")
-            task = _task(constraints, clock, self.reserve)
-            budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
-            ledger = Ledger(clock if budget is None else clock.share(BEFORE_BUDGET), self.progress, budget)
-            if too_many := words.fixed_too_many(task, budget):
-                return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-            rng = np.random.default_rng(self.seed)
-            try:
-                if self.target is not None:
-                    with suppress(Clock.Over):
-                        covered.fill(target, task, ledger, rng)
-            except KeyboardInterrupt:
-                ledger.reasons.append("interrupted: this is the best found so far")
-                clock.interrupted = True
-            # Without a level the plan begins with the fixed reviews alone.
-            none = PlanStatus.CHOSEN, no_pairs(), list[str]()
-            plan = _finish(task, target, ledger, clock) if self.target else _plan(task, target, ledger, *none)
-            if self.best_effort and ledger.infeasible:
-                plan = _most_of_it(task, target, ledger, plan.explanation, clock, rng)
-            elif self.aim is not None and plan.status.may_grow:
-                plan = _beyond(plan, self.aim, task, ledger)
-            return plan
+        target = self.target or target_named("double")
+        task = _task(constraints, clock, self.reserve)
+        budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
+        ledger = Ledger(clock if budget is None else clock.share(BEFORE_BUDGET), self.progress, budget)
+        if too_many := words.fixed_too_many(task, budget):
+            return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+        rng = np.random.default_rng(self.seed)
+        try:
+            if self.target is not None:
+                with suppress(Clock.Over):
+                    covered.fill(target, task, ledger, rng)
+        except KeyboardInterrupt:
+            ledger.reasons.append("interrupted: this is the best found so far")
+            clock.interrupted = True
+        # Without a level the plan begins with the fixed reviews alone.
+        none = PlanStatus.CHOSEN, no_pairs(), list[str]()
+        plan = _finish(task, target, ledger, clock) if self.target else _plan(task, target, ledger, *none)
+        if self.best_effort and ledger.infeasible:
+            plan = _most_of_it(task, target, ledger, plan.explanation, clock, rng)
+        elif self.aim is not None and plan.status.may_grow:
+            plan = _beyond(plan, self.aim, task, ledger)
+        return plan
 
 
 def _round(
@@ -422,17 +420,16 @@ def _round(
     terms = replace(terms, budget=budget)
 
     def search(rules: Constraints, clock: Clock) -> Plan:
-        with POLICY.within(clock.left):
-            task = _task(rules, clock, 0.0)
-            target = target_named("double")
-            ledger = Ledger(clock, None, budget - len(fixed))
-            if too_many := words.fixed_too_many(task, ledger.budget):
-                return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-            this_round = round_of(aim, task, terms, ledger, number)
-            if this_round is None:
-                return _finish(task, target, ledger, clock)
-            plan = _plan(task, target, ledger, PlanStatus.CHOSEN, this_round.first, [], this_round.more)
-            return priced(plan, aim, len(this_round.more), this_round.rounds)
+        task = _task(rules, clock, 0.0)
+        target = target_named("double")
+        ledger = Ledger(clock, None, budget - len(fixed))
+        if too_many := words.fixed_too_many(task, ledger.budget):
+            return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+        this_round = round_of(aim, task, terms, ledger, number)
+        if this_round is None:
+            return _finish(task, target, ledger, clock)
+        plan = _plan(task, target, ledger, PlanStatus.CHOSEN, this_round.first, [], this_round.more)
+        return priced(plan, aim, len(this_round.more), this_round.rounds)
 
     return _ended(_fair(search, constraints, clock), clock)
 

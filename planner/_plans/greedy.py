@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, pieces
+from planner._plans.kernels.greedy import take_independent
 from planner._plans.kernels.structure import arrive, find_block
 from planner._plans.task import AT_ONCE
 from reviewgraph._base import Clock
-from reviewgraph.graph import Game, connected_components, kernel, offer, play
+from reviewgraph.graph import connected_components
+from reviewgraph.graph.kernels.pebbles import new_game, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,55 +34,6 @@ OFFER = 1e-6
 JOIN = 2e-8
 
 
-@kernel
-def take_independent(
-    game: Game,
-    body: IntArray,
-    item: IntArray,
-    taken: IntArray,
-    cap: IntArray,
-    room: IntArray,
-    owner: IntArray,
-    group_start: IntArray,
-    group: IntArray,
-    free: IntArray,
-    wanted: int,
-) -> int:
-    """Take reviews that are independent in the count matroid, in order, up to ``wanted``; return their number.
-
-    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``free`` are the places of an
-    item by panel group, those of a reviewer as in :class:`~planner._plans.constraints.Places`; ``taken`` marks the
-    reviews.
-    """
-    n_bodies = game.parent.size
-    count = 0
-    stamp = 0
-    for vertex in range(game.seen.size):
-        stamp = max(stamp, game.seen[vertex])
-    nothing = np.empty(0, np.bool_)
-    for r in range(body.size):
-        if count == wanted:
-            break
-        if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
-            continue
-        first = group_start[owner[r]]
-        last = group_start[owner[r] + 1]
-        shut = False
-        for place in range(first, last):
-            shut = shut or free[item[r], group[place]] <= 0
-        if shut:
-            continue
-        independent, stamp = offer(game, body[r], r, n_bodies + item[r], stamp, nothing)
-        if independent:
-            taken[r] = 1
-            cap[owner[r]] -= 1
-            room[item[r]] -= 1
-            for place in range(first, last):
-                free[item[r], group[place]] -= 1
-            count += 1
-    return count
-
-
 def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
     """Return up to ``wanted`` independent reviews, and whether no load or limit stopped a cheaper one.
 
@@ -92,23 +45,23 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
     live = np.flatnonzero(table.loads >= 2)
     body_of = np.full(table.n_reviewers, -1, np.int64)
     body_of[live] = np.arange(live.size)
-    game = Game.new(live.size, task.n_items)
+    game = new_game(live.size, task.n_items)
     keep = body_of[table.reviewer] >= 0
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
-    play(game, start, np.ascontiguousarray(table.item[keep]), np.empty(0, np.bool_))
+    play(game, start, table.item[keep], np.arange(live.size), np.zeros(live.size, np.int64))
     chosen = [no_pairs()]
-    room = task.room.copy()
+    board = task.board(0)
     count = 0
-    groups = task.places()
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
+        board.spare = step
         for pairs in _in_turn(oracle, live):
             if count >= wanted or not ledger.in_time:
                 break
-            owner, item = (np.ascontiguousarray(side) for side in pairs.T)
-            taken = np.zeros(len(pairs), np.int64)
+            reviewer, item = (np.ascontiguousarray(side) for side in pairs.T)
+            taken = np.zeros(len(pairs), np.bool_)
             ledger.clock.spend(OFFER * len(pairs))
-            count += take_independent(game, body_of[owner], item, taken, step, room, owner, *groups, wanted - count)
-            chosen.append(pairs[taken > 0])
+            count += take_independent(game, board, body_of[reviewer], reviewer, item, taken, wanted - count)
+            chosen.append(pairs[taken])
             ledger.part = np.concatenate(chosen)
     pairs = np.concatenate(chosen)
     return pairs, count >= wanted and _nothing_bound(oracle, pairs)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
-    from planner._plans.constraints import Constraints, Needs, Places
+    from planner._plans.constraints import Constraints, Needs
     from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions
     from reviewgraph.table import Reviews
 
@@ -127,7 +127,7 @@ class Task:
     def board(self, seed: int) -> Board:
         member = np.argsort(self.components.labels, kind="stable").astype(np.int64)
         member_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.components.sizes)])
-        places = self.places()
+        places = self.constraints.places
         return Board(
             home=self.home.astype(np.int64),
             member_start=member_start,
@@ -139,13 +139,9 @@ class Task:
             barred=self.constraints.barred,
             group_start=places.start,
             group=places.group,
-            free=places.free,
+            free=places.free.copy(),
             dice=seed & 0x7FFFFFFF,
         )
-
-    def places(self) -> Places:
-        """Return a copy of the free places of panel groups after the fixed reviews."""
-        return self.constraints.places._replace(free=self.constraints.places.free.copy())
 
     @cached_property
     def needs(self) -> Needs:

@@ -22,7 +22,8 @@ cdef int64_t FEW, UNKNOWN, STALE
 
 cdef class Board:
     cdef const int64_t[::1] home, member_start, member
-    cdef readonly int64_t[::1] load, spare
+    cdef readonly int64_t[::1] load
+    cdef public int64_t[::1] spare
     cdef int64_t[::1] room
     cdef const int64_t[::1] barred_start, barred, group_start, group
     cdef int64_t[:, ::1] free
