@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, with_extra
-from planner._plans.kernels.cascade import cascade, drop_moves, finishing_pairs, improve, new_moves, roll, unmark
+from planner._plans.kernels.cascade import add_reviews, drop_moves, finishing_pairs, improve, new_moves, roll, unmark
 from planner._plans.task import CALL, LOCAL_FROM, READ, after_loss, looked_at, minimal
 from reviewgraph._base import Clock
 from reviewgraph.graph import connected_components
@@ -79,7 +79,7 @@ def begin(
         # How often the clock is read depends on the work, not on the machine: the plan is the same everywhere.
         most = min(size + step, length, LONG if size < LONG else length)
         local = from_first or size >= LONG
-        done = cascade(search.state, task.space, search.board, search.moves, noise, local, size > 0, most)
+        done = add_reviews(search.state, task.space, search.board, search.moves, noise, local, size > 0, most)
         work = task.worked()
         step = 1 if work > Clock.LOOK else min(2 * step, AT_ONCE)
         if clock is not None:

@@ -64,13 +64,13 @@ class Levels:
     @property
     def effort(self) -> int:
         """Approximate work of the next level."""
-        return self.pools[-1].begin[self.pools[-1].groups]  # type: ignore[no-any-return]
+        return int(self.pools[-1].begin[self.pools[-1].groups])
 
     @property
     def is_full(self) -> bool:
         """Whether the next level would take too much room, growing as the last did."""
         before = self.pools[max(len(self.pools) - 2, 0)]
-        growth = self.effort / max(before.begin[before.groups], 1)
+        growth = self.effort / max(int(before.begin[before.groups]), 1)
         return self.effort * (1 + growth) > MEMBERS_UP_TO
 
     def rise(self, *, store: bool, clock: Clock) -> bool:
@@ -164,7 +164,7 @@ def postings(part: Part, pool: Pool) -> Postings:
     item = np.asarray(part.piece.item)[spread(np.asarray(part.piece.start)[member], lengths)]
     every = np.unique(item * count + np.repeat(np.repeat(groups, sizes), lengths))
     start = np.searchsorted(every, np.arange(len(part.piece.own_start)) * count)
-    hits, last = np.zeros((2, count), np.int32)
+    hits, last = np.zeros((2, count), np.int64)
     return Postings(start=start.astype(np.int64), group=every % count, hits=hits, last=last)
 
 

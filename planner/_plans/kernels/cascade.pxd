@@ -49,7 +49,7 @@ cdef void mark_neighbours(Structure state, Growth space, int64_t block) noexcept
 cdef int64_t weigh(Structure state, Growth space, int64_t block) noexcept nogil
 cdef (int64_t, int64_t) reach_out(Structure state, Board board) noexcept nogil
 @cython.locals(begun=cython.bint)
-cpdef bint cascade(
+cpdef bint add_reviews(
     Structure state, Growth space, Board board, Moves moves, int64_t noise, bint local, bint resumed, int64_t most
 ) noexcept nogil
 cpdef void follow(

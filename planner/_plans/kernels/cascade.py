@@ -309,7 +309,7 @@ def reach_out(state: Structure, board: Board) -> Review:
     return reviewer, item
 
 
-def cascade(
+def add_reviews(
     state: Structure, space: Growth, board: Board, moves: Moves, noise: int, local: bool, resumed: bool, most: int
 ) -> bool:
     """Add reviews until one block covers all items; false if none can be added or ``most`` are not enough.
@@ -482,7 +482,7 @@ def improve(
             close(state, space, trial.block, trial.item, trial.made)
             noise = roll(board, 6)
             largest_only = roll(board, 2) == 1 or local
-            done = cascade(state, space, board, trial, noise, largest_only, False, size)
+            done = add_reviews(state, space, board, trial, noise, largest_only, False, size)
             # Every eighth complete plan is pruned, and fewer where that takes long.
             sides = 8
             if local:

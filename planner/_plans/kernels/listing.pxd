@@ -24,7 +24,7 @@ cdef class Pool:
 
 cdef class Postings:
     cdef const int64_t[::1] start, group
-    cdef int32_t[::1] hits, last
+    cdef int64_t[::1] hits, last
     cdef int64_t stamp
 
 cdef void take_in(Piece piece, Desk desk, int64_t done) noexcept nogil

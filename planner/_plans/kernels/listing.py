@@ -200,7 +200,8 @@ def spot_of(pool: Pool, group: int) -> int:
     mask = len(pool.table) - 1
     mixed = 0
     for place in range(low, low + length):
-        mixed = ((mixed ^ pool.member[place]) * 1099511 + 12345) & LOW_BITS
+        member = cython.cast(cython.longlong, pool.member[place])
+        mixed = ((mixed ^ member) * 1099511 + 12345) & LOW_BITS
     spot = (mixed ^ (mixed >> 17)) & mask
     while pool.table[spot] >= 0:
         begin = pool.begin[pool.table[spot]]

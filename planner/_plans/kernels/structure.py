@@ -131,7 +131,7 @@ class Growth:
 
     def joined_blocks(self) -> list[int]:
         """Return the blocks that the last grown one took in, besides itself."""
-        return np.asarray(self.blocks)[1 : self.joined].tolist()  # type: ignore[no-any-return]
+        return np.asarray(self.blocks)[1 : self.joined].tolist()
 
 
 def new_structure(block: IntArray, item: IntArray, n_blocks: int, n_items: int, room: int) -> Structure:

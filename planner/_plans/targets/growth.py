@@ -11,8 +11,7 @@ import numpy as np
 from planner._plans import cascade, listing, lower_bounds
 from planner._plans.cascade import polish
 from planner._plans.constraints import no_pairs, with_extra
-from planner._plans.kernels.cascade import cascade as add_reviews
-from planner._plans.kernels.cascade import follow
+from planner._plans.kernels.cascade import add_reviews, follow
 from planner._plans.kernels.structure import close, extend_unfinished, leaving, new_structure
 from planner._plans.listing import reduce
 from planner._plans.target import Bound

@@ -162,15 +162,3 @@ def test_unfinished_structures_are_as_large_as_can_be(blocks: Covers, order: lis
     state.restore(saved)
     assert found(state) == found(saved)
     assert state.size == saved.size
-
-
-@given(st.permutations([(b, i) for b in range(3) for i in range(N)]), st.integers(0, 3 * N))
-def test_a_structure_is_what_entering_one_by_one_makes(pairs: list[tuple[int, int]], size: int) -> None:
-    block, item = np.array(pairs, np.int64)[:size].T
-    state = structure.new_structure(block, item, 4, N, 3)
-    grown = structure.new_structure(block[:0], item[:0], 4, N, 3 + size)
-    for b, i in pairs[:size]:
-        structure.enter(grown, b, i)
-    assert state.size == grown.size
-    for name in ("root", "head", "tail", "part", "last", "cover", "first", "after", "beside", "block", "item"):
-        assert np.asarray(getattr(state, name)).tolist() == np.asarray(getattr(grown, name)).tolist(), name

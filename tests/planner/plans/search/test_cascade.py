@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from planner._plans import cascade
 from planner._plans.constraints import constrain
 from planner._plans.greedy import by_effect
-from planner._plans.kernels.cascade import add_move, best_join_of_largest, finishing_pairs, may_read
-from planner._plans.kernels.cascade import cascade as add_reviews
+from planner._plans.kernels.cascade import add_move, add_reviews, best_join_of_largest, finishing_pairs, may_read
 from planner._plans.kernels.structure import enter, grow, largest, settle, try_join
 from planner._plans.task import Task, new_task
 from reviewgraph._base import Clock
