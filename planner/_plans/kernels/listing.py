@@ -87,10 +87,7 @@ def new_desk(piece: Piece) -> Desk:
 
 def new_pool(groups: int, members: int) -> Pool:
     """Return a pool without groups, with room for so many of so many members in all."""
-    slots = 16
-    while slots <= 2 * groups:
-        slots *= 2
-    table: Any = np.full(slots, -1, np.int32)
+    table: Any = np.full(1 << max(4, (2 * groups).bit_length()), -1, np.int32)
     member: Any = np.zeros(members, np.int32)
     parent: Any = np.zeros(groups, np.int32)
     added: Any = np.zeros(groups, np.int32)
