@@ -10,23 +10,24 @@ import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, with_extra
 from planner._plans.kernels.cascade import add_reviews, drop_moves, finishing_pairs, improve, new_moves, roll, unmark
-from planner._plans.task import CALL, LOCAL_FROM, READ, after_loss, looked_at, minimal
+from planner._plans.task import CALL, READ, after_loss, looked_at, minimal
 from reviewgraph._base import Clock
 from reviewgraph.graph import connected_components
 
 if TYPE_CHECKING:
     from planner._plans.kernels.cascade import Board, Moves
-    from planner._plans.kernels.structure import Structure
     from planner._plans.target import Ledger, Target
     from planner._plans.task import Left, Loss, Losses, Task
     from reviewgraph._base import Clock, IntArray
+    from reviewgraph.graph import Blocks
 
 
 # Good plans for the target *double*, an anytime method: a cascade, then removing reviews and completing the plan again.
 
 #: Reviews added between two readings of the clock at most.
 AT_ONCE = 16
-#: Reviews of a plan from which a cascade grows the largest block only.
+#: Entries, and reviews of a plan, from which a cascade grows the largest block only.
+LOCAL_FROM = 20_000
 LONG = 300
 #: Entries from which the first plan does: as short as one from all joins, and made ten to thirty times as fast.
 FIRST_LOCAL_FROM = 1_000
@@ -36,15 +37,15 @@ FIRST_LOCAL_FROM = 1_000
 class Search:
     """Plan in the making.
 
-    ``board`` and ``moves`` hold the remaining loads and limits and the chosen reviews, ``trial`` another plan derived
-    from this one, ``state`` the structure with the reviews, and ``keep`` (P,) marks the reviews to keep.
+    ``board`` and ``moves`` hold the remaining loads and limits and the chosen reviews, ``retry`` another plan derived
+    from this one, ``blocks`` those with the reviews, and ``keep`` (P,) marks the reviews to keep.
     """
 
     task: Task
     board: Board
     moves: Moves
-    trial: Moves
-    state: Structure
+    retry: Moves
+    blocks: Blocks
     keep: IntArray
 
     @property
@@ -55,9 +56,9 @@ class Search:
 def new_search(task: Task, length: int, seed: int = 0) -> Search:
     """Return an empty plan with room for ``length`` reviews."""
     moves = new_moves(length + 1)
-    trial = new_moves(length + 1)
+    retry = new_moves(length + 1)
     keep = np.zeros(length + 1, np.int64)
-    return Search(task, task.board(seed), moves, trial, task.start.copy(), keep)
+    return Search(task, task.board(seed), moves, retry, task.start.copy(), keep)
 
 
 def begin(
@@ -79,7 +80,7 @@ def begin(
         # How often the clock is read depends on the work, not on the machine: the plan is the same everywhere.
         most = min(size + step, length, LONG if size < LONG else length)
         local = from_first or size >= LONG
-        done = add_reviews(search.state, task.space, search.board, search.moves, noise, local, size > 0, most)
+        done = add_reviews(search.blocks, task.trial, search.board, search.moves, noise, local, size > 0, most)
         work = task.worked()
         step = 1 if work > Clock.LOOK else min(2 * step, AT_ONCE)
         if clock is not None:
@@ -103,7 +104,7 @@ def prune_search(search: Search, clock: Clock) -> None:
     for turn in range(size):
         if clock.over():
             break
-        unmark(task.start, search.state, task.space, search.moves, search.keep, shift, turn, turn + 1)
+        unmark(search.blocks, task.trial, search.moves, search.keep, task.start.n_trail, shift, turn, turn + 1)
         clock.spend(task.worked())
     drop_moves(search.board, search.moves, search.keep)
 
@@ -111,8 +112,8 @@ def prune_search(search: Search, clock: Clock) -> None:
 def improve_search(search: Search, rounds: int) -> bool:
     """Remove some reviews and complete the plan again, ``rounds`` times; true if the plan became shorter."""
     task = search.task
-    plan = (search.state, task.space, search.board, search.moves, search.trial, search.keep)
-    return improve(task.start, *plan, is_local(task), rounds) > 0
+    plan = (search.blocks, task.trial, search.board, search.moves, search.retry, search.keep)
+    return improve(*plan, task.start.n_trail, is_local(task), rounds) > 0
 
 
 # A few reviews that grow one group, as starts if a complete plan is out of reach.
@@ -212,7 +213,7 @@ class Repairer:
         if left.is_done:
             return pairs[:0]
         seed = int(self.rng.integers(2**31))
-        search, done = begin(left, left.start.room, seed, blur, self.clock)
+        search, done = begin(left, left.most, seed, blur, self.clock)
         if not done:
             return None
         prune_search(search, self.clock)
@@ -250,14 +251,14 @@ PASSES = 3
 def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
     """Return allowed pairs that can replace review number ``place`` of a plan: cheapest, then lightest, first."""
     rest = np.delete(pairs, place, axis=0)
-    state = task.after(rest)
+    blocks = task.after(rest)
     left = task.left(rest)
     load = task.spare - left.spare
     members: dict[int, list[int]] = {}
-    for reviewer, block in enumerate(state.labels()[task.home].tolist()):
+    for reviewer, block in enumerate(blocks.labels()[task.home].tolist()):
         members.setdefault(block, []).append(reviewer)
     replacements: set[tuple[int, int]] = set()
-    for block, item in _finishing(task, state):
+    for block, item in _finishing(task, blocks):
         if left.room[item] > 0:
             may_read = task.constraints.may_read
             replacements |= {(j, item) for j in members[block] if left.open(j, item) and may_read(j, item)}
@@ -269,14 +270,14 @@ def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[t
     return sorted(replacements, key=lambda pair: (cost(*pair), load[pair[0]], pair))
 
 
-def _finishing(task: Task, state: Structure) -> list[tuple[int, int]]:
+def _finishing(task: Task, blocks: Blocks) -> list[tuple[int, int]]:
     """Return (block, item) pairs after which one block covers all items."""
     covers: dict[int, set[int]] = {}
-    owner, item_of = state.entries()
+    owner, item_of = blocks.entries()
     for block, item in zip(owner.tolist(), item_of.tolist(), strict=True):
         covers.setdefault(block, set()).add(item)
     left, right = np.empty((2, MOST_BLOCKS), np.int64)
-    count = finishing_pairs(state, task.space, left, right)
+    count = finishing_pairs(blocks, task.trial, left, right)
     chosen: dict[tuple[int, int], None] = {}
     for a, b in zip(left[:count].tolist(), right[:count].tolist(), strict=True):
         for reader, source in ((a, b), (b, a)):

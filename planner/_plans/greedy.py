@@ -7,22 +7,20 @@ section orders the reviews of a plan.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, pieces
 from planner._plans.kernels.greedy import take_independent
-from planner._plans.kernels.structure import arrive, find_block
+from planner._plans.kernels.trials import extend
 from planner._plans.task import AT_ONCE
 from reviewgraph._base import Clock
-from reviewgraph.graph import connected_components
-from reviewgraph.graph.kernels.pebbles import new_game, play
+from reviewgraph.graph import connected_components, new_game, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from planner._plans.kernels.structure import Structure
     from planner._plans.target import Ledger
     from planner._plans.task import Oracle, Task
     from reviewgraph._base import Clock, IntArray
@@ -161,9 +159,8 @@ def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
 
 #: Work (reviews squared times entries) up to which a plan is ordered so that each step helps most.
 ORDER_UP_TO = 100_000_000
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a review tried: in all, and to copy an entry.
-TRY = 2e-5
-COPY = 5e-9
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a review tried.
+TRY = 2e-6
 
 
 def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
@@ -174,24 +171,18 @@ def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
     """
     if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
         return np.arange(len(pairs))
-    state = task.start.copy()
+    blocks = task.start.copy()
     left = list(range(len(pairs)))
     order = []
-    trial = state.copy()
     while left and not clock.over():
-        # The state is closed, so what a review brings is one growth, tried on a copy.
+        # What a review brings is one growth, which is undone.
+        before = blocks.n_trail
         sizes = []
         for k in left:
-            trial.restore(state)
-            read(task, trial, pairs[k])
-            sizes.append(trial.cover[find_block(trial, task.home[pairs[k, 0]])])
-        clock.spend(task.worked() + len(left) * (TRY + COPY * task.start.size))
+            sizes.append(extend(blocks, task.trial, task.home[pairs[k, 0]], pairs[k, 1]))
+            blocks.undo(before)
+        clock.spend(task.worked() + len(left) * TRY)
         chosen = left.pop(int(np.argmax(sizes)))
-        read(task, state, pairs[chosen])
+        blocks.add(task.home[pairs[chosen, 0]], pairs[chosen, 1])
         order.append(chosen)
     return np.array(order + left, np.int64)
-
-
-def read(task: Task, state: Structure, pair: Any) -> bool:
-    """Add a review to a closed structure; false, and no change, if its reviewer's block covers the item."""
-    return arrive(state, task.space, task.home[pair[0]], pair[1])

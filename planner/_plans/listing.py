@@ -20,7 +20,7 @@ from planner._plans.kernels.listing import (
     unite,
     wider,
 )
-from planner._plans.kernels.structure import largest
+from planner._plans.task import largest_cover
 from reviewgraph._base import spread, starts
 from reviewgraph.graph import connected_components, recoverability
 from reviewgraph.table import Reviews
@@ -265,7 +265,7 @@ def reduce(task: Task) -> Reduction:
     for block, thing in zip(owner.tolist(), item.tolist(), strict=True):
         covers.setdefault(block, []).append(thing)
     if not covers:  # the group must grow from a single paper, or from nothing
-        return Reduction(task.n_items - largest(task.start), ())
+        return Reduction(task.n_items - largest_cover(task.start), ())
     hanging, kept = peel(covers)
     pieces = sorted(_pieces(kept), key=lambda blocks: min(min(kept[block]) for block in blocks))
     parts = tuple(_part(kept, blocks) for blocks in pieces)

@@ -14,9 +14,9 @@ import numpy as np
 
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.kernels.cascade import Board
-from planner._plans.kernels.structure import Growth, Structure, close, largest, new_structure, working_space
+from planner._plans.kernels.trials import Trial, close, new_trial
 from reviewgraph._base import distinct, occurs
-from reviewgraph.graph import Components, doubly_connected_components, level_named
+from reviewgraph.graph import Components, doubly_connected_components, level_named, new_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from planner._plans.constraints import Constraints, Needs
     from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions
+    from reviewgraph.graph import Blocks
     from reviewgraph.table import Reviews
 
     Mentioned: TypeAlias = Sequence[Label] | Mentions
@@ -72,24 +73,23 @@ class Left:
 STEP = 16e-9
 READ = 1e-6
 CALL = 2e-4
-#: Entries from which the largest block alone grows, without another visit of its items.
-LOCAL_FROM = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The closed structure of existing and fixed reviews, and the data of a search.
+    """The blocks of existing and fixed reviews, and the data of a search.
 
     ``components`` are the doubly connected components of the existing reviews; blocks are numbered as they are.
-    ``start`` is the structure with the fixed reviews, closed and never changed. ``spare`` and ``room`` remain after the
-    fixed reviews.
+    ``start`` are the blocks with the fixed reviews, never changed. ``spare`` and ``room`` remain after the
+    fixed reviews. A plan has ``most`` reviews at most.
     """
 
     constraints: Constraints
     components: Components
-    start: Structure
+    start: Blocks
     spare: IntArray
     room: IntArray
+    most: int
 
     @property
     def n_items(self) -> int:
@@ -105,8 +105,8 @@ class Task:
         return int((self.spare > 0).sum()) * self.n_items
 
     @cached_property
-    def space(self) -> Growth:
-        return working_space(len(self.components), self.n_items, LOCAL_FROM)
+    def trial(self) -> Trial:
+        return new_trial(len(self.components), self.n_items)
 
     @property
     def home(self) -> IntArray:
@@ -116,12 +116,12 @@ class Task:
     @property
     def is_done(self) -> bool:
         """Whether one block covers all items without a further review."""
-        return largest(self.start) >= self.n_items
+        return largest_cover(self.start) >= self.n_items
 
     def worked(self) -> float:
-        """Return the work of growths in :attr:`space` since the last call."""
-        steps = self.space.steps
-        self.space.steps = 0
+        """Return the work of growths and trials since the last call."""
+        steps = self.trial.steps
+        self.trial.steps = 0
         return STEP * steps
 
     def board(self, seed: int) -> Board:
@@ -165,16 +165,16 @@ class Task:
         rules = self.constraints
         return not rules.cost or (pairs is not None and rules.price_of(pairs) <= rules.least_price(len(pairs)))
 
-    def after(self, pairs: IntArray) -> Structure:
-        """Return the closed structure after some more reviews, shape (P, 2)."""
-        state = self.start.copy()
+    def after(self, pairs: IntArray) -> Blocks:
+        """Return the blocks after some more reviews, shape (P, 2)."""
+        blocks = self.start.copy()
         block = self.home[pairs[:, 0]].astype(np.int64)
         item = np.ascontiguousarray(pairs[:, 1])
-        close(state, self.space, block, item, block.size)
-        return state
+        close(blocks, self.trial, block, item, block.size)
+        return blocks
 
     def reaches(self, pairs: IntArray) -> bool:
-        return largest(self.after(pairs)) >= self.n_items
+        return largest_cover(self.after(pairs)) >= self.n_items
 
 
 def looked_at(table: Reviews) -> float:
@@ -182,21 +182,34 @@ def looked_at(table: Reviews) -> float:
     return CALL + READ * table.n_reviews
 
 
-def new_task(constraints: Constraints, room_for: int) -> Task:
+def new_task(constraints: Constraints, most: int) -> Task:
     """Contract the existing reviews to doubly connected components, and add the fixed reviews."""
     reviews = constraints.reviews
     components = doubly_connected_components(reviews)
-    block = np.repeat(np.arange(len(components)), components.cover_sizes)
     fixed = constraints.fixed
-    start = new_structure(block, components.cover_item, len(components), reviews.n_items, room_for + len(fixed))
+    start = closed_blocks(components.cover_start, components.cover_item, reviews.n_items)
     task = Task(
         constraints,
         components,
         start,
         constraints.spare - np.bincount(fixed[:, 0], minlength=reviews.n_reviewers),
         constraints.room - np.bincount(fixed[:, 1], minlength=reviews.n_items),
+        most,
     )
     return replace(task, start=task.after(fixed)) if len(fixed) else task
+
+
+def closed_blocks(start: IntArray, item: IntArray, n_items: int) -> Blocks:
+    """Return blocks that cannot be joined; block b covers ``item[start[b]:start[b + 1]]``, ascending."""
+    every = np.arange(start.size - 1)
+    blocks = new_blocks(np.repeat(every, np.diff(start)), item, start, np.arange(n_items), every)
+    blocks.load()
+    return blocks
+
+
+def largest_cover(blocks: Blocks) -> int:
+    """Return the number of items that the largest block covers."""
+    return int(np.asarray(blocks.covered).max(initial=0))
 
 
 def minimal(
@@ -494,4 +507,4 @@ def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
         people=rules.people.without(table.subset(lost)),
     )
     # As much room as the task had: ``room`` leaves out two entries.
-    return new_task(after, task.start.room + 2)
+    return new_task(after, task.most)

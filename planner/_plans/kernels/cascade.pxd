@@ -1,22 +1,8 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from planner._plans.kernels.structure cimport (
-    Growth,
-    Structure,
-    blocks_of,
-    close,
-    covers_item,
-    drop_anchor,
-    enter,
-    find_block,
-    grow,
-    has_grown,
-    largest,
-    settle,
-    settle_trial,
-    try_join,
-)
+from planner._plans.kernels.trials cimport Trial, blocks_of, close, drop_anchor, extend, keep_anchor, largest, try_join
+from reviewgraph.graph.kernels.blocks cimport Blocks
 
 cdef int64_t FEW, UNKNOWN, STALE
 
@@ -36,39 +22,38 @@ cdef class Moves:
 
 cpdef int64_t roll(Board board, int64_t sides) noexcept nogil
 cpdef bint may_read(Board board, int64_t reviewer, int64_t item) noexcept nogil
-cdef int64_t reader(Structure state, Board board, int64_t block, int64_t item) noexcept nogil
-cdef (int64_t, int64_t) review_across(Structure state, Board board, int64_t a, int64_t b) noexcept nogil
-cdef (int64_t, int64_t) review_between(Structure state, Board board, int64_t a, int64_t b) noexcept nogil
-cdef (int64_t, int64_t, int64_t, int64_t) best_join(
-    Structure state, Growth space, Board board, int64_t noise
+cdef int64_t reader(Blocks blocks, Board board, int64_t block, int64_t item) noexcept nogil
+cdef (int64_t, int64_t) review_across(Blocks blocks, Board board, int64_t a, int64_t b) noexcept nogil
+cdef (int64_t, int64_t) review_between(Blocks blocks, Board board, int64_t a, int64_t b) noexcept nogil
+cdef (int64_t, int64_t) best_join(
+    Blocks blocks, Trial trial, Board board, int64_t noise
 ) noexcept nogil
-cpdef (int64_t, int64_t, int64_t, int64_t) best_join_of_largest(
-    Structure state, Growth space, Board board, int64_t noise, bint begun
+cpdef (int64_t, int64_t) best_join_of_largest(
+    Blocks blocks, Trial trial, Board board, int64_t noise, bint begun
 ) noexcept nogil
-cdef void mark_neighbours(Structure state, Growth space, int64_t block) noexcept nogil
-cdef int64_t weigh(Structure state, Growth space, int64_t block) noexcept nogil
-cdef (int64_t, int64_t) reach_out(Structure state, Board board) noexcept nogil
+cdef void mark_neighbours(Blocks blocks, Trial trial, int64_t block) noexcept nogil
+cdef int64_t weigh(Blocks blocks, Trial trial, int64_t block) noexcept nogil
+cdef (int64_t, int64_t) reach_out(Blocks blocks, Board board) noexcept nogil
 @cython.locals(begun=cython.bint)
 cpdef bint add_reviews(
-    Structure state, Growth space, Board board, Moves moves, int64_t noise, bint local, bint resumed, int64_t most
+    Blocks blocks, Trial trial, Board board, Moves moves, int64_t noise, bint local, bint resumed, int64_t most
 ) noexcept nogil
 cpdef void follow(
-    Structure state, Growth space, Board board, Moves moves, const int64_t[::1] left, const int64_t[::1] right
+    Blocks blocks, Trial trial, Board board, Moves moves, const int64_t[::1] left, const int64_t[::1] right
 )
 cpdef void add_move(Board board, Moves moves, int64_t reviewer, int64_t item) noexcept nogil
 cdef void rewrite(Moves moves, Moves source) noexcept nogil
 cdef void use(Board board, int64_t reviewer, int64_t item, int64_t times) noexcept nogil
 cpdef void drop_moves(Board board, Moves moves, int64_t[::1] keep) noexcept nogil
 cdef void prune(
-    Structure start, Structure state, Growth space, Board board, Moves moves, int64_t[::1] keep
+    Blocks blocks, Trial trial, Board board, Moves moves, int64_t[::1] keep, int64_t start
 ) noexcept nogil
 cpdef void unmark(
-    Structure start, Structure state, Growth space, Moves moves, int64_t[::1] keep, int64_t shift, int64_t first,
-    int64_t last
+    Blocks blocks, Trial trial, Moves moves, int64_t[::1] keep, int64_t start, int64_t shift, int64_t first, int64_t last
 ) noexcept nogil
 @cython.locals(largest_only=cython.bint, done=cython.bint)
 cpdef int64_t improve(
-    Structure start, Structure state, Growth space, Board board, Moves moves, Moves trial, int64_t[::1] keep,
-    bint local, int64_t rounds
+    Blocks blocks, Trial trial, Board board, Moves moves, Moves retry, int64_t[::1] keep, int64_t start, bint local,
+    int64_t rounds
 )
-cpdef int64_t finishing_pairs(Structure state, Growth space, int64_t[::1] left, int64_t[::1] right)
+cpdef int64_t finishing_pairs(Blocks blocks, Trial trial, int64_t[::1] left, int64_t[::1] right)

@@ -13,27 +13,14 @@ import cython
 import numpy as np
 
 if not cython.compiled:
-    from planner._plans.kernels.structure import (
-        blocks_of,
-        close,
-        covers_item,
-        drop_anchor,
-        enter,
-        find_block,
-        grow,
-        has_grown,
-        largest,
-        settle,
-        settle_trial,
-        try_join,
-    )
+    from planner._plans.kernels.trials import blocks_of, close, drop_anchor, extend, keep_anchor, largest, try_join
 
 if TYPE_CHECKING:
-    from planner._plans.kernels.structure import Growth, Structure
+    from planner._plans.kernels.trials import Trial
     from reviewgraph._base.arrays import IntArray
+    from reviewgraph.graph.kernels.blocks import Blocks
 
     Review = tuple[int, int]
-    Join = tuple[int, int, int, int]
 
 #: Reviewers of a block compared by their extra loads before one is chosen.
 FEW = 64
@@ -112,13 +99,14 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
     return low == end or board.barred[low] != item
 
 
-def reader(state: Structure, board: Board, block: int, item: int) -> int:
+def reader(blocks: Blocks, board: Board, block: int, item: int) -> int:
     """Least loaded of the first few reviewers of a block who may read an item, or -1."""
     # The reviewers of each part from a random one on, so that no index is chosen more often than others.
-    part = find_block(state, block)
+    root = blocks.root_of(block)
+    part = root
     best = -1
     looked = 0
-    while part >= 0 and looked < FEW:
+    while True:
         low = board.member_start[part]
         count = board.member_start[part + 1] - low
         shift = 0
@@ -132,35 +120,36 @@ def reader(state: Structure, board: Board, block: int, item: int) -> int:
                     best = reviewer
                 if board.load[best] == 0:
                     return best
-        part = state.part[part]
-    return best
+        part = blocks.fellow[part]
+        if part == root or looked >= FEW:
+            return best
 
 
-def review_across(state: Structure, board: Board, a: int, b: int) -> Review:
-    """Review by a member of block a of an item that only b covers, or (-1, -1)."""
-    entry = state.head[find_block(state, b)]
-    while entry >= 0:
-        item = state.item[entry]
-        if board.room[item] > 0 and not covers_item(state, a, item):
-            reviewer = reader(state, board, a, item)
+def review_across(blocks: Blocks, board: Board, a: int, b: int) -> Review:
+    """Review by a member of block a of an item that only block b covers, or (-1, -1); both are roots."""
+    review = blocks.first[b]
+    for _ in range(blocks.length[b]):
+        item = blocks.item[review]
+        if board.room[item] > 0 and blocks.bringer(a, item) < 0:
+            reviewer = reader(blocks, board, a, item)
             if reviewer >= 0:
                 return reviewer, item
-        entry = state.after[entry]
+        review = blocks.following[review]
     return -1, -1
 
 
-def review_between(state: Structure, board: Board, a: int, b: int) -> Review:
+def review_between(blocks: Blocks, board: Board, a: int, b: int) -> Review:
     """Review that gives either of two blocks an item of the other, the smaller block first; or (-1, -1)."""
-    if state.cover[a] > state.cover[b]:
+    if blocks.covered[a] > blocks.covered[b]:
         a, b = b, a
-    reviewer, item = review_across(state, board, b, a)
+    reviewer, item = review_across(blocks, board, b, a)
     if reviewer < 0:
-        reviewer, item = review_across(state, board, a, b)
+        reviewer, item = review_across(blocks, board, a, b)
     return reviewer, item
 
 
-def best_join(state: Structure, space: Growth, board: Board, noise: int) -> Join:
-    """Return a review that joins two blocks sharing an item, and the blocks whose union is largest; or -1 four times.
+def best_join(blocks: Blocks, trial: Trial, board: Board, noise: int) -> Review:
+    """Return a review that joins the two blocks sharing an item whose union is largest, or (-1, -1).
 
     Sizes are blurred by up to ``noise`` items.
     """
@@ -168,121 +157,114 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int) -> Join
     best = -1
     reviewer = -1
     item = -1
-    left = -1
-    right = -1
-    drop_anchor(state, space)
+    drop_anchor(blocks, trial)
     # Every two blocks that share an item; a pair is only kept if somebody may write the review that joins it.
-    for thing in range(len(state.first)):
-        count = blocks_of(state, space, thing)
+    for thing in range(len(blocks.degree)):
+        count = blocks_of(blocks, trial, thing)
         for x in range(count):
             for y in range(x):
-                a = space.near[x]
-                b = space.near[y]
-                value = try_join(state, space, a, b) * 64 + roll(board, 64 * noise + 8)
+                a = trial.near[x]
+                b = trial.near[y]
+                value = try_join(blocks, trial, a, b) * 64 + roll(board, 64 * noise + 8)
                 if value > best:
-                    j, i = review_between(state, board, a, b)
+                    j, i = review_between(blocks, board, a, b)
                     if j >= 0:
                         best = value
                         reviewer = j
                         item = i
-                        left = a
-                        right = b
-    return reviewer, item, left, right
+    return reviewer, item
 
 
-def best_join_of_largest(state: Structure, space: Growth, board: Board, noise: int, begun: bool) -> Join:
-    """Do as :func:`best_join`, one of the two being the largest block; -1 four times also if it is one reviewer.
+def best_join_of_largest(blocks: Blocks, trial: Trial, board: Board, noise: int, begun: bool) -> Review:
+    """Do as :func:`best_join`, one of the two being the largest block; (-1, -1) also if it is one reviewer.
 
     With ``begun`` this block has grown by such a join since the last call, and the gains of most joins are still valid.
     """
-    n_blocks = len(state.root)
-    old = space.stamp
-    main = space.anchor
-    if not (begun and space.kept):
-        main = drop_anchor(state, space)
-    if state.part[main] < 0:
-        return -1, -1, -1, -1
+    n_blocks = len(blocks.parent)
+    old = trial.stamp
+    main = trial.anchor
+    if not (begun and trial.kept):
+        main = drop_anchor(blocks, trial)
+    if blocks.fellow[main] == main:
+        return -1, -1
     if not begun:
         for b in range(n_blocks):
-            space.gain[b] = UNKNOWN
+            trial.gain[b] = UNKNOWN
     # A block that has come to share an item with the largest one may help those that share other items with it.
     for b in range(n_blocks):
-        if space.touch[b] >= 0 and space.gain[b] == UNKNOWN and b != main and state.cover[b] > 1:
-            space.blur[b] = roll(board, 64 * noise + 8)
-            space.gain[b] = STALE
+        if trial.touch[b] >= 0 and trial.gain[b] == UNKNOWN and b != main and blocks.covered[b] > 1:
+            trial.blur[b] = roll(board, 64 * noise + 8)
+            trial.gain[b] = STALE
             if begun:
-                mark_neighbours(state, space, b)
+                mark_neighbours(blocks, trial, b)
     for b in range(n_blocks):
-        if space.touch[b] >= 0 and space.gain[b] == STALE and weigh(state, space, b) == len(state.first):
+        if trial.touch[b] >= 0 and trial.gain[b] == STALE and weigh(blocks, trial, b) == len(blocks.degree):
             break
     # Other gains fall as the largest block takes in their items: the best is weighed again until it stays the best.
     while True:
         best = -1
         most = -1
-        space.steps += n_blocks
+        trial.steps += n_blocks
         for b in range(n_blocks):
-            if space.gain[b] > most and space.touch[b] >= 0 and b != main:
+            if trial.gain[b] > most and trial.touch[b] >= 0 and b != main:
                 best = b
-                most = space.gain[b]
+                most = trial.gain[b]
         if best < 0:
-            return -1, -1, -1, -1
-        if space.weighed[best] <= old:
-            weigh(state, space, best)
+            return -1, -1
+        if trial.weighed[best] <= old:
+            weigh(blocks, trial, best)
             continue
-        reviewer, item = review_between(state, board, main, best)
+        reviewer, item = review_between(blocks, board, main, best)
         if reviewer >= 0:
-            return reviewer, item, main, best
-        space.gain[best] = UNKNOWN
+            return reviewer, item
+        trial.gain[best] = UNKNOWN
 
 
-def mark_neighbours(state: Structure, space: Growth, block: int) -> None:
+def mark_neighbours(blocks: Blocks, trial: Trial, block: int) -> None:
     """Mark for weighing the joins of blocks that share one item with a block and another with the anchor."""
-    entry = state.head[block]
-    while entry >= 0:
-        thing = state.item[entry]
-        beside = -1
-        if space.inside[thing] != space.mark:
-            beside = state.first[thing]
-        while beside >= 0:
-            neighbour = find_block(state, state.block[beside])
-            if space.gain[neighbour] >= 0:
-                space.gain[neighbour] = STALE
-            beside = state.beside[beside]
-        entry = state.after[entry]
+    review = blocks.first[block]
+    for _ in range(blocks.length[block]):
+        thing = blocks.item[review]
+        holder = -1
+        if trial.inside[thing] != trial.mark:
+            holder = blocks.top[thing]
+        while holder >= 0:
+            neighbour = blocks.root_of(blocks.reviewer[holder])
+            if trial.gain[neighbour] >= 0:
+                trial.gain[neighbour] = STALE
+            holder = blocks.beside[holder]
+        review = blocks.following[review]
 
 
-def weigh(state: Structure, space: Growth, block: int) -> int:
+def weigh(blocks: Blocks, trial: Trial, block: int) -> int:
     """Note the gain of joining a block to the anchor, in 64ths of an item, blurred; return the joint cover size."""
-    covers = try_join(state, space, space.anchor, block)
-    space.gain[block] = (covers - state.cover[space.anchor]) * 64 + space.blur[block]
-    space.weighed[block] = space.stamp
+    covers = try_join(blocks, trial, trial.anchor, block)
+    trial.gain[block] = (covers - blocks.covered[trial.anchor]) * 64 + trial.blur[block]
+    trial.weighed[block] = trial.stamp
     return covers
 
 
-def reach_out(state: Structure, board: Board) -> Review:
+def reach_out(blocks: Blocks, board: Board) -> Review:
     """Review by the largest block of an item it lacks, of a large block if possible; or the other way round.
 
     The fallback when no two blocks that share an item can be joined: disconnected pieces, unreviewed items, reviewers
     without spare load.
     """
-    main = 0
-    for block in range(len(state.root)):
-        if state.root[block] == block and state.cover[block] > state.cover[main]:
-            main = block
+    main = largest(blocks)
     # An item that the largest block lacks, preferably one of a large block, with which it then shares it.
     best = -1
     reviewer = -1
     item = -1
-    for thing in range(len(state.first)):
-        if board.room[thing] <= 0 or covers_item(state, main, thing):
+    for thing in range(len(blocks.degree)):
+        if board.room[thing] <= 0 or blocks.bringer(main, thing) >= 0:
             continue
         value = 0
-        entry = state.first[thing]
-        while entry >= 0:
-            value = max(value, state.cover[find_block(state, state.block[entry])])
-            entry = state.beside[entry]
+        review = blocks.top[thing]
+        while review >= 0:
+            value = max(value, blocks.covered[blocks.root_of(blocks.reviewer[review])])
+            review = blocks.beside[review]
         if value > best:
-            j = reader(state, board, main, thing)
+            j = reader(blocks, board, main, thing)
             if j >= 0:
                 best = value
                 reviewer = j
@@ -291,17 +273,19 @@ def reach_out(state: Structure, board: Board) -> Review:
         return reviewer, item
     # Nobody in it may: let another block read one of its items, preferably a large one with much spare load.
     best = -1
-    for block in range(len(state.root)):
-        if state.root[block] == block and block != main:
+    for block in range(len(blocks.parent)):
+        if blocks.parent[block] == block and block != main:
             load = 0
             part = block
-            while part >= 0:
+            while True:
                 for place in range(board.member_start[part], board.member_start[part + 1]):
                     load = max(load, board.spare[board.member[place]])
-                part = state.part[part]
-            value = state.cover[block] * 4 + min(load, 3)
+                part = blocks.fellow[part]
+                if part == block:
+                    break
+            value = blocks.covered[block] * 4 + min(load, 3)
             if load > 0 and value > best:
-                j, i = review_across(state, board, block, main)
+                j, i = review_across(blocks, board, block, main)
                 if j >= 0:
                     best = value
                     reviewer = j
@@ -310,66 +294,53 @@ def reach_out(state: Structure, board: Board) -> Review:
 
 
 def add_reviews(
-    state: Structure, space: Growth, board: Board, moves: Moves, noise: int, local: bool, resumed: bool, most: int
+    blocks: Blocks, trial: Trial, board: Board, moves: Moves, noise: int, local: bool, resumed: bool, most: int
 ) -> bool:
     """Add reviews until one block covers all items; false if none can be added or ``most`` are not enough.
 
     A cascade that is ``local`` grows the largest block only. One that stopped at ``most`` may be continued, and has
-    ``resumed`` if nothing else used the working space since.
+    ``resumed`` if nothing else used the working trial since.
     """
-    n_items = len(state.first)
+    n_items = len(blocks.degree)
     with cython.nogil:
-        # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
-        begun = resumed and space.kept
-        while largest(state) < n_items:
-            space.steps += len(state.root)
+        begun = resumed and trial.kept
+        covered = blocks.covered[largest(blocks)]
+        while covered < n_items:
+            trial.steps += len(blocks.parent)
             if moves.made >= most:
                 return False
             reviewer = -1
             item = -1
-            a = -1
-            b = -1
             if local:
-                reviewer, item, a, b = best_join_of_largest(state, space, board, noise, begun)
+                reviewer, item = best_join_of_largest(blocks, trial, board, noise, begun)
             begun = reviewer >= 0
             if reviewer < 0:
-                reviewer, item, a, b = best_join(state, space, board, noise)
+                reviewer, item = best_join(blocks, trial, board, noise)
             if reviewer < 0:
-                reviewer, item = reach_out(state, board)
+                reviewer, item = reach_out(blocks, board)
                 if reviewer < 0:
                     return False
-            # In a large table the largest block grows by a trial, which does not visit its items again.
-            covers = n_items
-            if begun and state.size >= space.large:
-                covers = try_join(state, space, a, b)
             add_move(board, moves, reviewer, item)
-            enter(state, board.home[reviewer], item)
-            if covers < n_items:
-                settle_trial(state, space, b, covers)
-                continue
-            if a >= 0:
-                grow(state, space, a, b)
-            else:
-                grow(state, space, board.home[reviewer], board.home[reviewer])
-            settle(state, space)
-            space.kept = False
+            before = blocks.n_trail
+            covered = max(covered, extend(blocks, trial, board.home[reviewer], item))
+            trial.kept = False
+            if begun:
+                keep_anchor(blocks, trial, before)
     return True
 
 
-def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
+def follow(blocks: Blocks, trial: Trial, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
     """Make joins of blocks while there is room, skipping those that are implied or that nobody may make."""
     with cython.nogil:
         for k in range(len(left)):
-            a = find_block(state, left[k])
-            b = find_block(state, right[k])
+            a = blocks.root_of(left[k])
+            b = blocks.root_of(right[k])
             if a == b or moves.made >= len(moves.reviewer):
                 continue
-            reviewer, item = review_between(state, board, a, b)
+            reviewer, item = review_between(blocks, board, a, b)
             if reviewer >= 0:
                 add_move(board, moves, reviewer, item)
-                enter(state, board.home[reviewer], item)
-                grow(state, space, a, b)
-                settle(state, space)
+                extend(blocks, trial, board.home[reviewer], item)
 
 
 def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
@@ -414,49 +385,49 @@ def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
     moves.made = write
 
 
-def prune(start: Structure, state: Structure, space: Growth, board: Board, moves: Moves, keep: IntArray) -> None:
+def prune(blocks: Blocks, trial: Trial, board: Board, moves: Moves, keep: IntArray, start: int) -> None:
     """Remove reviews that the target does not need, one at a time, starting at a random place."""
     size = moves.made
     if size == 0:
         return
     for place in range(size):
         keep[place] = 1
-    unmark(start, state, space, moves, keep, roll(board, size), 0, size)
+    unmark(blocks, trial, moves, keep, start, roll(board, size), 0, size)
     drop_moves(board, moves, keep)
 
 
 def unmark(
-    start: Structure, state: Structure, space: Growth, moves: Moves, keep: IntArray, shift: int, first: int, last: int
+    blocks: Blocks, trial: Trial, moves: Moves, keep: IntArray, start: int, shift: int, first: int, last: int
 ) -> None:
-    """Set ``keep`` to 0 for reviews that the target does not need, from turn ``first`` up to ``last``."""
+    """Set ``keep`` to 0 for reviews that the target does not need, from turn ``first`` up to ``last``.
+
+    ``start`` is the length of the trail before the plan.
+    """
     size = moves.made
-    n_items = len(start.first)
+    n_items = len(blocks.degree)
     with cython.nogil:
         # Invariant: the reviews marked in ``keep`` reach the target.
         for turn in range(first, last):
             place = (turn + shift) % size
             keep[place] = 0
-            state.restore(start)
-            space.steps += len(state.root) + size
+            trial.steps += blocks.n_trail - start
+            blocks.undo(start)
             most = 0
-            before = space.stamp
             for kept in range(size):
-                if keep[kept] and not covers_item(state, moves.block[kept], moves.item[kept]):
-                    enter(state, moves.block[kept], moves.item[kept])
-            for kept in range(size):
-                if keep[kept] and most < n_items and not has_grown(state, space, moves.block[kept], before):
-                    grow(state, space, moves.block[kept], moves.block[kept])
-                    most = max(most, space.covered)
-                    settle(state, space)
+                if keep[kept] and most < n_items:
+                    most = max(most, extend(blocks, trial, moves.block[kept], moves.item[kept]))
             if most < n_items:
                 keep[place] = 1
 
 
 def improve(
-    start: Structure, state: Structure, space: Growth, board: Board, moves: Moves, trial: Moves, keep: IntArray,
-    local: bool, rounds: int,
+    blocks: Blocks, trial: Trial, board: Board, moves: Moves, retry: Moves, keep: IntArray, start: int, local: bool,
+    rounds: int,
 ) -> int:  # fmt: skip
-    """Remove some reviews and complete the plan again, ``rounds`` times, unless it gets longer; return the gains."""
+    """Remove some reviews and complete the plan again, ``rounds`` times, unless it gets longer; return the gains.
+
+    ``start`` is the length of the trail before the plan.
+    """
     gained = 0
     with cython.nogil:
         for _ in range(rounds):
@@ -475,46 +446,46 @@ def improve(
                 for place in range(out):
                     keep[(begin + place) % size] = 0
             # Complete the others by another cascade, which may not be longer.
-            rewrite(trial, moves)
-            drop_moves(board, trial, keep)
-            state.restore(start)
-            space.steps += len(state.root) + state.size
-            close(state, space, trial.block, trial.item, trial.made)
+            rewrite(retry, moves)
+            drop_moves(board, retry, keep)
+            trial.steps += blocks.n_trail - start
+            blocks.undo(start)
+            close(blocks, trial, retry.block, retry.item, retry.made)
             noise = roll(board, 6)
             largest_only = roll(board, 2) == 1 or local
-            done = add_reviews(state, space, board, trial, noise, largest_only, False, size)
+            done = add_reviews(blocks, trial, board, retry, noise, largest_only, False, size)
             # Every eighth complete plan is pruned, and fewer where that takes long.
             sides = 8
             if local:
                 sides = 64
             if done and roll(board, sides) == 0:
-                prune(start, state, space, board, trial, keep)
+                prune(blocks, trial, board, retry, keep, start)
             # The board follows the plan that is kept: loads of the other are returned.
             if done:
-                if trial.made < size:
+                if retry.made < size:
                     gained += 1
-                rewrite(moves, trial)
+                rewrite(moves, retry)
             else:
-                for place in range(trial.made):
-                    use(board, trial.reviewer[place], trial.item[place], -1)
+                for place in range(retry.made):
+                    use(board, retry.reviewer[place], retry.item[place], -1)
                 for place in range(size):
                     use(board, moves.reviewer[place], moves.item[place], 1)
     return gained
 
 
-def finishing_pairs(state: Structure, space: Growth, left: IntArray, right: IntArray) -> int:
+def finishing_pairs(blocks: Blocks, trial: Trial, left: IntArray, right: IntArray) -> int:
     """List pairs of blocks that share an item and cover all items once joined; return their number."""
     count = 0
-    n_items = len(state.first)
+    n_items = len(blocks.degree)
     with cython.nogil:
-        drop_anchor(state, space)
+        drop_anchor(blocks, trial)
         for thing in range(n_items):
-            near = blocks_of(state, space, thing)
+            near = blocks_of(blocks, trial, thing)
             for x in range(near):
                 for y in range(x):
-                    a = space.near[x]
-                    b = space.near[y]
-                    if count < len(left) and try_join(state, space, a, b) == n_items:
+                    a = trial.near[x]
+                    b = trial.near[y]
+                    if count < len(left) and try_join(blocks, trial, a, b) == n_items:
                         left[count] = a
                         right[count] = b
                         count += 1

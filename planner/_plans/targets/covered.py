@@ -199,7 +199,7 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
         if ledger.settled(task):
             return
     ledger.clock.check()
-    level = new_task(task.constraints.without_needs(), task.start.room)
+    level = new_task(task.constraints.without_needs(), task.most)
     alone = _part(ledger, ALONE)
     with suppress(Clock.Over):
         target.fill(level, alone, rng)
@@ -221,7 +221,7 @@ def starts(target: Target, task: Task, clock: Clock) -> IntArray:
     """Reviews of items that are short which grow the largest group most."""
     rules = task.constraints
     room = np.minimum(task.needs.each, task.room) + rules.room - task.room
-    short = new_task(replace(rules.without_needs(), room=room), task.start.room)
+    short = new_task(replace(rules.without_needs(), room=room), task.most)
     best = no_pairs()
     most = 0
     tried = max(STARTS // max(task.start.size, 1), 1)
@@ -236,7 +236,7 @@ def starts(target: Target, task: Task, clock: Clock) -> IntArray:
 
 
 def _on(task: Task, pairs: IntArray) -> Task:
-    return new_task(task.constraints.with_fixed(pairs), task.start.room)
+    return new_task(task.constraints.with_fixed(pairs), task.most)
 
 
 def _part(ledger: Ledger, share: float, chosen: int = 0) -> Ledger:
@@ -322,7 +322,7 @@ def best_few(
         return _needed_first(target, task, whole, allowed, clock), False
     if allowed is None:
         allowed = max(AT_MOST, 0 if whole is None else len(whole))
-    most = min(task.start.room, allowed)
+    most = min(task.most, allowed)
     if task.candidates_up_to <= LISTED:
         open_pairs = allowed_pairs(task).tolist()
         if sum(comb(len(open_pairs), size) for size in range(min(most, 8) + 1)) <= SETS:
@@ -389,7 +389,7 @@ WITH_RECRUITS = 0.25
 #: Maximum number of recruits, and minimum load of one: two reviews join nothing.
 MOST = 1_024
 JOINING = 3
-#: Entries of a structure that a plan adds for each reviewer at most.
+#: Reviews that a plan adds for each recruit at most.
 ENTRIES = 3
 
 
@@ -425,7 +425,7 @@ def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np
     lacks = kept.people.needs(with_extra(kept.reviews, kept.fixed)).each
     count = max(1, int(lacks.max(initial=0)), -(-int(lacks.sum()) // load))
     while count <= MOST and not clock.over():
-        more = new_task(with_recruits(kept, count, load), task.start.room + ENTRIES * count)
+        more = new_task(with_recruits(kept, count, load), task.most + ENTRIES * count)
         ledger = Ledger(clock.share(WITH_RECRUITS))
         with suppress(Clock.Over):
             fill(target, more, ledger, rng)
@@ -443,14 +443,14 @@ def _lowered(task: Task, clock: Clock) -> Task:
     gaps = waived(task, clock)
     rules = task.constraints
     lowered = rules.without_needs() if gaps is None else rules.waiving(gaps)
-    return new_task(lowered, task.start.room)
+    return new_task(lowered, task.most)
 
 
 def _growing(target: Target, task: Task, clock: Clock) -> IntArray:
     """Return reviews that grow the largest group most, without those that do not help."""
     best = no_pairs()
     most = target.papers(task, no_pairs(), clock)
-    for pairs in target.starts(task, task.start.room, clock):
+    for pairs in target.starts(task, task.most, clock):
         papers = target.papers(task, pairs, clock)
         if papers > most:
             best = pairs

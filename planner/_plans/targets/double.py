@@ -11,13 +11,22 @@ import numpy as np
 from planner._plans import lower_bounds
 from planner._plans.cascade import Repairer
 from planner._plans.constraints import no_pairs, with_extra
-from planner._plans.greedy import read
-from planner._plans.kernels.structure import largest
 from planner._plans.target import Bound, Groups
 from planner._plans.targets import growth
 from planner._plans.targets.growth import DoubleOracle
 from planner._plans.targets.searched import SearchedTarget, settle
-from planner._plans.task import CALL, AnyReview, AnyReviewer, Cut, Losses, Oracle, after_loss, allowed_pairs, looked_at
+from planner._plans.task import (
+    CALL,
+    AnyReview,
+    AnyReviewer,
+    Cut,
+    Losses,
+    Oracle,
+    after_loss,
+    allowed_pairs,
+    largest_cover,
+    looked_at,
+)
 from reviewgraph._base import Clock, Mentions
 from reviewgraph.graph import Level, doubly_connected_components, level_named
 
@@ -47,12 +56,14 @@ class DoubleTarget(SearchedTarget):
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
         """Grow one block per review."""
-        state = task.start.copy()
+        blocks = task.start.copy()
         first = np.unique(task.home, return_index=True)[1]
-        for pair in pairs:
-            # In a closed structure nothing follows from what the reviewer's group covers already.
-            joined = task.space.joined_blocks() if read(task, state, pair) else []
-            yield [int(first[block]) for block in joined if state.cover[block] > 0]
+        for reviewer, item in pairs.tolist():
+            own = blocks.root_of(task.home[reviewer])
+            before = blocks.n_trail
+            blocks.add(own, item)
+            joined = {*blocks.absorbed(before).tolist(), blocks.root_of(own)} - {own}
+            yield [int(first[block]) for block in sorted(joined)]
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         return DoubleOracle(task, rng)
@@ -65,7 +76,7 @@ class DoubleTarget(SearchedTarget):
         return doubly_connected_components(reviews).merges
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
-        covered = largest(task.after(pairs))
+        covered = largest_cover(task.after(pairs))
         if clock is not None:
             clock.spend(CALL + task.worked())
         return covered

@@ -12,7 +12,7 @@ from planner._plans import cascade, listing, lower_bounds
 from planner._plans.cascade import polish
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.kernels.cascade import add_reviews, follow
-from planner._plans.kernels.structure import close, extend_unfinished, leaving, new_structure
+from planner._plans.kernels.trials import close, extend_unfinished, leaving
 from planner._plans.listing import reduce
 from planner._plans.target import Bound
 from planner._plans.targets.searched import settle
@@ -22,11 +22,11 @@ from reviewgraph.graph import doubly_connected_components, recoverability
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from planner._plans.kernels.structure import Structure
     from planner._plans.listing import Levels, Part, Path, Reduction
     from planner._plans.target import Ledger
     from planner._plans.task import Task
     from reviewgraph._base import Clock, IntArray
+    from reviewgraph.graph import Blocks
 
 
 # Plans and bounds from the groups that few joins make, part by part of the contracted graph.
@@ -122,7 +122,7 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
     search = cascade.new_search(task, len(ledger.pairs))
     left = np.ascontiguousarray(joins[:, 0])
     right = np.ascontiguousarray(joins[:, 1])
-    follow(search.state, task.space, search.board, search.moves, left, right)
+    follow(search.blocks, task.trial, search.board, search.moves, left, right)
     if not _complete(search, len(ledger.pairs) - 1, ledger):
         return None
     cascade.prune_search(search, ledger.clock)
@@ -137,15 +137,16 @@ def _complete(search: cascade.Search, most: int, ledger: Ledger) -> bool:
     while not done and ledger.in_time:
         size = search.moves.made
         step = min(size + cascade.AT_ONCE, most)
-        done = add_reviews(search.state, task.space, search.board, search.moves, 0, cascade.is_local(task), False, step)
+        local = cascade.is_local(task)
+        done = add_reviews(search.blocks, task.trial, search.board, search.moves, 0, local, False, step)
         if not done and (search.moves.made < step or step == most):
             return False
     return done
 
 
-# Cuts for the target *double*: structures that the closure has closed and that miss the target.
+# Cuts for the target *double*: blocks that miss the target.
 
-#: Larger structures made from one that was found unfinished.
+#: Larger blocks made from some that was found unfinished.
 LARGER = 8
 
 
@@ -160,33 +161,30 @@ class DoubleOracle(Oracle):
         return self.task.reaches(pairs)
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Cut off the closed structure by its degrees of freedom, and larger unfinished ones at random."""
-        structure = self.task.after(pairs)
-        yield self._cut(structure)
+        """Cut off the blocks of a plan by their degrees of freedom, and larger unfinished ones at random."""
+        blocks = self.task.after(pairs)
+        yield self._cut(blocks)
         for _ in range(LARGER):
-            larger = structure.copy()
+            larger = blocks.copy()
             order = self.rng.permutation(len(self.allowed))
-            extend_unfinished(larger, self.task.space, self.block, self.item, order, np.zeros(len(order), np.int64))
+            extend_unfinished(larger, self.task.trial, self.block, self.item, order, np.zeros(len(order), np.int64))
             yield self._cut(larger)
 
-    def _cut(self, structure: Structure) -> Cut:
+    def _cut(self, blocks: Blocks) -> Cut:
         leaves = np.zeros(len(self.allowed), np.int64)
-        leaving(structure, self.block, self.item, leaves)
-        cover = structure.sizes()[self.task.home]
-        return Cut(leaves, max(1, missing_links_of(self.task, structure)), set(np.flatnonzero(cover < 2).tolist()))
+        leaving(blocks, self.block, self.item, leaves)
+        cover = blocks.sizes()[self.task.home]
+        return Cut(leaves, max(1, missing_links_of(self.task, blocks)), set(np.flatnonzero(cover < 2).tolist()))
 
     def possible(self) -> bool:
         task = self.task
-        owner, covered = task.start.entries()
-        block, item = np.divmod(np.unique(owner * task.n_items + covered), task.n_items)
-        state = new_structure(block, item, len(task.components), task.n_items, self.block.size)
-        home = task.start.labels()[self.block]
-        return close(state, task.space, home, self.item, self.block.size) >= task.n_items
+        blocks = task.start.copy()
+        return close(blocks, task.trial, self.block, self.item, self.block.size) >= task.n_items
 
 
-def missing_links_of(task: Task, structure: Structure) -> int:
+def missing_links_of(task: Task, blocks: Blocks) -> int:
     """Degrees of freedom of the graph in which every block is one reviewer."""
-    owner, item = structure.entries()
+    owner, item = blocks.entries()
     pairs = np.divmod(np.unique(owner * task.n_items + item), task.n_items)
     table = Reviews.from_codes(*pairs, reviewers=len(task.components), items=task.n_items)
     return recoverability(table).degrees_of_freedom
@@ -258,7 +256,7 @@ def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascade
     for attempt in range(ATTEMPTS):
         seed = int(rng.integers(2**31))
         grace = FIRST if attempt == 0 and ledger.part is None else 0.0
-        search, done = cascade.begin(task, task.start.room, seed, 4 * attempt, ledger.clock, grace)
+        search, done = cascade.begin(task, task.most, seed, 4 * attempt, ledger.clock, grace)
         if done:
             ledger.offer(search.pairs)
             cascade.prune_search(search, ledger.clock)

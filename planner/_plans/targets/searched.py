@@ -346,7 +346,7 @@ class RecoverableOracle(Oracle):
 def _cascade(oracle: Oracle, ledger: Ledger) -> None:
     """Plan for doubly connected groups, which are recoverable, and remove reviews that are not needed."""
     task = oracle.task
-    search, done = cascade.begin(task, task.start.room, 0, clock=ledger.clock)
+    search, done = cascade.begin(task, task.most, 0, clock=ledger.clock)
     if not done:
         return
     ledger.offer(search.pairs)

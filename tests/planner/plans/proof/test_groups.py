@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from planner import plan_extra_reviews, verify_plan
 from planner._plans import listing
 from planner._plans.constraints import constrain, with_extra
-from planner._plans.kernels.structure import largest
 from planner._plans.listing import Part, peel, reduce
-from planner._plans.task import Task, new_task
+from planner._plans.task import Task, largest_cover, new_task
 from reviewgraph import Reviews, doubly_connected_components
 from reviewgraph._base import Clock
 from reviewgraph.graph import random_assignment
@@ -51,7 +50,7 @@ def naive_price(task: Task) -> int:
     every = np.split(components.cover_item, np.cumsum(components.cover_sizes)[:-1])
     covers = [sum(1 << int(i) for i in cover) for cover in every if cover.size > 1]
     if not covers:
-        return task.n_items - largest(task.start)
+        return task.n_items - largest_cover(task.start)
     union = 0
     for cover in covers:
         union |= cover
@@ -164,7 +163,7 @@ def test_every_group_of_few_joins_is_listed(N: int, seed: int) -> None:
 @examples(24)
 def test_fringe_and_links_of_the_parts_are_the_degrees_of_freedom(case: tuple[list[set[int]], int]) -> None:
     task = task_of(*case)
-    if largest(task.start) < 2:
+    if largest_cover(task.start) < 2:
         return
     reduction = reduce(task)
     total = reduction.fringe + sum(part.links for part in reduction.parts)

@@ -14,8 +14,8 @@ from planner._plans import cascade
 from planner._plans.constraints import constrain
 from planner._plans.greedy import by_effect
 from planner._plans.kernels.cascade import add_move, add_reviews, best_join_of_largest, finishing_pairs, may_read
-from planner._plans.kernels.structure import enter, grow, largest, settle, try_join
-from planner._plans.task import Task, new_task
+from planner._plans.kernels.trials import extend, keep_anchor
+from planner._plans.task import Task, largest_cover, new_task
 from reviewgraph._base import Clock
 from tests.planner.plans.naive_plans import closed, is_double
 from tests.planner.plans.plan_cases import Case, cases, constrained
@@ -83,42 +83,40 @@ def keeps_the_rules(case: Case, task: Task, seed: int) -> None:
 def test_the_largest_group_grows_by_the_join_that_brings_most(case: Case, seed: int) -> None:
     task = task_of(case)
     search = cascade.new_search(task, 40, seed)
-    state, space, begun = search.state, task.space, False
-    while task.home.size and largest(state) < task.n_items and search.moves.made < 40:
-        j, i, main, other = best_join_of_largest(state, space, search.board, 0, begun)
+    blocks, trial, begun = search.blocks, task.trial, False
+    while task.home.size and largest_cover(blocks) < task.n_items and search.moves.made < 40:
+        j, i = best_join_of_largest(blocks, trial, search.board, 0, begun)
         begun = j >= 0
         if not begun:
             break
-        # What the others bring is what a trial of each says now, but for what comes in by way of two further groups.
-        brings = try_join(state, space, main, other)
-        for b in range(len(state.root)):
-            if b != main and space.touch[b] >= 0 and space.weighed[b] > 0 and space.gain[b] >= 0:
-                assert space.gain[b] // 64 + state.cover[main] <= brings
+        gains = [
+            trial.gain[b] // 64 + blocks.covered[trial.anchor]
+            for b in range(len(blocks.parent))
+            if b != trial.anchor and trial.touch[b] >= 0 and trial.weighed[b] > 0 and trial.gain[b] >= 0
+        ]
         add_move(search.board, search.moves, j, i)
-        enter(state, search.board.home[j], i)
-        grow(state, space, main, other)
-        settle(state, space)
-        assert space.covered == brings
+        before = blocks.n_trail
+        # What the others bring is what a trial of each says now, but for what comes in by way of two further groups.
+        assert extend(blocks, trial, search.board.home[j], i) >= max(gains)
+        keep_anchor(blocks, trial, before)
 
 
 @given(cases(), st.integers(0, 50))
 @examples(40)
 def test_a_cascade_of_a_large_table_holds_and_can_be_continued(case: Case, seed: int) -> None:
     task = task_of(case)
-    task.space.large = 0
     plans = []
     for at_once in (1, 40):
         search, done, size = cascade.new_search(task, 40, seed), False, -1
         while not done and search.moves.made > size and search.moves.made < 40:
             size = search.moves.made
-            plan = search.state, task.space, search.board, search.moves
+            plan = search.blocks, task.trial, search.board, search.moves
             done = add_reviews(*plan, 0, True, size > 0, min(40, size + at_once))
         pairs = search.pairs.tolist()
         assert all(task.constraints.may_read(j, i) for j, i in pairs)
         assert done == is_double(covers_of(task, pairs), task.n_items)
         plans.append(pairs)
-    if task.home.size and task.space.kept:  # the last step of the other was by a trial as well
-        assert plans[0] == plans[1]
+    assert plans[0] == plans[1]
 
 
 def chained() -> Task:
@@ -134,8 +132,7 @@ def test_joins_of_the_largest_group_make_a_plan_as_short_for_less_work() -> None
     task, length, steps = chained(), [0, 0], [0.0, 0.0]
     for local in (0, 1):
         search = cascade.new_search(task, 100)
-        state, moves = search.state, search.moves
-        assert add_reviews(state, task.space, search.board, moves, 0, local, False, 100)
+        assert add_reviews(search.blocks, task.trial, search.board, search.moves, 0, local, False, 100)
         length[local], steps[local] = search.moves.made, task.worked()
     assert length[1] <= length[0] + 1
     assert steps[1] < steps[0] / 2
@@ -145,9 +142,9 @@ def test_joins_of_the_largest_group_make_a_plan_as_short_for_less_work() -> None
 @examples(40)
 def test_finishing_pairs_are_those_whose_union_covers_all(case: Case) -> None:
     task = task_of(case)
-    state = task.start.copy()
+    blocks = task.start.copy()
     left, right = np.empty((2, 50), np.int64)
-    count = finishing_pairs(state, task.space, left, right) if task.home.size else 0
+    count = finishing_pairs(blocks, task.trial, left, right) if task.home.size else 0
     groups = dict.fromkeys(range(len(task.components)), 0)
     for b, cover in enumerate(task.components.covers):
         groups[b] = sum(1 << int(i) for i in cover)
