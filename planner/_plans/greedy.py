@@ -43,10 +43,10 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
     live = np.flatnonzero(table.loads >= 2)
     body_of = np.full(table.n_reviewers, -1, np.int64)
     body_of[live] = np.arange(live.size)
-    game = new_game(live.size, task.n_items)
-    keep = body_of[table.reviewer] >= 0
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
-    play(game, start, table.item[keep], np.arange(live.size), np.zeros(live.size, np.int64))
+    game = new_game(live.size, task.n_items)
+    item = table.item[body_of[table.reviewer] >= 0]
+    play(game, start, item, np.arange(live.size), np.zeros(live.size, np.int64))
     chosen = [no_pairs()]
     board = task.board(0)
     count = 0

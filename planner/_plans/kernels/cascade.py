@@ -17,7 +17,7 @@ if not cython.compiled:
 
 if TYPE_CHECKING:
     from planner._plans.kernels.trials import Trial
-    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base import IntArray
     from reviewgraph.graph.kernels.blocks import Blocks
 
     Review = tuple[int, int]
@@ -68,7 +68,7 @@ class Moves:
 
 
 def new_moves(length: int) -> Moves:
-    """Return a plan without reviews, with room for so many."""
+    """Return a plan without reviews, with room for ``length`` of them."""
     reviewer, item, block = np.full((3, length), -1, np.int64)
     return Moves(reviewer=reviewer, item=item, block=block)
 

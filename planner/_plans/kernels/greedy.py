@@ -12,7 +12,7 @@ if not cython.compiled:
 
 if TYPE_CHECKING:
     from planner._plans.kernels.cascade import Board
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base import BoolArray, IntArray
     from reviewgraph.graph.kernels.pebbles import Game
 
 

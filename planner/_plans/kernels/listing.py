@@ -13,7 +13,7 @@ import cython
 import numpy as np
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base import IntArray
 
 #: Bits of the hash of a group.
 LOW_BITS = (1 << 39) - 1
@@ -86,7 +86,7 @@ def new_desk(piece: Piece) -> Desk:
 
 
 def new_pool(groups: int, members: int) -> Pool:
-    """Return a pool without groups, with room for so many of so many members in all."""
+    """Return a pool without groups, with room for ``groups`` of them and for ``members`` of all."""
     table: Any = np.full(1 << max(4, (2 * groups).bit_length()), -1, np.int32)
     member: Any = np.zeros(members, np.int32)
     parent: Any = np.zeros(groups, np.int32)

@@ -18,7 +18,7 @@ if not cython.compiled:
     from reviewgraph.graph.kernels.blocks import ABSORBED, PUT
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base import IntArray
     from reviewgraph.graph.kernels.blocks import Blocks
 
 
