@@ -16,9 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._inference.covariates import Effects
-from lsc._inference.likeness import KAPPAS, Likeness, Spectrum, step_likeness
+from lsc._inference.kernels.likeness import step_likeness
+from lsc._inference.kernels.step import Hyper, step_reviewers
+from lsc._inference.likeness import KAPPAS, Spectrum
 from lsc._inference.parts import Parts, PartState, Vectors
-from lsc._inference.step import Gauge, Hyper, Items, Moments, step_reviewers, workspace
+from lsc._inference.step import Gauge, Items, Moments
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Priors. Scales of log slopes: 20 reviewers' worth of .2. Exponent of the noise: N(.5, .2^2).
@@ -99,16 +101,16 @@ class Population(NamedTuple):
     def hyper(self) -> Hyper:
         """As kernels take them."""
         return Hyper(
-            self.mu,
-            self.tau_left,
-            self.tau_right,
-            self.g0,
-            self.g1,
-            self.omega**2,
-            self.rho,
-            self.gamma,
-            self.rounding,
-            1.0 - self.kappa,
+            mu=self.mu,
+            tau_left=self.tau_left,
+            tau_right=self.tau_right,
+            g0=self.g0,
+            g1=self.g1,
+            omega_square=self.omega**2,
+            rho=self.rho,
+            gamma=self.gamma,
+            rounding=self.rounding,
+            prior=1.0 - self.kappa,
         )
 
 
@@ -193,17 +195,16 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
     hyper = population.hyper
     moments = Moments(*np.zeros((len(Moments._fields), load.size)))
     sites = Items(*np.zeros((2, size)))
-    longest = int(load.max(initial=0))
-    work = workspace(longest)
-    step_reviewers(state.part, state.sites, nodes, items, hyper, shared.gauge, shared.damping, sites, moments, work)
+    step_reviewers(state.part, state.sites, nodes, items, hyper, shared.gauge, shared.damping, sites, moments)
     state.squares[:] = moments.squares
     state.information[:] = moments.information
 
     # Without similarity its expected squares are computed only where the state is final.
     likeness = Items(*np.zeros((2, size if shared.strength else 0)))
-    of_likeness = Likeness(0.0, 0.0)
+    evidence = 0.0
+    squares = 0.0
     if shared.strength or not shared.damping:
-        of_likeness = step_likeness(
+        evidence, squares = step_likeness(
             state.part,
             state.sites,
             items,
@@ -213,15 +214,17 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
             shared.gauge,
             shared.damping,
             likeness,
-            *np.zeros((2, longest)),
         )
     total = Moments(*(np.asarray(value.sum()) for value in moments))
-    sums = _sums(moments, load, nodes.noise, population, of_likeness)
+    sums = _sums(moments, load, nodes.noise, population, evidence, squares)
     used = not shared.damping or shared.offset.size
     return (*sites, *likeness), Swept(sums, total, moments if used else None)
 
 
-def _sums(moments: Moments, load: IntArray, noise: FloatArray, population: Population, of_likeness: Likeness) -> Sums:
+def _sums(
+    moments: Moments, load: IntArray, noise: FloatArray, population: Population, evidence: float, squares: float
+) -> Sums:
+    """Return the sums of a part; the last two are those of the similarity of papers."""
     from scipy.special import digamma
 
     used = load > 0
@@ -237,9 +240,9 @@ def _sums(moments: Moments, load: IntArray, noise: FloatArray, population: Popul
         reviewers=float(used.sum()),
         reviews=float(load.sum()),
         squares=float((moments.squares[used] / noise[used]).sum()),
-        evidence=float(moments.evidence.sum() + occam.sum() + of_likeness.evidence),
+        evidence=float(moments.evidence.sum() + occam.sum() + evidence),
         freedom=float(by_freedom.sum()),
-        likeness=of_likeness.squares,
+        likeness=squares,
     )
 
 

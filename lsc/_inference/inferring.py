@@ -14,7 +14,8 @@ import numpy as np
 from lsc._inference.beliefs import Beliefs, InferenceStatus, Posterior, Quantity, Reviewers
 from lsc._inference.covariates import Effects, Factor, Gains
 from lsc._inference.fitting import LEAST_KAPPA, LEAST_NOISE, Fit, Population, Problem, fit
-from lsc._inference.likeness import Spectrum, add_means, spectrum_of
+from lsc._inference.kernels.likeness import add_means
+from lsc._inference.likeness import Spectrum, spectrum_of
 from lsc._inference.parts import Parts, PartState, Vectors, pieces_of, state_of
 from lsc._inference.scores import Unit, prepare
 from lsc._inference.step import WIDTH, Moments
@@ -49,8 +50,8 @@ def infer(
 ) -> tuple[Posterior, Gains]:
     """Infer qualities of items from scores, of which there is at least one.
 
-    The model is that of :mod:`lsc._inference.step` and :mod:`lsc._inference.likeness`. Qualities, slopes and offsets
-    are integrated out by expectation propagation (Minka 2001) with one factor per reviewer; the hyperparameters
+    The model is that of :mod:`lsc._inference.kernels.step` and :mod:`lsc._inference.likeness`. Qualities, slopes and
+    offsets are integrated out by expectation propagation (Minka 2001) with one factor per reviewer; the hyperparameters
     maximise its evidence times weak priors. Reviewers with constant scores are ignored, unless equal scores are likely
     by chance. Where reviewers of as many papers all give the same scores in another order, these are ranks, and become
     normal scores.
@@ -233,7 +234,7 @@ def _means(state: PartState, vectors: Vectors) -> tuple[Vectors, None]:
     """Return for each paper the sum of the means of columns over the papers of its reviewers."""
     [columns] = vectors
     total = np.zeros_like(columns)
-    add_means(state.part, columns, total, np.zeros(columns.shape[1]))
+    add_means(state.part.start, state.part.item, columns, total)
     return (total,), None
 
 

@@ -17,9 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc._inference.step import LEAST_CAVITY, Gauge, Items, Part, Sites
 from reviewgraph._base import BoolArray, FloatArray
-from reviewgraph.graph import kernel
 
 #: Papers up to which eigenvalues are exact; beyond, steps and probes of stochastic Lanczos quadrature, and the number
 #: of probes times papers that is enough.
@@ -29,114 +27,6 @@ PROBES = 16
 ENOUGH = 2_000_000
 #: Values of kappa among which it is chosen.
 KAPPAS = np.concatenate([np.linspace(0.0, 0.9, 19), [0.93, 0.95, 0.965, 0.975, 0.985]])
-
-
-class Likeness(NamedTuple):
-    """Of the factors of a part: log evidence, with potentials, and expected sum of (x_i - xbar)^2 about the means."""
-
-    evidence: float
-    squares: float
-
-
-@kernel(element=1e-5)
-def step_likeness(
-    part: Part,
-    sites: Sites,
-    items: Items,
-    expected: FloatArray,
-    prior: float,
-    strength: float,
-    gauge: Gauge,
-    damping: float,
-    sums: Items,
-    mean: FloatArray,
-    variance: FloatArray,
-) -> Likeness:
-    """Update the likeness sites of a part; ``strength`` is c, ``mean`` and ``variance`` are workspace, shapes (k,).
-
-    ``expected`` (N,) are prior means of papers, or empty. With c = 0 only the expected squares are computed, papers
-    independent.
-    """
-    evidence = 0.0
-    squares = 0.0
-    for j in range(len(part.start) - 1):
-        first = part.start[j]
-        k = part.start[j + 1] - first
-        if k < 2:
-            continue
-        total = 0.0
-        weighted = 0.0
-        of_squares = 0.0
-        for i in range(k):
-            at = first + i
-            paper = part.item[at]
-            precision = items.precision[paper]
-            pull = items.shift[paper]
-            if strength > 0.0:
-                # The prior keeps its precision when qualities are rescaled.
-                site = sites.likeness_precision[at]
-                cavity = max(precision - site, LEAST_CAVITY * prior)
-                cavity_pull = pull - (sites.likeness_shift[at] - site * gauge.centre) / gauge.spread
-                evidence += 0.5 * (
-                    cavity_pull * cavity_pull / cavity - pull * pull / precision + math.log(precision / cavity)
-                )
-                precision = cavity
-                pull = cavity_pull
-            variance[i] = 1.0 / precision
-            mean[i] = pull / precision
-            if len(expected) > 0:
-                mean[i] -= expected[paper]
-            weight = 1.0 if strength == 0.0 else 1.0 / (variance[i] + 1.0 / strength)
-            total += weight
-            weighted += weight * mean[i]
-            of_squares += weight * mean[i] * mean[i]
-        if strength == 0.0:
-            squares += of_squares - weighted * weighted / total
-            for i in range(k):
-                squares += (1.0 - 1.0 / k) * variance[i]
-            continue
-        centre = weighted / total
-        evidence += 0.5 * (math.log(strength * k / total) - of_squares + weighted * weighted / total)
-        squares -= 1.0 / strength
-        for i in range(k):
-            at = first + i
-            paper = part.item[at]
-            v = variance[i]
-            evidence -= 0.5 * math.log1p(strength * v)
-            share = 1.0 / (1.0 + strength * v)
-            squares += share * share * ((mean[i] - centre) ** 2 + 1.0 / total) + v * share
-            weight = 1.0 / (v + 1.0 / strength)
-            # The centre given the other papers is N(rest, 1 / remaining); the paper measures it with variance 1 / c.
-            remaining = total - weight
-            rest = (weighted - weight * mean[i]) / remaining
-            if len(expected) > 0:
-                rest += expected[paper]
-            full = strength * remaining / (strength + remaining)
-            old_precision = sites.likeness_precision[at]
-            old_shift = (sites.likeness_shift[at] - old_precision * gauge.centre) / gauge.spread
-            precision = old_precision + damping * (full - old_precision)
-            shift = old_shift + damping * (full * rest - old_shift)
-            sites.likeness_precision[at] = precision
-            sites.likeness_shift[at] = shift
-            sums.precision[paper] += precision
-            sums.shift[paper] += shift
-    return Likeness(evidence, squares)
-
-
-@kernel(element=1e-6)
-def add_means(part: Part, vectors: FloatArray, total: FloatArray, mean: FloatArray) -> None:
-    """Add to each paper of ``total`` (N, P) the means of ``vectors`` over the papers of its reviewers."""
-    for j in range(len(part.start) - 1):
-        first = part.start[j]
-        last = part.start[j + 1]
-        for p in range(vectors.shape[1]):
-            mean[p] = 0.0
-        for at in range(first, last):
-            for p in range(vectors.shape[1]):
-                mean[p] += vectors[part.item[at], p] / (last - first)
-        for at in range(first, last):
-            for p in range(vectors.shape[1]):
-                total[part.item[at], p] += mean[p]
 
 
 class Spectrum(NamedTuple):

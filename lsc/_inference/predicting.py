@@ -24,7 +24,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lsc._inference.beliefs import Posterior
-from lsc._inference.step import NODES, REACH, Gauge, Quadrature, describe_reviewers, workspace
+from lsc._inference.kernels.step import describe_reviewers
+from lsc._inference.step import NODES, REACH, Gauge, Quadrature
 from reviewgraph._base import FloatArray, IntArray
 
 #: Most levels of scores whose probabilities are predicted one by one, and reviews from which their bounds are found.
@@ -165,8 +166,7 @@ def quadrature(posterior: Posterior) -> Quadrature:
     offset_at = population.g0 + population.g1 * slope_at
     new = density / density.sum(), slope_at, noise_at, offset_at, np.full(NODES, population.omega**2)
     at = Quadrature(*(np.repeat(value[None], size + 1, axis=0) for value in new))
-    work = workspace(int(posterior.state.load.max(initial=0)))
-    describe_reviewers(*posterior.state[:3], posterior.items, population.hyper, Gauge(), at, work)
+    describe_reviewers(*posterior.state[:3], posterior.items, population.hyper, Gauge(), at)
     return at._replace(offset=at.offset + posterior.expected_offset[:, None])
 
 

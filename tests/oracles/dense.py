@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._inference.fitting import Population
-from lsc._inference.step import Hyper
+from lsc._inference.kernels.step import Hyper
 from reviewgraph._base import FloatArray, IntArray
 
 #: Ends of the grid of log slopes, in the scales of their prior.

@@ -13,6 +13,7 @@ from lsc._inference.beliefs import Posterior
 from lsc._inference.fitting import fit
 from lsc._inference.inferring import infer, problem_of
 from lsc._inference.joint import joint
+from lsc._inference.kernels.step import describe_reviewers
 from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.predicting import (
     Discrete,
@@ -23,7 +24,7 @@ from lsc._inference.predicting import (
     predictive,
     quadrature,
 )
-from lsc._inference.step import NODES, Gauge, Part, Quadrature, describe_reviewers, workspace
+from lsc._inference.step import NODES, Gauge, Part, Quadrature
 from reviewgraph._base import FloatArray
 from tests.lsc.inference.simulated_tables import Simulated, table, tracks
 from tests.oracles.dense import slope_grid
@@ -109,7 +110,7 @@ def refitted(posterior: Posterior, row: int) -> Mixture:
     found = fit(problem_of(pieces_of(state), posterior.mean.size), posterior.population, learn=False)
     at = Quadrature(*np.zeros((5, size, NODES)))
     hyper = posterior.population.hyper
-    describe_reviewers(*state[:3], found.items, hyper, Gauge(), at, workspace(int(load.max())))
+    describe_reviewers(*state[:3], found.items, hyper, Gauge(), at)
     j, i = int(posterior.reviewer[row]), int(posterior.item[row])
     mean, variance = found.items.shift[i] / found.items.precision[i], 1 / found.items.precision[i]
     noise = at.noise[j] * (np.exp(-hyper.gamma * part.log_weight[place]) if part.log_weight.size else 1.0)

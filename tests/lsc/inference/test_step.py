@@ -7,19 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from lsc._inference.step import (
-    Gauge,
-    Hyper,
-    Items,
-    Moments,
-    Nodes,
-    Part,
-    Quadrature,
-    Sites,
-    describe_reviewers,
-    step_reviewers,
-    workspace,
-)
+from lsc._inference.kernels.step import Hyper, describe_reviewers, step_reviewers
+from lsc._inference.step import Gauge, Items, Moments, Nodes, Part, Quadrature, Sites
 from tests.oracles import dense
 
 HYPER = Hyper(
@@ -66,16 +55,13 @@ def case(*loads: int) -> Case:
     return Case(part, Sites(precision, shift, np.zeros(size), np.zeros(size)), nodes, items)
 
 
-def step(
-    drawn: Case, damping: float = 1.0, gauge: Gauge = SAME, hyper: Hyper = HYPER, form: str = "compiled"
-) -> tuple[Moments, Items]:
+def step(drawn: Case, damping: float = 1.0, gauge: Gauge = SAME, hyper: Hyper = HYPER) -> tuple[Moments, Items]:
     """Step in place; return moments and sums of sites."""
     sums, moments = (
         Items(*np.zeros((2, drawn.items.shift.size))),
         Moments(*np.zeros((len(Moments._fields), drawn.part.start.size - 1))),
     )
-    run = getattr(step_reviewers, form)
-    run(*drawn, hyper, gauge, damping, sums, moments, workspace(int(np.diff(drawn.part.start).max())))
+    step_reviewers(*drawn, hyper, gauge, damping, sums, moments)
     return moments, sums
 
 
@@ -134,11 +120,6 @@ def test_a_gauge_is_a_change_of_sites_and_nodes() -> None:
     assert_equal(drawn, found, moved, step(moved._replace(items=items), 0.7))
 
 
-def test_plain_python_and_compiled_code_agree() -> None:
-    plain, compiled = case(*LOADS), case(*LOADS)
-    assert_equal(plain, step(plain, form="python"), compiled, step(compiled))
-
-
 def test_reviewers_without_reviews_have_no_moments_and_change_nobody() -> None:
     full = case(3, 5)
     nodes = Nodes(*(np.full(6, value[0]) for value in full.nodes))
@@ -169,7 +150,7 @@ def test_nodes_describe_the_posterior_of_which_moments_are_returned() -> None:
         step(drawn, 0.0)
     moments, _ = step(drawn.copied(), 0.0)
     tables = Quadrature(*np.zeros((5, len(LOADS), 13)))
-    describe_reviewers(*drawn, HYPER, SAME, tables, workspace(max(LOADS)))
+    describe_reviewers(*drawn, HYPER, SAME, tables)
     for name, value in (
         ("slope", tables.slope),
         ("offset", tables.offset),
