@@ -242,7 +242,7 @@ def weigh_nodes(work: Work, hyper: Hyper, k: int) -> float:
             work.residual[i, g] = residual
             work.exponent[g] += residual * deviation
 
-    # The largest density is near 1, but for the last factors of the product.
+    # The root of the product, which has few factors left, divides densities once they are scaled: it costs no logarithm.
     top: float = work.share[0] - 0.5 * work.exponent[0]
     for g in range(NODES):
         work.share[g] -= 0.5 * work.exponent[g]
