@@ -35,6 +35,7 @@ cdef class Work:
     cdef double[PADDED] log_slope, slope, noise, share, mean, variance, exponent, product, squares, information, trace
     cdef double[PADDED] of_mean, of_noise, of_slope, of_ratio
 
+cdef Work workspace(load)
 cdef double summed(double* term) noexcept nogil
 @cython.locals(weighted=cython.bint)
 cdef double read_reviewer(

@@ -117,22 +117,42 @@ class Columns:
     evidence: FloatArray
 
 
+@dataclass(eq=False, repr=False)
 class Work:
-    """Workspace for one reviewer of up to ``load`` reviews: by review, by review and node, and by node.
+    """Workspace for one reviewer, in the header arrays of fixed size by node, which the compiler knows apart."""
 
-    ``cavity`` is the precision of a cavity. ``weight`` is W; ``residual`` is r, and W (r - B) once B is known.
-    ``mean`` and ``variance`` are B and 1 / P of the offset; ``exponent`` and ``product`` sum up a density, and are then
-    share times slope, and times its square; ``of_mean``, ``of_noise``, ``of_slope``, ``of_ratio`` are terms of sums.
-    """
+    # By review; ``cavity`` is the precision of a cavity
+    score: FloatArray
+    factor: FloatArray
+    cavity: FloatArray
+    cavity_mean: FloatArray
+    cavity_variance: FloatArray
+    # By review and node: W, and r, which is W (r - B) once B is known
+    weight: FloatArray
+    residual: FloatArray
+    # By node; ``mean`` and ``variance`` are B and 1 / P of the offset
+    log_slope: FloatArray
+    slope: FloatArray
+    noise: FloatArray
+    share: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    # They sum up a density, and are then share times slope, and times its square
+    exponent: FloatArray
+    product: FloatArray
+    squares: FloatArray
+    information: FloatArray
+    trace: FloatArray
+    # Terms of sums
+    of_mean: FloatArray
+    of_noise: FloatArray
+    of_slope: FloatArray
+    of_ratio: FloatArray
 
-    def __init__(self, load: int) -> None:
-        self.score, self.factor, self.cavity, self.cavity_mean, self.cavity_variance = np.zeros((5, load))
-        self.weight, self.residual = np.zeros((2, load, PADDED))
-        if not cython.compiled:  # the object itself has room for these, so that the compiler knows them apart
-            self.log_slope, self.slope, self.noise, self.share = np.zeros((4, PADDED))
-            self.mean, self.variance, self.exponent, self.product = np.zeros((4, PADDED))
-            self.squares, self.information, self.trace = np.zeros((3, PADDED))
-            self.of_mean, self.of_noise, self.of_slope, self.of_ratio = np.zeros((4, PADDED))
+
+def workspace(load: int) -> Work:
+    """Allocate a workspace for reviewers of up to ``load`` reviews."""
+    return Work(*np.zeros((5, load)), *np.zeros((2, load, PADDED)), *np.zeros((15, PADDED)))
 
 
 def summed(term: FloatArray) -> float:
@@ -242,7 +262,7 @@ def weigh_nodes(work: Work, hyper: Hyper, k: int) -> float:
             work.residual[i, g] = residual
             work.exponent[g] += residual * deviation
 
-    # The root of the product, which has few factors left, divides densities once they are scaled: it costs no logarithm.
+    # The root of the product, which has few factors left, divides the densities once they are scaled.
     top: float = work.share[0] - 0.5 * work.exponent[0]
     for g in range(NODES):
         work.share[g] -= 0.5 * work.exponent[g]
@@ -405,7 +425,7 @@ def step_reviewers(
     state = state_of(part, sites, items, gauge)
     totals = Sums(precision=sums.precision, shift=sums.shift)
     columns = Columns(**moments._asdict())
-    work = Work(np.diff(part.start).max(initial=0))
+    work = workspace(np.diff(part.start).max(initial=0))
     centres = nodes.centre
     spreads = nodes.spread
     noises = nodes.noise
@@ -437,7 +457,7 @@ def describe_reviewers(
 ) -> None:
     """Write what is known of each reviewer with reviews at the nodes."""
     state = state_of(part, sites, items, gauge)
-    work = Work(np.diff(part.start).max(initial=0))
+    work = workspace(np.diff(part.start).max(initial=0))
     centres = nodes.centre
     spreads = nodes.spread
     noises = nodes.noise
