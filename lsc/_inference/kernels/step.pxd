@@ -17,7 +17,8 @@ cdef class State:
     cdef const int64_t[::1] start
     cdef const int32_t[::1] item
     cdef const double[::1] score, log_weight
-    cdef double[::1] precision, shift
+    cdef double[::1] precision, shift, centre, spread
+    cdef const double[::1] noise, offset
     cdef const double[::1] item_precision, item_shift
     cdef double gauge_centre, gauge_spread
 
@@ -38,9 +39,7 @@ cdef class Work:
 cdef Work workspace(load)
 cdef double summed(double* term) noexcept nogil
 @cython.locals(weighted=cython.bint)
-cdef double read_reviewer(
-    Work work, State state, Hyper hyper, double offset, int64_t first, int64_t k
-) noexcept nogil
+cdef double read_reviewer(Work work, State state, Hyper hyper, int64_t j, int64_t first, int64_t k) noexcept nogil
 cdef void place_nodes(Work work, Hyper hyper, double centre, double spread, double noise) noexcept nogil
 cdef double weigh_nodes(Work work, Hyper hyper, int64_t k) noexcept nogil
 @cython.locals(weighted=cython.bint)
@@ -48,17 +47,10 @@ cdef void tilt_papers(
     Work work, State state, Hyper hyper, double damping, Sums sums, Columns moments, int64_t first, int64_t k, int64_t j
 ) noexcept nogil
 cdef void write_moments(Work work, Hyper hyper, double noise, Columns moments, int64_t k, int64_t j) noexcept nogil
-cdef State state_of(part, sites, items, gauge)
+cdef State state_of(part, sites, nodes, items, gauge)
+cpdef void step_reviewers(part, sites, nodes, items, Hyper hyper, gauge, double damping, sums, moments)
 @cython.locals(
-    work=Work, columns=Columns, centres="double[::1]", spreads="double[::1]", noises="const double[::1]",
-    offsets="const double[::1]",
-)
-cpdef void step_reviewers(
-    part, sites, nodes, items, Hyper hyper, gauge, double damping, sums, moments
-)
-@cython.locals(
-    work=Work, centres="const double[::1]", spreads="const double[::1]", noises="const double[::1]",
-    offsets="const double[::1]", share="double[:, ::1]", slope="double[:, ::1]", noise="double[:, ::1]",
-    offset="double[:, ::1]", offset_variance="double[:, ::1]",
+    share="double[:, ::1]", slope="double[:, ::1]", noise="double[:, ::1]", offset="double[:, ::1]",
+    offset_variance="double[:, ::1]",
 )
 cpdef void describe_reviewers(part, sites, nodes, items, Hyper hyper, gauge, at)

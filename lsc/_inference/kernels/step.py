@@ -72,14 +72,21 @@ class Hyper:
 
 @dataclass(eq=False, repr=False)
 class State:
-    """Reviews by reviewer with their sites, the papers before the step, and the gauge that the sites have not seen."""
+    """What a step starts from, and changes in place."""
 
+    # Reviews by reviewer, and their sites
     start: IntArray
     item: CodeArray
     score: FloatArray
     log_weight: FloatArray
     precision: FloatArray
     shift: FloatArray
+    # Nodes of each reviewer
+    centre: FloatArray
+    spread: FloatArray
+    noise: FloatArray
+    offset: FloatArray
+    # Papers before the step, and the gauge that sites and nodes have not seen
     item_precision: FloatArray
     item_shift: FloatArray
     gauge_centre: float
@@ -137,9 +144,10 @@ class Work:
     share: FloatArray
     mean: FloatArray
     variance: FloatArray
-    # They sum up a density, and are then share times slope, and times its square
+    # These two sum up a density, and are then share times slope, and times its square
     exponent: FloatArray
     product: FloatArray
+    # Sums over reviews, see :func:`tilt_papers`
     squares: FloatArray
     information: FloatArray
     trace: FloatArray
@@ -163,7 +171,7 @@ def summed(term: FloatArray) -> float:
     return total
 
 
-def read_reviewer(work: Work, state: State, hyper: Hyper, offset: float, first: int, k: int) -> float:
+def read_reviewer(work: Work, state: State, hyper: Hyper, j: int, first: int, k: int) -> float:
     """Copy scores, cavities and weights of a reviewer; return the potential of the cavities less that of the papers.
 
     The potential of N(h / p, 1 / p) is 1/2 (h^2 / p - log p).
@@ -181,7 +189,7 @@ def read_reviewer(work: Work, state: State, hyper: Hyper, offset: float, first: 
         cavity = max(total - precision, LEAST_CAVITY * hyper.prior)
         variance = 1.0 / cavity
         mean = (pull - shift) * variance
-        work.score[i] = state.score[at] - offset
+        work.score[i] = state.score[at] - state.offset[j]
         work.cavity[i] = cavity
         work.cavity_mean[i] = mean
         work.cavity_variance[i] = variance
@@ -394,8 +402,8 @@ def write_moments(work: Work, hyper: Hyper, noise: float, moments: Columns, k: i
     moments.rho_curvature[j] = curvature
 
 
-def state_of(part: Part, sites: Sites, items: Items, gauge: Gauge) -> State:
-    """Return what a step reads."""
+def state_of(part: Part, sites: Sites, nodes: Nodes, items: Items, gauge: Gauge) -> State:
+    """Return what a step starts from."""
     return State(
         start=part.start,
         item=part.item,
@@ -403,6 +411,10 @@ def state_of(part: Part, sites: Sites, items: Items, gauge: Gauge) -> State:
         log_weight=part.log_weight,
         precision=sites.precision,
         shift=sites.shift,
+        centre=nodes.centre,
+        spread=nodes.spread,
+        noise=nodes.noise,
+        offset=nodes.offset,
         item_precision=items.precision,
         item_shift=items.shift,
         gauge_centre=gauge.centre,
@@ -422,14 +434,10 @@ def step_reviewers(
     moments: Moments,
 ) -> None:
     """Update sites and nodes of all reviewers of a part, from the papers before the step; add the sites to ``sums``."""
-    state = state_of(part, sites, items, gauge)
+    state = state_of(part, sites, nodes, items, gauge)
     totals = Sums(precision=sums.precision, shift=sums.shift)
     columns = Columns(**moments._asdict())
     work = workspace(np.diff(part.start).max(initial=0))
-    centres = nodes.centre
-    spreads = nodes.spread
-    noises = nodes.noise
-    offsets = nodes.offset
     with cython.nogil:
         moved = log(state.gauge_spread)
         for j in range(len(state.start) - 1):
@@ -437,31 +445,27 @@ def step_reviewers(
             k = state.start[j + 1] - first
             if k == 0:
                 continue
-            potential = read_reviewer(work, state, hyper, offsets[j], first, k)
-            centre = centres[j] + moved
-            place_nodes(work, hyper, centre, spreads[j], noises[j])
+            potential = read_reviewer(work, state, hyper, j, first, k)
+            centre = state.centre[j] + moved
+            place_nodes(work, hyper, centre, state.spread[j], state.noise[j])
             columns.evidence[j] = weigh_nodes(work, hyper, k) + potential
             tilt_papers(work, state, hyper, damping, totals, columns, first, k, j)
-            write_moments(work, hyper, noises[j], columns, k, j)
+            write_moments(work, hyper, state.noise[j], columns, k, j)
             # The next nodes lie around the posterior of the slope, wide enough to reach as far again as it has moved.
             log_slope = columns.log_slope[j]
             variance = columns.log_slope_square[j] - log_slope * log_slope
             lag = 0.5 * (log_slope - centre)
             spread = sqrt(max(variance, lag * lag))
-            centres[j] = log_slope
-            spreads[j] = min(max(spread, LEAST_SPREAD), MOST_SPREAD)
+            state.centre[j] = log_slope
+            state.spread[j] = min(max(spread, LEAST_SPREAD), MOST_SPREAD)
 
 
 def describe_reviewers(
     part: Part, sites: Sites, nodes: Nodes, items: Items, hyper: Hyper, gauge: Gauge, at: Quadrature
 ) -> None:
     """Write what is known of each reviewer with reviews at the nodes."""
-    state = state_of(part, sites, items, gauge)
+    state = state_of(part, sites, nodes, items, gauge)
     work = workspace(np.diff(part.start).max(initial=0))
-    centres = nodes.centre
-    spreads = nodes.spread
-    noises = nodes.noise
-    offsets = nodes.offset
     share = at.share
     slope = at.slope
     noise = at.noise
@@ -473,8 +477,8 @@ def describe_reviewers(
             k = state.start[j + 1] - first
             if k == 0:
                 continue
-            read_reviewer(work, state, hyper, offsets[j], first, k)
-            place_nodes(work, hyper, centres[j], spreads[j], noises[j])
+            read_reviewer(work, state, hyper, j, first, k)
+            place_nodes(work, hyper, state.centre[j], state.spread[j], state.noise[j])
             weigh_nodes(work, hyper, k)
             for g in range(NODES):
                 share[j, g] = work.share[g]
