@@ -39,8 +39,8 @@ class Shape(IntEnum):
     """Form of the set of a reviewer's perceived qualities, up to bounds on slopes: a code for kernels.
 
     Classes may share a shape: an offset is a line with a given slope. For each shape there are constraints in
-    :mod:`lsc._model.formulation`, a projection in :mod:`lsc._solver.projections`, and a formula of its multipliers in
-    :mod:`lsc.evidence.optimality`.
+    :mod:`lsc._model.formulation`, a projection in :mod:`lsc._solver.kernels.projections`, and a formula of its
+    multipliers in :mod:`lsc.evidence.kernels.residuals`.
     """
 
     LINEAR = 0
@@ -49,7 +49,7 @@ class Shape(IntEnum):
     CONCAVE = 3
 
 
-#: The codes as plain integers, constants for kernels, and one for an unconstrained reviewer.
+#: The codes as plain integers, as headers of kernels have them, and one for an unconstrained reviewer.
 LINEAR, MONOTONE, CONVEX, CONCAVE = map(int, Shape)
 IDLE = len(Shape)
 

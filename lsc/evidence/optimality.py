@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._model.formulation import Programme
-from lsc._model.hypotheses import CONVEX, LINEAR, MONOTONE
-from reviewgraph._base import FloatArray, IntArray
-from reviewgraph.graph import kernel
+from lsc.evidence.kernels.residuals import add_reviewers, no_violations
+from reviewgraph._base import FloatArray
 
 
 class Residuals(NamedTuple):
@@ -65,23 +64,18 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     >>> residuals(programme, np.array([0.0, 0.1]), np.array([0.0, 0.1]))
     Residuals(primal=0.0, dual=0.0, gap=0.0)
     """
-    primal, dual, gap = _reviewer_residuals(
-        programme.start,
-        programme.item,
-        programme.score,
-        programme.shape,
-        programme.lower,
-        programme.upper,
-        quality,
-        perceived,
-    )
+    found = no_violations(programme.start)
+    add_reviewers(
+        programme.start, programme.item, programme.score, programme.shape, programme.lower, programme.upper, quality,
+        perceived, found,
+    )  # fmt: skip
     pull = np.bincount(programme.item, perceived - quality[programme.item], minlength=programme.n_items)
     off = np.abs(quality - programme.reference)[programme.is_reference]
     free = np.abs(pull)[~programme.is_reference]
     return Residuals(
-        max(float(primal), float(off.max(initial=0.0))),
-        max(float(dual), float(free.max(initial=0.0))),
-        2.0 * float(gap),
+        max(found.primal, float(off.max(initial=0.0))),
+        max(found.dual, float(free.max(initial=0.0))),
+        2.0 * found.gap,
     )
 
 
@@ -112,137 +106,6 @@ def scale(programme: Programme, quality: FloatArray) -> float:
     """
     lower = programme.median_lower
     return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
-
-
-@kernel
-def _reviewer_residuals(
-    start: IntArray,
-    item: IntArray,
-    score: FloatArray,
-    shape: IntArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    quality: FloatArray,
-    perceived: FloatArray,
-) -> tuple[float, float, float]:
-    """Return the largest primal and dual violation and the sum of the gaps over all reviewers."""
-    primal = 0.0
-    dual = 0.0
-    gap = 0.0
-    for j in range(start.size - 1):
-        first = start[j]
-        last = start[j + 1]
-        if last == first:
-            continue
-        eps = perceived[first:last] - quality[item[first:last]]
-        rise = score[first:last] - score[first]
-        violations = _violations(shape[j], rise, perceived[first:last], eps, lower[j], upper[j])
-        primal = max(primal, violations[0])
-        dual = max(dual, violations[1])
-        gap = gap + violations[2]
-    return primal, dual, gap
-
-
-@kernel
-def _violations(
-    shape: int, rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float, upper: float
-) -> tuple[float, float, float]:
-    """Return the violations of one reviewer."""
-    # Levels: the point, the sum of the noise, and the height above the lowest score of each.
-    count = rise.size
-    point = np.zeros(count)
-    push = np.zeros(count)
-    height = np.zeros(count)
-    primal = 0.0
-    dual = float(abs(np.sum(eps)))
-    level = -1
-    for r in range(count):
-        if r == 0 or rise[r] > rise[r - 1]:
-            level += 1
-            height[level] = rise[r]
-            point[level] = perceived[r]
-        primal = max(primal, abs(perceived[r] - point[level]))
-        push[level] += eps[r]
-    # Multipliers: the derivative of the objective if all points from a step on are shifted.
-    levels = level + 1
-    if levels == 1:
-        return primal, dual, 0.0
-    dy = np.diff(height[:levels])
-    step = np.diff(point[:levels])
-    total = np.zeros(levels - 1)
-    running = 0.0
-    for k in range(levels - 1, 0, -1):
-        running += push[k]
-        total[k - 1] = running
-    for k in range(levels - 1):
-        primal = max(primal, lower * dy[k] - step[k], step[k] - upper * dy[k])
-    # By shape: independent steps, one slope, or ramps.
-    if shape == MONOTONE:
-        return _bounded(primal, dual, total, step, lower * dy, upper * dy)
-    if shape == LINEAR:
-        slope = (point[levels - 1] - point[0]) / height[levels - 1]
-        for k in range(levels):
-            primal = max(primal, abs(point[k] - point[0] - slope * height[k]))
-        reach = height[levels - 1]
-        turn = np.array([np.sum(dy * total) / reach])
-        return _bounded(
-            primal, dual, turn, np.array([slope * reach]), np.array([lower * reach]), np.array([upper * reach])
-        )
-    if shape == CONVEX:  # a concave function from the top
-        dy = dy[::-1].copy()
-        step = step[::-1].copy()
-        total = total[::-1].copy()
-    return _ramps(primal, dual, dy, step, total, lower)
-
-
-@kernel
-def _bounded(
-    primal: float, dual: float, force: FloatArray, step: FloatArray, low: FloatArray, high: FloatArray
-) -> tuple[float, float, float]:
-    """Add the gaps of steps between bounds: a positive force needs the lower bound, a negative one the upper."""
-    gap = 0.0
-    for k in range(force.size):
-        if force[k] >= 0:
-            gap += force[k] * abs(step[k] - low[k])
-        elif np.isfinite(high[k]):
-            gap -= force[k] * abs(high[k] - step[k])
-        else:
-            dual = max(dual, -force[k])
-    return primal, dual, gap
-
-
-@kernel
-def _ramps(
-    primal: float, dual: float, dy: FloatArray, step: FloatArray, total: FloatArray, lower: float
-) -> tuple[float, float, float]:
-    """Increasing slopes: slope_l = lower + the sum of w_m over m <= l, w >= 0."""
-    count = dy.size
-    force = np.zeros(count)
-    reach = np.zeros(count)
-    running = 0.0
-    length = 0.0
-    # A change of w_m changes all later slopes: its force is the sum of theirs, over the length that they span.
-    for m in range(count - 1, -1, -1):
-        running += dy[m] * total[m]
-        length += dy[m]
-        force[m] = running
-        reach[m] = length
-    gap = 0.0
-    before = lower
-    before_dy = 0.0
-    for m in range(count):
-        # Primal: w_m >= 0. Dual: forces >= 0. Gap: their products.
-        slope = step[m] / dy[m]
-        bend = slope - before
-        if m > 0:
-            primal = max(primal, -bend * dy[m] * before_dy / (dy[m] + before_dy))
-        before = slope
-        before_dy = dy[m]
-        if force[m] < 0:
-            dual = max(dual, -force[m] / reach[m])
-        else:
-            gap += force[m] * abs(bend)
-    return primal, dual, gap
 
 
 # Fitted scoring functions.
