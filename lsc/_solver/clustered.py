@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc._model.formulation import order_by_score, tied_up_to_rounding
 from lsc._solver import newton
-from lsc._solver.faces import (
+from lsc._solver.kernels.lines import (
     Common,
     Descent,
     Gradients,
-    Weights,
-    centred,
+    Part,
+    combine_items,
     common_diagonal,
     common_image,
+    extrapolate_singles,
+    line_diagonal,
     line_distance,
     line_given,
+    line_residuals,
     line_sums,
     start_descent,
     take_step,
@@ -34,16 +38,13 @@ from lsc._solver.passes import (
     FIT_ALONE,
     STALE,
     Objective,
-    Part,
     Passes,
-    combine_items,
-    extrapolate_singles,
+    Weights,
     lay_out,
-    line_diagonal,
-    line_residuals,
     reviews_to_keep,
     unit_slopes,
 )
+from lsc._solver.tabulating import centred
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph.streams import Grid, Share, Vector, split
 
@@ -130,7 +131,7 @@ def lines_of_partition(
 
 def pass_over(lines: Lines, slope_free: BoolArray | None, x: FloatArray | None, kernel: Any) -> tuple[Any, ...]:
     """Run a kernel over a partition; returns what it adds to its items, the sum of its results, and free slopes."""
-    m = lines.part.floor.size
+    m = len(lines.part.floor)
     zeros = np.zeros(lines.n_items)
     passes = Passes([(slice(0, m), lines.part)], m, Common(zeros, zeros, 0.0, 1.0, 0.0, 0.0), zeros > 0)
     fit = slope_free is None
@@ -167,7 +168,7 @@ def _differ(one: BoolArray, other: BoolArray) -> int:
 
 
 def _all_free(lines: Lines) -> BoolArray:
-    return np.ones(lines.part.floor.size, np.bool_)
+    return np.ones(len(lines.part.floor), np.bool_)
 
 
 def common_of(sums: FloatArray, shift: float, factor: float, scalars: tuple[float, ...]) -> Common:
@@ -197,7 +198,7 @@ def evaluate_shard(
     fixed = np.zeros(x.size, np.bool_)
     distance = line_distance(common, x, mean, slope, tilt)
     gradients = Gradients(fit.copy(), np.zeros(0), tilt, anchor)
-    sums = combine_items(common, fixed, weights, gradients, x, gradient)
+    sums = combine_items(common, fixed, *weights, gradients, x, gradient)
     return Evaluated(gradient, tilt, np.array([distance, *sums]))
 
 
@@ -206,9 +207,10 @@ def start_shard(
 ) -> tuple[Descent, float]:
     """Begin conjugate gradients at the items of a shard; returns the squared residual norm, too."""
     n = gradient.size
-    vectors = Descent(*(np.zeros(n) for _ in Descent._fields))
-    common_diagonal(common, free, weight, vectors.inverse)
-    vectors.inverse[:] += diagonal
+    inverse = np.zeros(n)
+    common_diagonal(common, free, weight, inverse)
+    inverse += diagonal
+    vectors = Descent(inverse, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
     return vectors, start_descent(vectors, np.zeros(n, np.bool_), gradient, 0, n)
 
 
@@ -216,28 +218,30 @@ def search_shard(
     common: Common, vectors: Descent, weight: float, beta: float
 ) -> tuple[Descent, FloatArray, FloatArray]:
     """Update the search direction of a shard; returns it, and its sums in the first three places of four."""
-    vectors = vectors._replace(search=vectors.search.copy(), image=np.empty(vectors.search.size))
-    sums = update_search(vectors, common, weight, beta, 0, vectors.search.size)
-    return vectors, vectors.search, np.array([*sums, 0.0])
+    search = np.array(vectors.search)
+    vectors = replace(vectors, search=search, image=np.empty(search.size))
+    sums = update_search(vectors, common, weight, beta, 0, search.size)
+    return vectors, search, np.array([*sums, 0.0])
 
 
 def step_shard(
     common: Common, vectors: Descent, image: FloatArray, alpha: float, mean: float, slope: float
 ) -> tuple[Descent, float]:
     """Step along the search direction in a shard; returns the squared norm of the new residual, too."""
-    _, residual, search, own, direction = vectors
-    vectors = Descent(vectors.inverse, residual.copy(), search, own + image, direction.copy())
+    residual = np.array(vectors.residual)
+    direction = np.array(vectors.direction)
+    vectors = replace(vectors, residual=residual, image=np.asarray(vectors.image) + image, direction=direction)
     return vectors, take_step(vectors, common, alpha, mean, slope, 0, residual.size)
 
 
 def _direction(vectors: Descent) -> FloatArray:
-    return vectors.direction
+    return np.asarray(vectors.direction)
 
 
 class ClusterPasses(Objective):
     """The objective of linear reviewers on a cluster, without references; points are vectors in shards.
 
-    ``scalars``: spread, reviews and bounds of the common line, as :class:`lsc._solver.faces.Common` has them.
+    ``scalars``: spread, reviews and bounds of the common line, as :class:`lsc._solver.kernels.lines.Common` has them.
     """
 
     def __init__(
@@ -346,7 +350,7 @@ def _begin(total: FloatArray, common: Common) -> FloatArray:
 
 
 def _quality(x: FloatArray, common: Common, scale: float) -> FloatArray:
-    return np.where(common.degree > 0.0, scale * x, 0.0)
+    return np.where(np.asarray(common.degree) > 0.0, scale * x, 0.0)
 
 
 def extrapolated(

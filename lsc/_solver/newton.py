@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,14 +19,13 @@ import numpy.typing as npt
 
 from lsc._model.formulation import Minimiser, Programme, order_by_score, tied_up_to_rounding
 from lsc._model.hypotheses import LINEAR
-from lsc._solver.faces import Common, ItemArray, Weights, centred, tabulate
+from lsc._solver.kernels.lines import Common, Part, extrapolate_singles
 from lsc._solver.passes import (
     Layout,
     Merit,
     Objective,
-    Part,
     Passes,
-    extrapolate_singles,
+    Weights,
     in_memory,
     inner,
     lay_out,
@@ -35,7 +35,8 @@ from lsc._solver.passes import (
     with_singles,
     without_singles,
 )
-from reviewgraph._base import BoolArray, FloatArray, IntArray, Progress
+from lsc._solver.tabulating import centred, tabulate
+from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray, Progress
 from reviewgraph.streams import Spill, ranges
 
 if TYPE_CHECKING:
@@ -283,18 +284,19 @@ def minimise(
     # In the solver's units, from the average of centred scores or from the given start.
     table, common, units = tabulate(lean)
     fixed = np.ascontiguousarray(lean.is_reference, dtype=np.bool_)
-    average = np.bincount(table.item, table.score, lean.n_items) / np.maximum(common.degree, 1.0)
+    degree = np.asarray(common.degree)
+    average = np.bincount(table.item, table.score, lean.n_items) / np.maximum(degree, 1.0)
     begin = average if start is None else (start - units.origin) / units.unit
     begin = np.where(fixed, (lean.reference - units.origin) / units.unit, begin)
     if by_passes:
-        table = table._replace(score=table.unit)  # kernels for lines read unit scores only
-        merit: Merit | Passes = Passes(in_memory(table, lean.n_items), table.norm.size, common, fixed)
+        table = replace(table, score=table.unit)  # kernels for lines read unit scores only
+        merit: Merit | Passes = Passes(in_memory(table, lean.n_items), len(table.kind), common, fixed)
     else:
         merit = Merit(table, common, fixed)
     run = descend(merit, begin, tolerance, max_iterations, progress, last_stage_only=start is not None)
     perceived = merit.perceived if isinstance(merit, Merit) else perceived_of_lines(table, run.x)
     # Back to the units of the programme; without references qualities have mean 0.
-    reviewed = common.degree > 0.0
+    reviewed = degree > 0.0
     shift = 0.0 if np.any(fixed) else -float(run.x[reviewed].mean())
     quality = units.origin + units.unit * (run.x + shift)
     quality[~reviewed] = 0.0
@@ -362,8 +364,8 @@ class SpilledLines:
 
     ``start`` (M + 1,): first review of each reviewer, ascending in score; ``unit``: centred scores divided by their
     length; ``floor``, ``ceiling`` (M,): bounds on slopes for unit scores, 0 if constant; ``blocks``, ``places``:
-    positions of items as in :class:`lsc._solver.passes.Part`, empty, and written here; ``longest``: reviews of the
-    largest part.
+    positions of items as in :class:`lsc._solver.kernels.lines.Part`, empty, and written here; ``longest``: reviews of
+    the largest part.
     """
 
     def __init__(
@@ -381,7 +383,7 @@ class SpilledLines:
         self._buffers: list[npt.NDArray[Any]] = []
         self._loaded = slice(0)
 
-    def lay_out(self, item: Spill, n_items: int, rows: int) -> Iterator[tuple[slice, ItemArray, FloatArray]]:
+    def lay_out(self, item: Spill, n_items: int, rows: int) -> Iterator[tuple[slice, CodeArray, FloatArray]]:
         """Cut the reviews into parts and write the positions of items; yields reviewers, items and unit scores."""
         for first, last in ranges(self.start, rows):
             low = int(self.start[first])
@@ -447,12 +449,12 @@ def minimise_streamed(
     with Spill("<f8") as unit, Spill("<u2") as blocks, Spill("<u2") as places:
         lines, common, scale, begin = _tabulate(stream, overview, hypothesis.bounds, unit, blocks, places)
         for last_stage_only in (False, True):
-            merit = Passes(lines, lines.floor.size, common, np.zeros(common.degree.size, np.bool_))
+            merit = Passes(lines, lines.floor.size, common, np.zeros(stream.n_items, np.bool_))
             run = descend(merit, begin, tolerance, MAX_ITERATIONS, progress, last_stage_only=last_stage_only)
             converged, message = run.outcome(tolerance)
             if last_stage_only and not converged:  # the first solution stands
                 break
-            quality = np.where(common.degree > 0.0, scale * run.x, 0.0)
+            quality = np.where(np.asarray(common.degree) > 0.0, scale * run.x, 0.0)
             for _, start, item, score, keep, _ in _chunks(stream, overview):
                 if not keep.all():
                     lower, upper = (np.full(start.size - 1, bound) for bound in hypothesis.bounds)
@@ -488,9 +490,9 @@ def _tabulate(
         for reviewers, items, units in lines.lay_out(item, stream.n_items, max(stream.batch, stream.n_items)):
             np.add.at(total, items, units * np.repeat(norm[reviewers], size[reviewers]))
     total /= np.maximum(common.degree, 1.0)
-    tilt = common.tilt / factor
+    tilt = np.asarray(common.tilt) / factor
     spread = common.spread / factor**2
-    return lines, common._replace(tilt=tilt, spread=spread, lower=least, upper=most), scale, total
+    return lines, replace(common, tilt=tilt, spread=spread, lower=least, upper=most), scale, total
 
 
 def _write(stream: Stream, overview: Overview, item: Spill, unit: Spill) -> tuple[IntArray, FloatArray, Common]:
@@ -531,7 +533,7 @@ def _write(stream: Stream, overview: Overview, item: Spill, unit: Spill) -> tupl
 
 def _chunks(
     stream: Stream, overview: Overview
-) -> Iterator[tuple[int, IntArray, ItemArray, FloatArray, BoolArray, IntArray]]:
+) -> Iterator[tuple[int, IntArray, CodeArray, FloatArray, BoolArray, IntArray]]:
     """Yield by chunk: first reviewer, scored reviews, the mask of those kept, and where each reviewer begins then."""
     for chunk in stream.chunks():
         # Ascending in score, ties by item.

@@ -12,44 +12,55 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lsc._model.formulation import Minimiser, Programme
-from lsc._model.hypotheses import CONCAVE, CONVEX, MONOTONE
-from lsc._solver.blocks import clustered_direction, pattern_of, system_of
-from lsc._solver.faces import (
-    ELEMENT,
+from lsc._model.hypotheses import IDLE, LINEAR
+from lsc._solver.kernels.blocks import assemble, descend_gradients, start_gradients, system_of
+from lsc._solver.kernels.lines import (
     Common,
     Descent,
-    Face,
     Gradients,
-    ItemArray,
-    Table,
-    Weights,
+    Part,
+    combine,
     common_diagonal,
     common_image,
-    common_line,
-    distances,
-    first_face,
-    lines_direction,
+    descend_lines,
+    evaluate,
+    extrapolate_singles,
+    gather,
+    keep_shared,
+    line_diagonal,
+    line_residuals,
+    scatter_add,
     start_descent,
+    start_lines,
     take_step,
     update_search,
+    write_places,
 )
-from lsc._solver.projections import project_bent, project_chains
-from reviewgraph._base import BoolArray, FloatArray, IntArray
-from reviewgraph.graph import kernel
+from lsc._solver.kernels.projections import Table, distances, first_face, levels_of
+from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from lsc._solver.kernels.lines import ShortArray
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:
     """Inner product without a threaded linear algebra library, which costs more and changes last digits."""
     return float(np.einsum("i,i->", a, b))
+
+
+class Weights(NamedTuple):
+    """Weights of the distances from lines in each reviewer's scores, and from the common line."""
+
+    line: float
+    common: float
 
 
 #: Without secondary objectives.
@@ -82,7 +93,7 @@ class Objective(ABC):
         self.squares = 0.0
         self.norm = 0.0
         self.stationarity = 0.0
-        self.gradients = Gradients(*(np.zeros(n) for _ in Gradients._fields))
+        self.gradients = Gradients(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
         self.direction = np.zeros(n)
         self._slope_free = False
         self.products = 0
@@ -98,59 +109,13 @@ class Objective(ABC):
     def anchor_here(self, weight: float) -> None:
         """Replace the secondary objectives by the weighted distance from the last point evaluated."""
         self.weights = Weights(0.0, weight)
-        self.gradients.anchor[:] = self.gradients.tilt
+        np.asarray(self.gradients.anchor)[:] = self.gradients.tilt
 
 
-@kernel(element=ELEMENT)
-def combine(
-    common: Common, fixed: BoolArray, squares: float, line: float, weights: Weights, gradients: Gradients,
-    x: FloatArray, gradient: FloatArray,
-) -> tuple[float, bool, float, float]:  # fmt: skip
-    """Value and gradient of the objective, from F and G and half their gradients.
-
-    Returns the value, whether the slope of the common line is free, and the norms per review of the gradients of f and
-    of F / 2, each item's part divided by the root of its number of reviews; references have no gradient.
-    """
-    distance, free = common_line(common, x, gradients.tilt)
-    along, norm, stationarity = combine_items(common, fixed, weights, gradients, x, gradient)
-    value = 0.5 * squares + 0.5 * weights.line * line + weights.common * (0.5 * distance - along)
-    return value, free, math.sqrt(norm / common.reviews), math.sqrt(stationarity / common.reviews)
-
-
-@kernel(element=ELEMENT)
-def combine_items(
-    common: Common, fixed: BoolArray, weights: Weights, gradients: Gradients, x: FloatArray, gradient: FloatArray
-) -> tuple[float, float, float]:
-    """Write the gradient at some items; returns their part of the anchor's product, and of both squared norms."""
-    fit, of_line, tilt, anchor = gradients
-    along = 0.0
-    norm = 0.0
-    stationarity = 0.0
-    for i in range(len(x)):
-        along += anchor[i] * x[i]
-        gradient[i] = fit[i] + weights.common * (tilt[i] - anchor[i])
-        if weights.line > 0.0:
-            gradient[i] += weights.line * of_line[i]
-        if fixed[i]:
-            fit[i] = gradient[i] = 0.0
-        share = 1.0 / max(common.degree[i], 1.0)
-        norm += gradient[i] * gradient[i] * share
-        stationarity += fit[i] * fit[i] * share
-    return along, norm, stationarity
-
-
-@kernel(element=ELEMENT)
-def evaluate(
-    table: Table, face: Face, common: Common, fixed: BoolArray, weights: Weights, gradients: Gradients, x: FloatArray,
-    perceived: FloatArray, gradient: FloatArray,
-) -> tuple[float, tuple[float, bool, float, float]]:  # fmt: skip
-    """Squared distances from the projections of reviewers who need not be linear, and what :func:`combine` returns."""
-    for i in range(len(gradients.fit)):
-        gradients.fit[i] = 0.0
-    for i in range(len(gradients.line)):
-        gradients.line[i] = 0.0
-    squares, line = distances(table, face, weights.line > 0.0, x, perceived, gradients.fit, gradients.line)
-    return squares, combine(common, fixed, squares, line, weights, gradients, x, gradient)
+#: Diagonal steps of conjugate gradients after which items are clustered, from then on.
+DIAGONAL_STEPS = 20
+#: Entries of the matrix multiplied, or reviews read, before Python may interrupt: a few hundredths of a second.
+PRODUCTS = 10_000_000
 
 
 class Merit(Objective):
@@ -160,43 +125,67 @@ class Merit(Objective):
         super().__init__(common, fixed, weights)
         n = len(fixed)
         self.face = first_face(table)
+        self.levels = levels_of(table)
         self.table = table
         self.perceived = np.zeros(len(table.item))
-        self._chains = bool(np.any(table.kind == MONOTONE))
-        self._bent = bool(np.any((table.kind == CONVEX) | (table.kind == CONCAVE)))
-        self.bends = self._chains or self._bent
+        kind = np.asarray(table.kind)
+        self.bends = bool(np.any((kind != LINEAR) & (kind != IDLE)))
+        self._clustered = False
         if self.bends:
-            self._pattern = pattern_of(table, n)
-            self._system = system_of(self._pattern)
+            self._system = system_of(table, n)
+            self._most = 1 + PRODUCTS // len(self._system.column)
         else:
-            self._work = np.zeros(4 * n)
+            self._vectors = Descent(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), self.direction)
+            self._most = 1 + PRODUCTS // len(table.item)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient (zero at references); face and perceived qualities are those of ``x``."""
-        if self._chains:
-            project_chains(self.table, self.face, x, self.perceived)
-        if self._bent:
-            project_bent(self.table, self.face, x, self.perceived)
-        weights = self.weights if self.bends else Weights(0.0, self.weights.common)
+        line_weight = self.weights.line if self.bends else 0.0
         gradient = np.empty(len(x))
-        arrays = (self.gradients, x, self.perceived)
-        self.squares, combined = evaluate(self.table, self.face, self.common, self.fixed, weights, *arrays, gradient)
-        value, self._slope_free, self.norm, self.stationarity = combined
+        self.squares, value, self._slope_free, self.norm, self.stationarity = evaluate(
+            self.table, self.face, self.levels, self.common, self.fixed, line_weight, self.weights.common,
+            self.gradients, x, self.perceived, gradient,
+        )  # fmt: skip
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
-        accuracy = self.fixed, gradient, tolerance, max_steps, self.direction
-        if self.bends:
-            matrix = self.table, self.face, self.common, self._slope_free, self.weights, self._pattern, self._system
-            steps, _ = clustered_direction(*matrix, *accuracy)
-        else:
-            lines = self.table, self.face.slope_free, self.common, self._slope_free, self.weights.common
-            steps, _ = lines_direction(*lines, *accuracy, self._work)
-        self.products += steps
+        lines = self.table, self.face, self.common
+        if not self.bends:
+            lines_of = *lines, self._slope_free, self.weights.common
+            start_lines(*lines_of, self.fixed, gradient, self._vectors)
+            self._repeat(max_steps, lambda steps: descend_lines(*lines_of, self._vectors, tolerance, steps))
+            return self.direction
+        system = self._system
+        assemble(*lines, *self.weights, system, self.fixed)
+        np.negative(gradient, out=np.asarray(system.residual))
+        self.direction[:] = 0.0
+
+        def descend(steps: int) -> int:
+            return descend_gradients(*lines, self._slope_free, system, tolerance, steps, self.direction)
+
+        # The diagonal is enough while the matrix is well-conditioned, as in the first stages; clusters continue.
+        left = max_steps
+        if not self._clustered:
+            start_gradients(system, self.common, False)
+            left -= self._repeat(min(DIAGONAL_STEPS, max_steps), descend)
+            self._clustered = left > 0 and math.sqrt(system.squares) > tolerance
+        if self._clustered:
+            start_gradients(system, self.common, True)
+            self._repeat(left, descend)
         return self.direction
 
+    def _repeat(self, max_steps: int, descend: Callable[[int], int]) -> int:
+        """Take up to a number of steps of conjugate gradients, not too many at once; returns those taken."""
+        taken = 0
+        while taken < max_steps:
+            most = min(self._most, max_steps - taken)
+            steps = descend(most)
+            taken += steps
+            if steps < most:
+                break
+        self.products += taken
+        return taken
 
-ShortArray: TypeAlias = npt.NDArray[np.uint16]
 
 #: Maximum number of items of a block, with places of 16 bits, and minimum number of blocks.
 BLOCK = 1 << 16
@@ -217,26 +206,6 @@ class Layout(NamedTuple):
     size: int
 
 
-class Part(NamedTuple):
-    """The reviews of some linear reviewers, ascending in score: those of number j are ``start[j]:start[j + 1]``.
-
-    ``unit``: unit scores, and ``block``: block of each item, by review; ``place``: the items' positions in their
-    blocks, by slot; ``floor``, ``ceiling``: bounds on slopes for unit scores, both 0 if constant. Then the
-    :class:`Layout`, flat.
-    """
-
-    start: IntArray
-    block: ShortArray
-    unit: FloatArray
-    place: ShortArray
-    floor: FloatArray
-    ceiling: FloatArray
-    slot: IntArray
-    middle: int
-    halfway: IntArray
-    size: int
-
-
 def unit_slopes(
     norm: FloatArray, lower: FloatArray | float, upper: FloatArray | float
 ) -> tuple[FloatArray, FloatArray]:
@@ -248,7 +217,7 @@ def unit_slopes(
     return lower * norm, np.multiply(upper, norm, out=np.zeros(norm.size), where=norm > 0.0)
 
 
-def lay_out(start: IntArray, item: ItemArray, n_items: int) -> tuple[Layout, ShortArray, ShortArray]:
+def lay_out(start: IntArray, item: CodeArray, n_items: int) -> tuple[Layout, ShortArray, ShortArray]:
     """Return layout, blocks and places of reviews that are sorted by reviewer.
 
     >>> layout, block, place = lay_out(np.array([0, 2, 4]), np.array([17, 3, 2, 16], np.uint32), 32)
@@ -266,110 +235,10 @@ def lay_out(start: IntArray, item: ItemArray, n_items: int) -> tuple[Layout, Sho
     return Layout(slot, middle, slot[:-1] + first_half, size), block, place
 
 
-@kernel(element=ELEMENT)
-def write_places(item: ItemArray, block: ShortArray, cursor: IntArray, size: int, place: ShortArray) -> None:
-    """Write the positions of items in their blocks; ``cursor`` is where each block begins."""
-    for r in range(len(item)):
-        b = block[r]
-        place[cursor[b]] = item[r] % size
-        cursor[b] += 1
-
-
-@kernel(element=ELEMENT)
-def gather(part: Part, x: FloatArray, slots: FloatArray, first: int, last: int) -> None:
-    """Copy the items' entries to the slots of blocks ``first`` to ``last - 1``."""
-    for b in range(first, last):
-        near = x[b * part.size : (b + 1) * part.size]
-        for s in range(part.slot[b], part.slot[b + 1]):
-            slots[s] = near[part.place[s]]
-
-
-@kernel(element=ELEMENT)
-def scatter_add(part: Part, slots: FloatArray, out: FloatArray, first: int, last: int) -> None:
-    """Add the slots of blocks ``first`` to ``last - 1`` to the items' entries."""
-    for b in range(first, last):
-        near = out[b * part.size : (b + 1) * part.size]
-        for s in range(part.slot[b], part.slot[b + 1]):
-            near[part.place[s]] += slots[s]
-
-
-@kernel(element=ELEMENT)
-def line_residuals(
-    part: Part, slope_free: BoolArray, fit: bool, slots: FloatArray, cursor: IntArray, first: int, last: int
-) -> float:
-    """Replace the slots of reviewers ``first`` to ``last - 1`` by residuals from their lines; returns the squares.
-
-    With ``fit`` the slots hold qualities: slopes are clipped to their bounds, and ``slope_free`` is written; otherwise
-    a direction, along which only free slopes change. ``cursor`` is the first slot in each block.
-    """
-    starts = part.start
-    block = part.block
-    unit = part.unit
-    total = 0.0
-    largest = 0
-    for j in range(first, last):
-        largest = max(largest, starts[j + 1] - starts[j])
-    value = np.empty(largest)
-    slot = np.empty(largest, np.int64)
-    for j in range(first, last):
-        start = starts[j]
-        size = starts[j + 1] - starts[j]
-        if size == 0:
-            continue
-        mean = 0.0
-        slope = 0.0
-        for k in range(size):
-            b = block[start + k]
-            s = cursor[b]
-            cursor[b] = s + 1
-            value[k] = slots[s]
-            slot[k] = s
-            mean += value[k]
-            slope += unit[start + k] * value[k]
-        mean /= size
-        if fit:
-            # A clipped or fixed slope is not free in the face.
-            unclipped = slope
-            slope = min(max(slope, part.floor[j]), part.ceiling[j])
-            slope_free[j] = slope == unclipped and part.floor[j] < part.ceiling[j]
-        elif not slope_free[j]:
-            slope = 0.0
-        for k in range(size):
-            gap = value[k] - mean - slope * unit[start + k]
-            slots[slot[k]] = gap
-            total += gap * gap
-    return total
-
-
-@kernel(element=ELEMENT)
-def line_diagonal(
-    part: Part, slope_free: BoolArray, fit: bool, slots: FloatArray, cursor: IntArray, first: int, last: int
-) -> float:
-    """Write the diagonal of the reviewers' matrices: 1 - 1 / k_j, minus the squared unit score of free slopes.
-
-    Same arguments and result as :func:`line_residuals`.
-    """
-    starts = part.start
-    block = part.block
-    unit = part.unit
-    total = 0.0
-    for j in range(first, last):
-        if starts[j] == starts[j + 1]:
-            continue
-        share = 1.0 - 1.0 / (starts[j + 1] - starts[j])
-        bent = 1.0 if slope_free[j] else 0.0
-        for r in range(starts[j], starts[j + 1]):
-            s = cursor[block[r]]
-            cursor[block[r]] = s + 1
-            slots[s] = share - bent * unit[r] * unit[r]
-            total += slots[s]
-    return total
-
-
 def in_memory(table: Table, n_items: int) -> list[tuple[slice, Part]]:
     """Lay out a table of linear reviewers, in one part."""
-    layout, block, place = lay_out(table.start, table.item, n_items)
-    floor, ceiling = unit_slopes(table.norm, table.lower, table.upper)
+    layout, block, place = lay_out(np.asarray(table.start), np.asarray(table.item), n_items)
+    floor, ceiling = unit_slopes(np.asarray(table.norm), np.asarray(table.lower), np.asarray(table.upper))
     part = Part(table.start, block, table.unit, place, floor, ceiling, *layout)
     return [(slice(0, floor.size), part)]
 
@@ -377,19 +246,16 @@ def in_memory(table: Table, n_items: int) -> list[tuple[slice, Part]]:
 def perceived_of_lines(table: Table, x: FloatArray) -> FloatArray:
     """Return the perceived quality of each review of linear reviewers, shape (E,)."""
     perceived = np.empty(len(table.item))
-    start = table.start
-    form = distances.form(distances.element * len(table.item))
+    face = first_face(table)
+    start = np.asarray(table.start)
+    reviewers = start.size - 1
+    middle = int(np.searchsorted(start, start[reviewers] // 2))
 
     def half(first: int, last: int) -> None:
-        theirs = table._replace(start=start[first : last + 1])
-        own = slice(first, last)
-        theirs = theirs._replace(norm=table.norm[own], kind=table.kind[own])
-        theirs = theirs._replace(lower=table.lower[own], upper=table.upper[own])
-        form(theirs, first_face(theirs), False, x, perceived, np.zeros(x.size), np.zeros(0))
+        distances(table, face, False, x, perceived, np.zeros(x.size), np.zeros(0), first, last)
 
-    middle = int(np.searchsorted(start, start[-1] // 2))
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(half, (0, middle), (middle, start.size - 1)))
+        list(threads.map(half, (0, middle), (middle, reviewers)))
     return perceived
 
 
@@ -414,12 +280,12 @@ class Passes(Objective):
         self._threads = ThreadPoolExecutor(2)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
-        self.gradients.fit[:] = 0.0
-        self.squares = self.over(line_residuals, x, self.gradients.fit, fit=True)
+        fit = np.asarray(self.gradients.fit)
+        fit[:] = 0.0
+        self.squares = self.over(line_residuals, x, fit, fit=True)
         gradient = np.empty(x.size)
-        weights = Weights(0.0, self.weights.common)
         value, self._slope_free, self.norm, self.stationarity = combine(
-            self.common, self.fixed, self.squares, 0.0, weights, self.gradients, x, gradient
+            self.common, self.fixed, self.squares, 0.0, 0.0, self.weights.common, self.gradients, x, gradient
         )
         return value, gradient
 
@@ -435,7 +301,7 @@ class Passes(Objective):
             self._diagonal[:] = 0.0
             self.over(line_diagonal, None, self._diagonal)
         common_diagonal(common, free, weight, vectors.inverse)
-        vectors.inverse[:] += self._diagonal
+        np.asarray(vectors.inverse)[:] += self._diagonal
         # Conjugate gradients from 0: update the direction, multiply it by the matrix, and step to the minimum along it.
         rho = sum(self._by_items(start_descent, vectors, self.fixed, gradient))
         beta = 0.0
@@ -457,34 +323,31 @@ class Passes(Objective):
         """Gather items, run a kernel on the reviewers, and add the slots to ``out``; returns the sum of its results."""
         total = 0.0
         for reviewers, part in self.reviews:
-            reviews = part.block.size
-            slope_free = self.slope_free[reviewers]
-            cut = int(np.searchsorted(part.slot, part.slot[-1] // 2))
+            slot = np.asarray(part.slot)
+            reviews = len(part.block)
+            n_blocks = slot.size - 1
+            cut = int(np.searchsorted(slot, reviews // 2))
             if self._slots.size < reviews:
                 self._slots = np.empty(reviews)
-            blocks = ((0, cut), (cut, part.slot.size - 1))
             slots = self._slots[:reviews]
-            halves = ((part.slot[:-1], 0, part.middle), (part.halfway, part.middle, part.floor.size))
+            slope_free = self.slope_free[reviewers]
+            n_reviewers = slope_free.size
+            lower_half = (part, slope_free, fit, slots, slot[:n_blocks].copy(), 0, part.middle)
+            upper_half = (part, slope_free, fit, slots, np.array(part.halfway), part.middle, n_reviewers)
             if x is not None:
-                self._both(gather, reviews, *((part, x, slots, *ends) for ends in blocks))
-            total += sum(
-                self._both(
-                    *(kernel, reviews),
-                    *((part, slope_free, fit, slots, begin.copy(), *ends) for begin, *ends in halves),
-                )
-            )
-            self._both(scatter_add, reviews, *((part, slots, out, *ends) for ends in blocks))
+                self._both(gather, (part, x, slots, 0, cut), (part, x, slots, cut, n_blocks))
+            total += sum(self._both(kernel, lower_half, upper_half))
+            self._both(scatter_add, (part, slots, out, 0, cut), (part, slots, out, cut, n_blocks))
         return total
 
     def _by_items(self, kernel: Any, *arguments: Any) -> list[Any]:
         """Run a kernel on each half of the items; returns both results."""
         n = self.fixed.size
-        return self._both(kernel, n, (*arguments, 0, n // 2), (*arguments, n // 2, n))
+        return self._both(kernel, (*arguments, 0, n // 2), (*arguments, n // 2, n))
 
-    def _both(self, kernel: Any, size: int, *arguments: tuple[Any, ...]) -> list[Any]:
-        """Run a kernel on the arguments of both halves of ``size`` elements; returns both results."""
-        form = kernel.form(kernel.element * size)
-        return list(self._threads.map(lambda one: form(*one), arguments))
+    def _both(self, kernel: Any, *halves: tuple[Any, ...]) -> list[Any]:
+        """Run a kernel on the arguments of both halves, in two threads; returns both results."""
+        return list(self._threads.map(lambda arguments: kernel(*arguments), halves))
 
 
 # Items with a single review: removed from the programme of linear reviewers, and extrapolated at its solution.
@@ -494,9 +357,8 @@ class Passes(Objective):
 # nearly flat, the more so the larger the table.
 
 
-@kernel(element=ELEMENT)
 def reviews_to_keep(
-    start: IntArray, item: IntArray | ItemArray, score: FloatArray, degree: IntArray
+    start: IntArray, item: IntArray | CodeArray, score: FloatArray, degree: IntArray
 ) -> tuple[BoolArray, IntArray]:
     """Return which reviews remain, and where those of each reviewer begin then.
 
@@ -508,58 +370,10 @@ def reviews_to_keep(
     >>> keep.tolist(), start.tolist()
     ([True, False, True], [0, 2])
     """
-    keep = np.ones(len(item), np.bool_)
-    first = np.zeros(len(start), np.int64)
-    for j in range(len(start) - 1):
-        singles = 0
-        low = np.inf
-        high = -np.inf
-        for r in range(start[j], start[j + 1]):
-            if degree[item[r]] == 1:
-                singles += 1
-            else:
-                low = min(low, score[r])
-                high = max(high, score[r])
-        first[j + 1] = first[j] + start[j + 1] - start[j]
-        if singles > 0 and low < high:
-            first[j + 1] -= singles
-            for r in range(start[j], start[j + 1]):
-                keep[r] = degree[item[r]] != 1
+    keep = np.ones(item.size, np.bool_)
+    first = np.zeros(start.size, np.int64)
+    keep_shared(start, item, score, degree, keep, first)
     return keep, first
-
-
-@kernel(element=ELEMENT)
-def extrapolate_singles(
-    start: IntArray, item: IntArray | ItemArray, score: FloatArray, keep: BoolArray, lower: FloatArray,
-    upper: FloatArray, quality: FloatArray,
-) -> None:  # fmt: skip
-    """Write the qualities of removed items: on the regression line through those kept, its slope clipped."""
-    for j in range(len(start) - 1):
-        first = start[j]
-        last = start[j + 1]
-        count = 0
-        mean = 0.0
-        mean_rise = 0.0
-        for r in range(first, last):
-            if keep[r]:
-                count += 1
-                mean += quality[item[r]]
-                mean_rise += score[r] - score[first]
-        if count == last - first:
-            continue
-        mean = mean / count
-        mean_rise = mean_rise / count
-        squares = 0.0
-        product = 0.0
-        for r in range(first, last):
-            if keep[r]:
-                rise = score[r] - score[first] - mean_rise
-                squares += rise * rise
-                product += rise * quality[item[r]]
-        slope = min(max(product / squares, lower[j]), upper[j])
-        for r in range(first, last):
-            if not keep[r]:
-                quality[item[r]] = mean + slope * (score[r] - score[first] - mean_rise)
 
 
 def without_singles(programme: Programme) -> tuple[Programme, BoolArray | None]:

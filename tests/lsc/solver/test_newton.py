@@ -1,6 +1,5 @@
 """The fast solver against CVXPY, against the conditions of optimality, and on what breaks solvers."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -8,13 +7,12 @@ import pytest
 
 from lsc._model.formulation import Programme
 from lsc._model.hypotheses import Shape
-from lsc._solver import faces, newton, projections
-from lsc._solver.blocks import clustered_direction
-from lsc._solver.faces import SMALL, Weights, common_line, lines_direction, tabulate
+from lsc._solver import newton
+from lsc._solver.kernels.projections import SMALL
 from lsc._solver.newton import minimise
-from lsc._solver.passes import Merit, Passes, in_memory, perceived_of_lines
+from lsc._solver.passes import Merit, Passes, Weights, in_memory, perceived_of_lines
+from lsc._solver.tabulating import tabulate
 from lsc.evidence.optimality import residuals
-from reviewgraph.graph import POLICY
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes
 from tests.trials import trials
@@ -115,54 +113,8 @@ def test_reviewers_with_many_reviews(shape):
     check_optimal(programme, minimise(programme))
 
 
-def state(seed, shape):
-    programme, _ = programmes.conference(12, 10, 4, 0.5, "monotone", "linear", seed)
-    upper = 0.1 if shape == Shape.LINEAR and seed % 2 else np.inf
-    programme = replace(programme, kind=np.full(10, shape), upper=np.full(10, upper))
-    table, common, _ = tabulate(replace(programme, score=np.round(programme.score)))
-    return Merit(table, common, np.zeros(12, dtype=bool), Weights(1e-2, 1e-3))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", Shape)
-@pytest.mark.parametrize("seed", range(4))
-def test_kernels_give_the_same_interpreted_and_compiled(shape, seed):
-    compiled = state(seed, shape)
-    interpreted = state(seed, shape)
-    # Some faces of a first point are those of the second, others change.
-    first, x = np.random.default_rng(seed).normal(size=(2, 12))
-    for merit in (compiled, interpreted):
-        merit(first)
-    pairs = [
-        (projections.project_chains, ()),
-        (projections.project_bent, ()),
-        (faces.distances, (True,)),
-    ]
-    for kernel, extra in pairs:
-        answers = []
-        for merit, form in ((compiled, kernel.compiled), (interpreted, kernel.python)):
-            sums = (merit.gradients.fit, merit.gradients.line) if extra else ()
-            for total in sums:
-                total[:] = 0.0
-            answers.append(form(merit.table, merit.face, *extra, x, merit.perceived, *sums))
-        assert answers[0] == pytest.approx(answers[1])
-    for left, right in zip(compiled.face, interpreted.face, strict=True):
-        assert np.asarray(left, dtype=float) == pytest.approx(np.asarray(right, dtype=float))
-    for left, right in zip(
-        *((merit.perceived, *merit.gradients[:2]) for merit in (compiled, interpreted)), strict=True
-    ):
-        assert left == pytest.approx(right, abs=1e-12)
-    tilts = np.zeros(12), np.zeros(12)
-    assert common_line.compiled(compiled.common, x, tilts[0]) == pytest.approx(
-        common_line.python(interpreted.common, x, tilts[1])
-    )
-    assert tilts[0] == pytest.approx(tilts[1])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shapes", [(0.1, np.inf), (0.5, 0.5)])
-@pytest.mark.parametrize("compiled", [False, True])
-def test_passes_over_large_tables_give_what_small_ones_do(compiled, shapes):
+@pytest.mark.parametrize("bounds", [(0.1, np.inf), (0.5, 0.5)])
+def test_passes_over_large_tables_give_what_small_ones_do(bounds):
     """Loads differ, some reviewers have one score or none, some scores are constant, and some qualities are known."""
     rng = np.random.default_rng(0)
     size = rng.integers(0, 9, 53)
@@ -170,19 +122,18 @@ def test_passes_over_large_tables_give_what_small_ones_do(compiled, shapes):
     item = np.concatenate([rng.permutation(30)[:k] for k in size])
     score = [np.sort(rng.normal(size=k)) * (j % 7 > 0) for j, k in enumerate(size)]
     programme = Programme(
-        30, start, item, np.concatenate(score), np.zeros(53, dtype=int), np.full(53, shapes[0]),
-        np.full(53, shapes[1]), np.zeros(30, dtype=bool), np.zeros(30),
+        30, start, item, np.concatenate(score), np.zeros(53, dtype=int), np.full(53, bounds[0]),
+        np.full(53, bounds[1]), np.zeros(30, dtype=bool), np.zeros(30),
     )  # fmt: skip
     table, common, _ = tabulate(programme)
     fixed = np.arange(30) < 2
     small, large = Merit(table, common, fixed), Passes(in_memory(table, 30), 53, common, fixed)
     small.weights = large.weights = Weights(0.0, 0.01)
     x = rng.normal(size=30)
-    with POLICY.at_once() if compiled else nullcontext():
-        (value, gradient), (again, other) = small(x), large(x)
-        assert (value, gradient) == (pytest.approx(again), pytest.approx(other))
-        assert (small.face.slope_free == large.slope_free).all()
-        one, two = (merit.newton(gradient, 1e-10, 100) for merit in (small, large))
+    (value, gradient), (again, other) = small(x), large(x)
+    assert (value, gradient) == (pytest.approx(again), pytest.approx(other))
+    assert (np.asarray(small.face.slope_free) == large.slope_free).all()
+    one, two = (merit.newton(gradient, 1e-10, 100) for merit in (small, large))
     assert two == pytest.approx(one, abs=1e-8)
     assert perceived_of_lines(table, x) == pytest.approx(small.perceived)
 
@@ -205,25 +156,11 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
     _, ahead = merit(x + h * direction)
     _, behind = merit(x - h * direction)
     assert (ahead - behind) / (2 * h) == pytest.approx(-gradient, abs=1e-6)
-    merit(x)
-    again = np.zeros(n)
-    if merit.bends:
-        clustered_direction.python(
-            merit.table, merit.face, merit.common, merit._slope_free, merit.weights, merit._pattern, merit._system,
-            merit.fixed, gradient, 1e-12, 10_000, again,
-        )  # fmt: skip
-    else:
-        lines_direction.python(
-            merit.table, merit.face.slope_free, merit.common, merit._slope_free, 0.05, merit.fixed, gradient, 1e-12,
-            10_000, again, np.zeros(4 * n),
-        )  # fmt: skip
-    assert again == pytest.approx(direction, abs=1e-9)
 
 
 @pytest.mark.parametrize("shape", Shape)
 @pytest.mark.parametrize("decimals", [1, 6])
-@pytest.mark.parametrize("compiled", [False, True])
-def test_what_is_kept_from_point_to_point_is_what_a_fresh_start_gives(shape, decimals, compiled):
+def test_what_is_kept_from_point_to_point_is_what_a_fresh_start_gives(shape, decimals):
     """Projections on faces that still hold, and the matrix where some faces have moved: small steps and large ones."""
     rng = np.random.default_rng(3)
     programme, _ = programmes.conference(20, 24, 5, 0.5, "mixed", "mixed", 3)
@@ -232,16 +169,15 @@ def test_what_is_kept_from_point_to_point_is_what_a_fresh_start_gives(shape, dec
     table, common, _ = tabulate(programme)
     fixed = np.arange(20) < 2
     reused, x = Merit(table, common, fixed, Weights(1e-3, 1e-3)), rng.normal(size=20)
-    with POLICY.at_once() if compiled else nullcontext():
-        for step in (0.0, 1e-3, 1e-2, 0.1, 0.3, 3.0, 1e-3):
-            x = x + step * rng.normal(size=20)
-            fresh = Merit(table, common, fixed, Weights(1e-3, 1e-3))
-            answers = []
-            for merit in (reused, fresh):
-                value, gradient = merit(x)
-                answers.append((value, gradient, merit.perceived, merit.newton(gradient, 1e-11, 1000).copy()))
-            for one, two in zip(*answers, strict=True):
-                assert one == pytest.approx(two, rel=1e-7, abs=1e-9)
+    for step in (0.0, 1e-3, 1e-2, 0.1, 0.3, 3.0, 1e-3):
+        x = x + step * rng.normal(size=20)
+        fresh = Merit(table, common, fixed, Weights(1e-3, 1e-3))
+        answers = []
+        for merit in (reused, fresh):
+            value, gradient = merit(x)
+            answers.append((value, gradient, merit.perceived, merit.newton(gradient, 1e-11, 1000).copy()))
+        for one, two in zip(*answers, strict=True):
+            assert one == pytest.approx(two, rel=1e-7, abs=1e-9)
 
 
 def test_clusters_keep_products_few(monkeypatch):
