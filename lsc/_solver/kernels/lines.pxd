@@ -5,18 +5,21 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from lsc._solver.kernels.projections cimport LINEAR, Face, Levels, Table, distances, project_bent, project_chains
 from reviewgraph.graph.kernels.union_find cimport code_t
 
-cdef class Common:
+cdef class Sent:
+    pass
+
+cdef class Common(Sent):
     cdef readonly const double[::1] degree, tilt
     cdef readonly double spread, reviews, lower, upper
 
 cdef class Gradients:
     cdef readonly double[::1] fit, line, tilt, anchor
 
-cdef class Descent:
+cdef class Descent(Sent):
     cdef readonly double[::1] inverse, residual, search, image, direction
     cdef readonly double rho, beta
 
-cdef class Part:
+cdef class Part(Sent):
     cdef readonly const int64_t[::1] start
     cdef readonly const uint16_t[::1] block
     cdef readonly const double[::1] unit

@@ -28,14 +28,24 @@ if TYPE_CHECKING:
     ShortArray = npt.NDArray[np.uint16]
 
 
-def pickled(state: Any) -> tuple[Any, ...]:
-    """Return how a state is sent to a worker: its class and its fields, with arrays as NumPy's."""
-    fields = [getattr(state, name) for name in state.__dataclass_fields__]
-    return type(state), tuple(field if isinstance(field, int | float) else np.asarray(field) for field in fields)
+class Sent:
+    """A state that goes to workers and comes from them, its arrays as NumPy's."""
+
+    def fields(self) -> tuple[Any, ...]:
+        """Return the values of the fields."""
+        fields = [getattr(self, name) for name in self.__dataclass_fields__]  # type: ignore[attr-defined]
+        return tuple(field if isinstance(field, int | float) else np.asarray(field) for field in fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.fields()
+
+    def __sizeof__(self) -> int:
+        """Return the size of the arrays: the scheduler sends other things to where large ones are."""
+        return sum(getattr(field, "nbytes", 0) for field in self.fields())
 
 
 @dataclass(eq=False, repr=False)
-class Common:
+class Common(Sent):
     """One line in the raw scores for all reviews; the distance from it selects among several minimisers."""
 
     degree: FloatArray  # Reviews of an item, shape (N,)
@@ -44,9 +54,6 @@ class Common:
     reviews: float  # Their number
     lower: float  # Bounds on the slope
     upper: float
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(self)
 
 
 @dataclass(eq=False, repr=False)
@@ -60,7 +67,7 @@ class Gradients:
 
 
 @dataclass(eq=False, repr=False)
-class Descent:
+class Descent(Sent):
     """Vectors of conjugate gradients, shapes (N,), and what goes from one step to the next."""
 
     inverse: FloatArray  # Inverse of the diagonal, the preconditioner
@@ -71,12 +78,9 @@ class Descent:
     rho: float = 0.0  # Squared norm of the residual
     beta: float = 0.0
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(self)
-
 
 @dataclass(eq=False, repr=False)
-class Part:
+class Part(Sent):
     """The reviews of some linear reviewers, ascending in score: those of number j are ``start[j]:start[j + 1]``.
 
     The slots of block b are ``slot[b]:slot[b + 1]``, reviewer by reviewer; those of reviewers from number ``middle`` on
@@ -93,9 +97,6 @@ class Part:
     middle: int
     halfway: IntArray
     size: int
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(self)
 
 
 # The objective.
