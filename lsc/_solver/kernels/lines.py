@@ -387,7 +387,7 @@ def write_places(item: CodeArray, block: ShortArray, cursor: IntArray, size: int
     with cython.nogil:
         for r in range(len(item)):
             b = block[r]
-            place[cursor[b]] = item[r] % size
+            place[cursor[b]] = item[r] - b * size
             cursor[b] += 1
 
 
