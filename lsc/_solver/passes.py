@@ -114,7 +114,7 @@ class Objective(ABC):
 
 #: Diagonal steps of conjugate gradients after which items are clustered, from then on.
 DIAGONAL_STEPS = 20
-#: Entries of the matrix multiplied, or reviews read, before Python may interrupt: a few hundredths of a second.
+#: Entries of the matrix and reviews that conjugate gradients read before Python may interrupt, in some 30 milliseconds.
 PRODUCTS = 10_000_000
 
 
@@ -131,12 +131,13 @@ class Merit(Objective):
         kind = np.asarray(table.kind)
         self.bends = bool(np.any((kind != LINEAR) & (kind != IDLE)))
         self._clustered = False
+        entries = len(table.item)
         if self.bends:
             self._system = system_of(table, n)
-            self._most = 1 + PRODUCTS // len(self._system.column)
+            entries += len(self._system.column)
         else:
             self._vectors = Descent(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), self.direction)
-            self._most = 1 + PRODUCTS // len(table.item)
+        self._steps_at_once = 1 + PRODUCTS // max(entries, 1)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient (zero at references); face and perceived qualities are those of ``x``."""
@@ -178,7 +179,7 @@ class Merit(Objective):
         """Take up to a number of steps of conjugate gradients, not too many at once; returns those taken."""
         taken = 0
         while taken < max_steps:
-            most = min(self._most, max_steps - taken)
+            most = min(self._steps_at_once, max_steps - taken)
             steps = descend(most)
             taken += steps
             if steps < most:

@@ -44,7 +44,7 @@ cdef void multiply_heavy(Table table, Face face, double line_weight, System syst
 cdef double multiply(System system) noexcept nogil
 
 @cython.locals(
-    count=int64_t[::1], grade=int64_t[::1], chosen=int64_t[::1], ordered=int64_t[::1], size=uint8_t[::1], c=int64_t
+    count=int64_t[::1], grade=uint32_t[::1], chosen=uint32_t[::1], ordered=uint32_t[::1], size=uint8_t[::1], c=int64_t
 )
 cdef void cluster_items(System system)
 @cython.locals(number=int64_t[::1])

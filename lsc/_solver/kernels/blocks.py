@@ -23,7 +23,7 @@ if not cython.compiled:
 if TYPE_CHECKING:
     from lsc._solver.kernels.lines import Common
     from lsc._solver.kernels.projections import Face, Table
-    from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 
 #: Minimum strength of a tie relative to the diagonal, and maximum number of items of a cluster.
 WEAK_TIE = 0.1
@@ -379,7 +379,7 @@ def cluster_items(system: System) -> None:
     left = system.left
     right = system.right
     count = np.zeros(CLASSES + 1, np.int64)
-    grade, chosen, ordered = np.empty((3, len(left)), np.int64)
+    grade, chosen, ordered = np.empty((3, len(left)), np.uint32)
     size = np.ones(len(inverse), np.uint8)
     ties = 0
     with cython.nogil:

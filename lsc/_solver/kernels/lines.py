@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from lsc._solver.kernels.projections import Face, Levels, Table
-    from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 
     ShortArray = npt.NDArray[np.uint16]
 

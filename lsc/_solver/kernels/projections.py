@@ -20,7 +20,7 @@ if not cython.compiled:
     INFINITY = inf
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 
 #: Maximum number of reviews for which a reviewer's matrices over pairs of reviews are stored.
 SMALL = 12

@@ -14,7 +14,7 @@ if not cython.compiled:
     from lsc._model.hypotheses import CONVEX, LINEAR, MONOTONE
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base import FloatArray, IntArray
 
 
 @dataclass(eq=False, repr=False)

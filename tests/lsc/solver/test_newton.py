@@ -7,7 +7,7 @@ import pytest
 
 from lsc._model.formulation import Programme
 from lsc._model.hypotheses import Shape
-from lsc._solver import newton
+from lsc._solver import newton, passes
 from lsc._solver.kernels.projections import SMALL
 from lsc._solver.newton import minimise
 from lsc._solver.passes import Merit, Passes, Weights, in_memory, perceived_of_lines
@@ -178,6 +178,15 @@ def test_what_is_kept_from_point_to_point_is_what_a_fresh_start_gives(shape, dec
             answers.append((value, gradient, merit.perceived, merit.newton(gradient, 1e-11, 1000).copy()))
         for one, two in zip(*answers, strict=True):
             assert one == pytest.approx(two, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [Shape.LINEAR, Shape.CONVEX])
+def test_steps_may_be_interrupted(shape, monkeypatch):
+    programme, _ = programmes.conference(40, 40, 5, 0.5, "convex", "linear", 2)
+    programme = replace(programme, kind=np.full(40, shape))
+    whole = minimise(programme)
+    monkeypatch.setattr(passes, "PRODUCTS", 1)
+    assert (minimise(programme).quality == whole.quality).all()
 
 
 def test_clusters_keep_products_few(monkeypatch):
