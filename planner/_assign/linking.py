@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.core import NO_LIMIT, around_rivals, promise
-from planner._assign.flow import TIE_BITS, Work, cheapest_path, flip, workspace
+from planner._assign.flow import TIE_BITS
+from planner._assign.kernels.flow import cheapest_path, flip, workspace
 from reviewgraph._base import distinct, smallest
 from reviewgraph.table import Reviews
 
@@ -75,7 +76,8 @@ class Linker:
         self.net = self.core.net
         self.usual = 0.0
         self.in_vain = 0
-        self.work: Work = workspace(self.net.potential.size)
+        self.work = workspace(self.cost, self.net.potential.size)
+        self.path: IntArray = np.asarray(self.work.path)
 
     # Changes
 
@@ -87,8 +89,8 @@ class Linker:
         lengths: list[int] = []
 
         def find() -> IntArray:
-            lengths.append(cheapest_path(self.net, self.cost, self.work, pair, limit))
-            return self.work.path[: max(lengths[-1], 0)].copy()
+            lengths.append(cheapest_path(self.net, self.work, pair, limit))
+            return self.path[: max(lengths[-1], 0)].copy()
 
         return around_rivals(self.net, find), lengths[-1] >= 0
 

@@ -40,7 +40,6 @@ from planner._assign.stages import Run, decide
 from planner._assign.why_none import level_alone, why_apart
 from planner._assign.words import why_capped, why_missed, why_too_few
 from reviewgraph._base import ranks, snapped
-from reviewgraph.graph import POLICY
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
@@ -292,9 +291,6 @@ class _Parts:
         self.counts[self.pairs[k]] += 1
 
 
-#: Seconds that plain Python takes per pair of the support and draw.
-DRAWING = 5e-5
-
 #: Only rivals are in the way, and nothing is proved.
 _ONLY_RIVALS = (
     "No probabilities under these caps were found that keep apart the pairs that may not be assigned together."
@@ -337,9 +333,7 @@ class Lottery(Run):
         if marginals is None:
             return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
         if self.aim.level is None and all_through(problem):
-            POLICY.expect(DRAWING * problem.demand.sum())
             return self._rounded(problem, gain, caps, marginals)
-        POLICY.expect(DRAWING * problem.demand.sum() * self.randomisation.draws)
         return self._listed(problem, asked, marginals)
 
     def _rounded(self, problem: Problem, gain: Gain, caps: Limits, marginals: Marginals) -> Assignment:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.flow import Arcs, Via, cheapest_flow, whole_costs
+from planner._assign.kernels.marginals import Rounding, round_cycles
 from planner.rules import NO_MOST
 from reviewgraph._base import reaches, starts
-from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
@@ -290,7 +290,22 @@ def drawn(flow: Flow, rng: np.random.Generator) -> BoolArray:
     Takes O(A C) for A arcs and cycles of C arcs on average, which are short in practice.
     """
     part = flow.part.copy()
-    round_cycles(flow.tail, flow.head, part, flow.start, flow.arc.copy(), rng.random(part.size), flow.unit)
+    n_nodes = flow.start.size - 1
+    rounding = Rounding(
+        tail=flow.tail,
+        head=flow.head,
+        part=part,
+        start=flow.start,
+        arc=flow.arc.copy(),
+        first=flow.start[:-1].copy(),
+        chance=rng.random(part.size),
+        path=np.empty(n_nodes + 1, np.int64),
+        sign=np.empty(n_nodes + 1, np.int64),
+        nodes=np.empty(n_nodes + 1, np.int64),
+        place=np.full(n_nodes, -1, np.int64),
+        units=flow.unit,
+    )
+    round_cycles(rounding)
     chosen = flow.whole.copy()
     chosen[flow.pair] = part[: flow.pair.size] == flow.unit
     return chosen
@@ -327,84 +342,3 @@ def decomposed(problem: Problem, counts: IntArray, count: int, rng: np.random.Ge
         remaining -= chosen
         assignments.append(support[chosen])
     return assignments
-
-
-@kernel
-def next_arc(part: IntArray, arc: IntArray, first: IntArray, end: int, node: int, entered: int, units: int) -> int:
-    """Return a fractional arc at a node other than the one entered by; -1 if there is none."""
-    # Arcs that are whole stay whole: skip them for good. The one entered by may come first; then search behind it.
-    while first[node] < end:
-        a = arc[first[node]]
-        if part[a] == 0 or part[a] == units:
-            first[node] += 1
-        elif a != entered:
-            return int(a)
-        else:
-            break
-    for slot in range(first[node] + 1, end):
-        a = arc[slot]
-        if 0 < part[a] < units:
-            # Between the one entered by and this slot all arcs are whole, and are not examined again.
-            arc[slot] = arc[first[node] + 1]
-            arc[first[node] + 1] = a
-            return int(a)
-    return -1
-
-
-@kernel
-def push(part: IntArray, path: IntArray, sign: IntArray, begin: int, end: int, chance: float, units: int) -> None:
-    """Push flow around a cycle of the path, one way or the other, until an arc of it is whole."""
-    up = units
-    down = units
-    for k in range(begin, end):
-        here = part[path[k]]
-        if sign[k] > 0:
-            up = min(up, units - here)
-            down = min(down, here)
-        else:
-            up = min(up, here)
-            down = min(down, units - here)
-    # Up with probability down / (up + down): expectations stay as they are.
-    step = up if chance * (up + down) < down else -down
-    for k in range(begin, end):
-        part[path[k]] += step * sign[k]
-
-
-@kernel
-def round_cycles(
-    tail: IntArray, head: IntArray, part: IntArray, start: IntArray, arc: IntArray, chance: FloatArray, units: int
-) -> None:
-    """Make every arc 0 or ``units``, cycle by cycle; ``chance`` holds a uniform number for each arc."""
-    n_nodes = start.size - 1
-    first = start[:-1].copy()
-    place = np.full(n_nodes, -1, np.int64)
-    path = np.empty(n_nodes + 1, np.int64)
-    sign = np.empty(n_nodes + 1, np.int64)
-    nodes = np.empty(n_nodes + 1, np.int64)
-    cycles = 0
-    for root in range(n_nodes):
-        # Walk along fractional arcs; a node reached again closes a cycle, after which the walk continues from there.
-        length = 0
-        node = root
-        nodes[0] = root
-        place[root] = 0
-        while True:
-            entered = path[length - 1] if length > 0 else -1
-            a = next_arc(part, arc, first, start[node + 1], node, entered, units)
-            if a < 0:
-                break
-            forth = tail[a] == node
-            path[length] = a
-            sign[length] = 1 if forth else -1
-            length += 1
-            node = head[a] if forth else tail[a]
-            if place[node] < 0:
-                nodes[length], place[node] = node, length
-                continue
-            begin = place[node]
-            push(part, path, sign, begin, length, chance[cycles], units)
-            cycles += 1
-            for k in range(begin + 1, length):
-                place[nodes[k]] = -1
-            length = begin
-        place[root] = -1

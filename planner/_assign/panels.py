@@ -25,10 +25,10 @@ from planner._assign.flow import (
     cheapest_flow,
     cost_scale,
     most_given,
-    settle_potentials,
     whole,
     whole_costs,
 )
+from planner._assign.kernels.flow import lower_potentials
 from planner._assign.panel_programme import (
     best_columns,
     broken_items,
@@ -177,10 +177,14 @@ def settle(net: Network, cost: IntArray, held: BoolArray, *, exact: bool) -> boo
     Pairs are held where their cost, or whether they may change, depends on who else is on the panel: without them a
     cycle changes each panel once at most and breaks no rule, so at the best assignment none gains. Unless it is
     ``exact``, optimal up to the last bit, reduced costs may be negative by a little.
+
+    Starts as if a source reached every node at cost 0; after a pass without a change every arc is settled.
     """
     locked = net.locked.copy()
     net.locked[held] = True
-    settled = settle_potentials(net, cost if exact else cost + np.where(net.assigned, -SLACK, SLACK), PASSES)
+    net.potential[:] = 0
+    slack = cost if exact else cost + np.where(net.assigned, -SLACK, SLACK)
+    settled = any(not lower_potentials(net, slack) for _ in range(PASSES))
     net.locked[:] = locked
     return settled
 

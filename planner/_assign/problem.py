@@ -28,6 +28,7 @@ from planner._assign.findings import (
     Pair,
     Reason,
 )
+from planner._assign.kernels import flow
 from reviewgraph._base import InputError, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY
 from reviewgraph.io import Numbered, match_pairs, numbered_pairs
@@ -286,41 +287,19 @@ def rivals_of(n_pairs: int, couples: IntArray) -> Rivals:
     return Rivals(rows.indptr.astype(np.int64), rows.indices.astype(np.int64))
 
 
-# The assignment under change, as arrays that kernels read and write.
+# The assignment under change.
 
 
-class Network(NamedTuple):
-    """Pairs that may be assigned, sorted by (item, reviewer), and the current assignment."""
+class Readable:
+    """A state of kernels whose arrays NumPy reads as well: compiled code has them as buffers of its own."""
 
-    # item, reviewer: the pairs, shape (P,)
-    item: IntArray
-    reviewer: IntArray
-    item_start: IntArray  # the pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,)
-    assigned: BoolArray  # which pairs are, shape (P,)
-    locked: BoolArray  # pairs that keep their state, shape (P,)
-    # held_start, n_held, held: the pairs of reviewer j are ``held[held_start[j]:held_start[j] + n_held[j]]``; the
-    # maximum load is ``held_start[j + 1] - held_start[j]``
-    held_start: IntArray
-    n_held: IntArray
-    held: IntArray
-    # panel_start, n_panel, panel: the pairs of each item likewise
-    panel_start: IntArray
-    n_panel: IntArray
-    panel: IntArray
-    least: IntArray  # minimum number of pairs of each reviewer, shape (M,)
-    panels: Panels  # the rules on each paper, by panel group
-    bound: BoolArray  # items that rules are about, shape (N,)
-    bonus: IntArray  # worth of each different group of an attribute on a paper, in units of cost, shape (A,)
-    # rival_start, rival: pairs that may not be assigned with pair p are rival[rival_start[p]:rival_start[p + 1]]
-    rival_start: IntArray
-    rival: IntArray
-    n_rivals: IntArray  # the number of these that are assigned, shape (P,)
-    value: IntArray  # affinity of each pair in whole units, shape (P,)
-    # floor, peak: least sum of values on each item, and least value of the best one, shape (N,)
-    floor: IntArray
-    peak: IntArray
-    floored: BoolArray  # whether floors count, shape (1,)
-    potential: IntArray  # potentials of the nodes, shape (N + M + 1,), with which reduced costs are not negative
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)
+        vars(self).update(fields)
+
+
+class Network(Readable, flow.Network):
+    """Pairs that may be assigned, and the current assignment, for kernels and for NumPy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,6 +425,7 @@ class Problem:
 
     def network(self, chosen: BoolArray, bonus: IntArray | None = None) -> Network:
         """Return the network with the chosen pairs assigned and the given ones locked; ``bonus``: rewards as costs."""
+        panels = self.panels
         # Pairs are sorted by item, so panels are consecutive; a reviewer's block is as long as their load.
         by_item = np.flatnonzero(chosen)
         by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
@@ -457,29 +437,35 @@ class Problem:
         within = np.arange(by_reviewer.size) - np.repeat(np.cumsum(n_held) - n_held, n_held)
         held[held_start[self.reviewer[by_reviewer]] + within] = by_reviewer
         return Network(
-            item=self.item.copy(),
-            reviewer=self.reviewer.copy(),
+            item=self.item,
+            reviewer=self.reviewer,
             item_start=starts(self.item, self.n_items),
             assigned=chosen.copy(),
             locked=self.given.copy(),
+            leaving=np.zeros(chosen.size, np.bool_),
             held_start=held_start,
             n_held=n_held,
             held=held,
             panel_start=panel_start,
             n_panel=n_panel,
-            panel=by_item.copy(),
-            least=self.least.copy(),
-            panels=self.panels,
-            bound=self.bound & self.panels.binding,
-            bonus=np.zeros(self.panels.different.size, np.int64) if bonus is None else bonus,
+            panel=by_item,
+            least=self.least,
+            group_start=panels.start,
+            group=panels.group,
+            attribute=panels.attribute,
+            fewest=panels.least,
+            most=panels.most,
+            different=panels.different,
+            bonus=np.zeros(panels.different.size, np.int64) if bonus is None else bonus,
+            bound=self.bound & panels.binding,
             rival_start=self.rivals.start,
             rival=self.rivals.rival,
             n_rivals=self.rivals.count_among(chosen),
             value=self.whole,
             floor=np.where(self.served, self.floor, NO_FLOOR),
             peak=np.where(self.served, whole_floor(self.floors.best, self.affinity, 1), NO_FLOOR),
-            floored=np.array([self.floors.asked]),
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
+            floored=self.floors.asked,
         )
 
 

@@ -1,6 +1,6 @@
 """Drop-outs: which reviewers are critical, a search that makes the level survive them, and alternates.
 
-Kernels compute what the core still covers after any one reviewer drops out; :func:`harden` changes the assignment until
+:class:`Watch` knows what is still covered after any one reviewer drops out; :func:`harden` changes the assignment until
 the level survives, by a tabu search over cheapest cycles; :class:`Replacing` checks that the level is kept when another
 reviewer takes a review over, and :func:`alternates_of` lists who can.
 """
@@ -12,220 +12,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.core import (
-    Core,
-    Groups,
-    Grown,
-    coverage,
-    groups_of,
-    grow,
-    largest_cover,
-    nothing_grown,
-    promise,
-    seeds_of,
-)
+from planner._assign.core import Core, coverage, groups_of, largest_cover, nothing_grown, promise, seeds_of
 from planner._assign.findings import Alternate, Alternates, Lack, Missing
-from planner._assign.flow import FAR, flip, free_of_rivals, toll
+from planner._assign.kernels.core import grow
+from planner._assign.kernels.flow import flip, may_replace
+from planner._assign.kernels.robust import clear, nothing_outside, reached, uncovered_without
 from reviewgraph._base import Clock, order_of
-from reviewgraph.graph import kernel, level_named
+from reviewgraph.graph import level_named
 
 if TYPE_CHECKING:
+    from planner._assign.core import Groups, Grown
     from planner._assign.levels import Aim
     from planner._assign.linking import Linker
-    from planner._assign.problem import Network, Problem
+    from planner._assign.problem import Problem
     from reviewgraph._base import BoolArray, Clock, IntArray
-
-
-# Kernels that compute what the core still covers after any one reviewer drops out.
-
-
-@kernel
-def note(net: Network, groups: Groups, grown: Grown, item: int, without: int, used: BoolArray) -> None:
-    """Mark one reviewer of the core who covers an item as needed, unless one of them is so already."""
-    chosen = -1
-    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
-        j = net.reviewer[net.panel[slot]]
-        if j != without and grown.joined[groups.label[j]]:
-            if used[j]:
-                return
-            chosen = j
-    if chosen >= 0:
-        used[chosen] = True
-
-
-@kernel
-def append_chain(root: IntArray, following: IntArray, last: IntArray, c: int, d: int) -> None:
-    following[last[c]] = d
-    last[c] = last[d]
-    m = d
-    while m >= 0:
-        root[m] = c
-        m = following[m]
-
-
-@kernel
-def absorb(net: Network, groups: Groups, grown: Grown, required: BoolArray, following: IntArray, first: int) -> int:
-    """Take a chain of reviewers into the core; returns the number of required items that this adds."""
-    brought = 0
-    j = first
-    while j >= 0:
-        grown.joined[groups.label[j]] = True
-        for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
-            i = net.item[net.held[slot]]
-            if not grown.covered[i]:
-                grown.covered[i] = True
-                brought += 1 if required[i] else 0
-        j = following[j]
-    return brought
-
-
-@kernel
-def close_outside(
-    net: Network, groups: Groups, grown: Grown, required: BoolArray, without: int, used: BoolArray
-) -> int:
-    """Merge reviewers outside the core among themselves, and those into it who then share two items with it.
-
-    Growth takes in one reviewer at a time; two who share two items may belong together where neither does alone.
-    Returns the number of required items that this adds; ``grown`` is updated. Reviewers through whom others were merged
-    are marked in ``used``. Each pass grows every component once; the last one changes nothing.
-    """
-    # Components outside the core are chains of reviewers: root of each, the next one, the last of a root.
-    n_reviewers = net.n_held.size
-    n_items = required.size
-    root = np.arange(n_reviewers)
-    following = np.full(n_reviewers, -1, np.int64)
-    last = np.arange(n_reviewers)
-    # In scan ``scan``, ``common[d]`` is the one item shared with component d so far, by reviewer ``through[d]``.
-    stamp = np.full(n_reviewers, -1, np.int64)
-    common = np.full(n_reviewers, -1, np.int64)
-    through = np.full(n_reviewers, -1, np.int64)
-    seen = np.full(n_items, -1, np.int64)
-    seen_by = np.full(n_items, -1, np.int64)
-    scan = 0
-    brought = 0
-    again = True
-    while again:
-        again = False
-        for c in range(n_reviewers):
-            if root[c] != c or c == without or grown.joined[groups.label[c]]:
-                continue
-            # Walk along the items of component c, including those of whoever joins it meanwhile.
-            scan += 1
-            inside = -1
-            j = c
-            alone = following[c] < 0
-            absorbed = False
-            while j >= 0 and not absorbed:
-                for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
-                    i = net.item[net.held[slot]]
-                    if seen[i] == scan:
-                        continue
-                    seen[i] = scan
-                    seen_by[i] = j
-                    # Two items within the cover: all of c belongs to the core.
-                    if grown.covered[i]:
-                        if inside >= 0:
-                            note(net, groups, grown, i, without, used)
-                            note(net, groups, grown, inside, without, used)
-                            if following[c] >= 0:
-                                used[j] = True
-                                used[seen_by[inside]] = True
-                            absorbed = True
-                            break
-                        inside = i
-                    # A second shared item merges another component d into c: its chain goes to the end of c's.
-                    for place in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
-                        r = net.reviewer[net.panel[place]]
-                        d = root[r]
-                        if d == c or r == without or grown.joined[groups.label[r]]:
-                            continue
-                        if stamp[d] != scan:
-                            stamp[d] = scan
-                            common[d] = i
-                            through[d] = r
-                        elif common[d] != i:
-                            if not alone:
-                                used[j] = True
-                                used[seen_by[common[d]]] = True
-                            if following[d] >= 0:
-                                used[r] = True
-                                used[through[d]] = True
-                            append_chain(root, following, last, c, d)
-                            alone = False
-                            again = True
-                j = following[j]
-            # The cover grows by all items of c, which may absorb others: one more pass.
-            if absorbed:
-                again = True
-                brought += absorb(net, groups, grown, required, following, c)
-    return brought
-
-
-@kernel
-def reached(
-    net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: int, shared: int, without: int,
-    used: BoolArray,
-) -> int:  # fmt: skip
-    """Count required items that the component of a seed covers without a reviewer (-1: with all)."""
-    count = grow(net, groups, grown, required, seed, shared, without)
-    for j in range(used.size):
-        group = groups.label[j]  # of the two of a seed, one may have joined through the other
-        used[j] = grown.first[group] > 0 or groups.start[group + 1] - groups.start[group] > 1
-    return count + close_outside(net, groups, grown, required, without, used) if shared > 1 else count
-
-
-@kernel
-def spared(net: Network, groups: Groups, grown: Grown, required: BoolArray, reviewer: int) -> bool:
-    """Whether others of the core cover every required item of a reviewer."""
-    for slot in range(net.held_start[reviewer], net.held_start[reviewer] + net.n_held[reviewer]):
-        i = net.item[net.held[slot]]
-        covered = not required[i]
-        for place in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
-            r = net.reviewer[net.panel[place]]
-            covered = covered or (r != reviewer and grown.joined[groups.label[r]])
-        if not covered:
-            return False
-    return True
-
-
-@kernel
-def clear(
-    net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int, missing: IntArray
-) -> IntArray:
-    """Set ``missing`` to 0 for reviewers without whom nothing is missing, as far as growths with everybody show.
-
-    A reviewer through whom nobody was merged, in some growth that covers all, can drop out. Returns the seeds of these
-    growths, the first seed where there are none.
-    """
-    total = required.sum()
-    used = np.zeros(net.n_held.size, np.bool_)
-    good = seeds.copy()
-    n_good = 0
-    for seed in seeds:
-        if reached(net, groups, grown, required, seed, shared, -1, used) == total:
-            good[n_good] = seed
-            n_good += 1
-            for j in range(net.n_held.size):
-                if not used[j] and spared(net, groups, grown, required, j):
-                    missing[j] = 0
-    return good[: max(n_good, 1)]
-
-
-@kernel
-def uncovered_without(
-    net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int, who: IntArray,
-    missing: IntArray,
-) -> None:  # fmt: skip
-    """Count in ``missing`` the required items that no component of a seed covers, after each of ``who`` drops out."""
-    total = required.sum()
-    used = np.zeros(net.n_held.size, np.bool_)
-    for j in who:
-        best = 0
-        for seed in seeds:
-            best = max(best, reached(net, groups, grown, required, seed, shared, j, used))
-            if best == total:
-                break
-        missing[j] = total - best
 
 
 # Who must not drop out: growth from a few seeds with one reviewer left out, and the exact closure for the rest.
@@ -259,7 +59,7 @@ class Watch:
         self.groups = groups_of(compact.astype(np.int64))
         self.seeds = np.searchsorted(distinct, np.array(first[:WATCHED], np.int64)).astype(np.int64)
         self.grown = nothing_grown(core.required.size, self.groups.start.size - 1)
-        self.used = np.zeros(label.size, np.bool_)
+        self.outside = nothing_outside(core.required.size, label.size)
 
     def sound(self) -> bool:
         """Whether the reviewers of each seed still share two items."""
@@ -278,13 +78,14 @@ class Watch:
     def missing(self, clock: Clock) -> IntArray:
         """Items that no growth reaches without each reviewer in turn, an upper bound; Clock.Over if time runs out."""
         core = self.core
-        within = (core.net, self.groups, self.grown, core.required)
+        within = (core.net, self.groups, self.grown, self.outside, core.required)
         counts = np.full(core.net.n_held.size, -1, np.int64)
-        good = clear(*within, self.seeds, core.aim.shared, counts)
+        good = [seed for seed in self.seeds.tolist() if clear(*within, seed, core.aim.shared, core.total, counts)]
+        seeds = np.array(good, np.int64) if good else self.seeds[:1]
         # Growths with everybody clear most reviewers; the others are left out one after another.
         waiting = np.flatnonzero(counts < 0)
         for first, last in clock.pieces(waiting.size):
-            uncovered_without(*within, good, core.aim.shared, waiting[first:last], counts)
+            uncovered_without(*within, seeds, core.aim.shared, core.total, waiting[first:last], counts)
         return counts
 
     def missing_one(self, reviewer: int) -> int:
@@ -297,7 +98,8 @@ class Watch:
 
     def _reached(self, seed: int, without: int) -> int:
         core = self.core
-        return reached(core.net, self.groups, self.grown, core.required, seed, core.aim.shared, without, self.used)
+        within = (core.net, self.groups, self.grown, self.outside, core.required)
+        return reached(*within, seed, core.aim.shared, without)
 
 
 def critical_without(core: Core, clock: Clock) -> BoolArray:
@@ -636,11 +438,7 @@ def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, 
         if not candidates.size:
             why = Lack.NOBODY
         for pair in room[order_of(-problem.affinity[room])][:LOOKED].tolist():
-            fitting = [
-                q
-                for q in panel.tolist()
-                if free_of_rivals(net, pair, q) and toll(net, item, net.reviewer[q], net.reviewer[pair]) < FAR
-            ]
+            fitting = [q for q in panel.tolist() if may_replace(net, pair, q)]
             replaced = np.array([q for q in fitting if level is None or level.keeps(q, pair)], np.int64)
             why = Lack.LEVEL if len(fitting) > replaced.size else why
             if replaced.size:

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.flow import FAR
+from planner._assign.kernels.spanning import Growth, join_all, rate_stale
 from planner._assign.linking import State
 from planner._assign.panels import settle, through
 from reviewgraph._base import starts
-from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
     from planner._assign.linking import Linker, Relinker
     from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, IntArray
 
 
-# The skeleton: kernels that grow one component.
+# The skeleton: one component, grown from a reviewer.
 
 #: Reviewers from whom the growth is tried, in the order of their loads: from some of them nothing grows.
 SEEDS = 60
@@ -38,202 +37,24 @@ SHARE = 0.05
 FLOOR = 0.001
 
 
-class Growth(NamedTuple):
-    """One component under growth; nodes are the items 0..N-1 and the reviewers N..N+M-1."""
-
-    # item, reviewer: the pairs, shape (P,), sorted by item
-    item: IntArray
-    reviewer: IntArray
-    item_start: IntArray  # the pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,)
-    # by_reviewer: the pairs of reviewer j are ``by_reviewer[start[j]:start[j + 1]]``, shapes (P,) and (M + 1,)
-    by_reviewer: IntArray
-    start: IntArray
-    price: IntArray  # loss of each pair, shape (P,); 0 for those that are taken where there is nothing against it
-    given: BoolArray  # pairs that are assigned in any case, shape (P,): they take no room
-    required: BoolArray  # items to cover, shape (N,)
-    # covered, joined: the items and reviewers of the component
-    covered: BoolArray
-    joined: BoolArray
-    # room, spare: reviews that each item still needs, and that each reviewer may still get
-    room: IntArray
-    spare: IntArray
-    taken: BoolArray  # the pairs of the skeleton, shape (P,)
-    score: FloatArray  # loss per item of letting each node join, shape (N + M,); infinite where it cannot
-    stale: BoolArray  # nodes whose score may have changed, shape (N + M,)
-    link: IntArray  # the pairs by which each node would join, shape (N + M, 2); -1 for none
-
-
-@kernel
-def rate_item(growth: Growth, item: int, floor: int) -> None:
-    """Rate an item by the cheapest of its pairs with reviewers of the component who have a load to spare."""
-    growth.score[item] = np.inf
-    growth.link[item, 0] = -1
-    least = FAR
-    if growth.covered[item] or growth.room[item] == 0:
-        return
-    for p in range(growth.item_start[item], growth.item_start[item + 1]):
-        j = growth.reviewer[p]
-        if growth.joined[j] and growth.spare[j] > 0 and growth.price[p] < least:
-            least = growth.price[p]
-            growth.score[item] = float(least + floor)
-            growth.link[item, 0] = p
-
-
-@kernel
-def rate_reviewer(growth: Growth, reviewer: int, shared: int, floor: int) -> None:
-    """Rate a reviewer by the cheapest pairs with covered items, divided by the number of items that join as well.
-
-    Items of given pairs are added, and those of free pairs as far as the load suffices; else one item of another pair.
-    """
-    node = growth.item_start.size - 1 + reviewer
-    growth.score[node] = np.inf
-    growth.link[node, 0] = -1
-    growth.link[node, 1] = -1
-    if growth.joined[reviewer]:
-        return
-    first = FAR
-    second = FAR
-    further = FAR
-    at_hand = 0
-    fresh = 0
-    free = 0
-    for slot in range(growth.start[reviewer], growth.start[reviewer + 1]):
-        p = growth.by_reviewer[slot]
-        i = growth.item[p]
-        price = growth.price[p]
-        if growth.given[p]:
-            if growth.covered[i]:
-                at_hand += 1
-            else:
-                fresh += 1
-        elif growth.room[i] == 0:
-            continue
-        elif not growth.covered[i]:
-            free += 1 if price == 0 else 0
-            further = min(further, price)
-        elif price < first:
-            second = first
-            first = price
-            growth.link[node, 1] = growth.link[node, 0]
-            growth.link[node, 0] = p
-        elif price < second:
-            second = price
-            growth.link[node, 1] = p
-    # Given pairs with covered items link as well.
-    needed = max(shared - at_hand, 0)
-    if needed < 2:
-        second = 0
-        growth.link[node, 1] = -1
-    if needed < 1:
-        first = 0
-        growth.link[node, 0] = -1
-    if first == FAR or second == FAR or growth.spare[reviewer] < needed:
-        return
-    gain = fresh + min(free, growth.spare[reviewer] - needed)
-    if gain > 0:
-        growth.score[node] = float(first + second + floor) / gain
-    elif further < FAR and growth.spare[reviewer] > needed:
-        growth.score[node] = float(first + second + further + floor)
-
-
-@kernel
-def rate(growth: Growth, node: int, shared: int, floor: int) -> None:
-    """Rate a node, which is then up to date."""
-    n_items = growth.item_start.size - 1
-    growth.stale[node] = False
-    if node < n_items:
-        rate_item(growth, node, floor)
-    else:
-        rate_reviewer(growth, node - n_items, shared, floor)
-
-
-@kernel
-def add(growth: Growth, p: int) -> int:
-    """Add a pair and mark the nodes whose scores it may change; returns whether it covers a required item."""
-    i = growth.item[p]
-    j = growth.reviewer[p]
-    n_items = growth.item_start.size - 1
-    fresh = not growth.covered[i]
-    if not growth.given[p]:
-        growth.taken[p] = True
-        growth.room[i] -= 1
-        growth.spare[j] -= 1
-    growth.covered[i] = True
-    growth.score[i] = np.inf
-    if fresh or growth.room[i] == 0:
-        for q in range(growth.item_start[i], growth.item_start[i + 1]):
-            growth.stale[n_items + growth.reviewer[q]] = True
-    if growth.spare[j] == 0:
-        for slot in range(growth.start[j], growth.start[j + 1]):
-            growth.stale[growth.item[growth.by_reviewer[slot]]] = True
-    return 1 if fresh and growth.required[i] else 0
-
-
-@kernel
-def join(growth: Growth, node: int) -> int:
-    """Let a node join by its links, and the free items of a reviewer with it; returns how many required items do."""
-    n_items = growth.item_start.size - 1
-    count = 0
-    for k in range(2):
-        if growth.link[node, k] >= 0:
-            count += add(growth, growth.link[node, k])
-    growth.score[node] = np.inf
-    if node < n_items:
-        return count
-    j = node - n_items
-    growth.joined[j] = True
-    for slot in range(growth.start[j], growth.start[j + 1]):
-        p = growth.by_reviewer[slot]
-        i = growth.item[p]
-        if growth.covered[i]:
-            continue
-        if growth.given[p] or (growth.price[p] == 0 and growth.spare[j] > 0 and growth.room[i] > 0):
-            count += add(growth, p)
-        else:
-            growth.stale[i] = True
-    return count
-
-
-@kernel
-def rate_stale(growth: Growth, shared: int, floor: int) -> None:
-    """Rate all nodes whose scores may have changed."""
-    for node in range(growth.score.size):
-        if growth.stale[node]:
-            rate(growth, node, shared, floor)
-
-
-@kernel
-def join_all(growth: Growth, nodes: IntArray, shared: int, floor: int) -> int:
-    """Let nodes join in this order, except those whose scores have risen meanwhile; returns what they cover."""
-    count = 0
-    for node in nodes:
-        before = growth.score[node]
-        if growth.stale[node]:
-            rate(growth, node, shared, floor)
-        if growth.score[node] <= before and growth.score[node] < np.inf:
-            count += join(growth, node)
-    return count
-
-
-def grow_from(growth: Growth, seed: int, shared: int, floor: int, share: float) -> int:
+def grow_from(growth: Growth, seed: int, total: int, n_items: int) -> int:
     """Grow a component from a reviewer until it covers all that is required, or nothing joins; returns what it covers.
 
     In rounds: scores that may have changed, then the nodes of the best scores join, unless others have meanwhile taken
     what they need. So the time is that of all rounds over nodes, and of the pairs of nodes that changed.
     """
-    total = int(growth.required.sum())
-    first = growth.item_start.size - 1 + seed
-    growth.score[first] = 0.0
-    count = join_all(growth, np.array([first]), shared, floor)
+    score = np.asarray(growth.score)
+    score[n_items + seed] = 0.0
+    count = join_all(growth, np.array([n_items + seed]))
     while count < total:
-        rate_stale(growth, shared, floor)
-        able = np.flatnonzero(growth.score < np.inf)
+        rate_stale(growth)
+        able = np.flatnonzero(score < np.inf)
         if able.size == 0:
             break
         # The best ones, equal scores in the order of nodes; sorting all of them would take most of the time.
-        best = max(int(share * able.size), 1)
-        able = able[growth.score[able] <= np.partition(growth.score[able], best - 1)[best - 1]]
-        count += join_all(growth, able[np.argsort(growth.score[able], kind="stable")[:best]], shared, floor)
+        best = max(int(SHARE * able.size), 1)
+        able = able[score[able] <= np.partition(score[able], best - 1)[best - 1]]
+        count += join_all(growth, able[np.argsort(score[able], kind="stable")[:best]])
     return count
 
 
@@ -257,6 +78,7 @@ def skeleton(
     n_items = room.size
     n_reviewers = spare.size
     n_nodes = n_items + n_reviewers
+    total = int(required.sum())
     price = pairs.price
     floor = 1 + int(FLOOR * np.median(price)) if price.size else 1
     loads = np.bincount(pairs.reviewer[(price == 0) | pairs.given], minlength=n_reviewers)
@@ -281,10 +103,13 @@ def skeleton(
             taken=np.zeros(price.size, np.bool_),
             score=np.full(n_nodes, np.inf),
             stale=np.zeros(n_nodes, np.bool_),
-            link=np.full((n_nodes, 2), -1, np.int64),
+            link=np.full(n_nodes, -1, np.int64),
+            further_link=np.full(n_nodes, -1, np.int64),
+            shared=shared,
+            floor=floor,
         )
-        if grow_from(growth, seed, shared, floor, SHARE) == required.sum():
-            return growth.taken, seed
+        if grow_from(growth, seed, total, n_items) == total:
+            return np.asarray(growth.taken, np.bool_), seed
     return None
 
 

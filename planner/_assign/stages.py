@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
-from planner._assign.core import Core, largest_of, promise
+from planner._assign.core import Core
 from planner._assign.fair import (
     at_floor,
     best_with_good,
@@ -24,9 +24,8 @@ from planner._assign.fair import (
     sole,
 )
 from planner._assign.findings import Fairness
-from planner._assign.flow import TIE_BITS, cheapest_path, flip, whole, whole_costs
-from planner._assign.inputs import Constraints, build, scored_pairs
-from planner._assign.levels import aim_named
+from planner._assign.flow import TIE_BITS, whole, whole_costs
+from planner._assign.kernels.flow import flip
 from planner._assign.linking import Relinker, least_loss
 from planner._assign.panel_programme import (
     Repair,
@@ -52,7 +51,7 @@ from planner._assign.panels import (
     within_rules,
 )
 from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
-from planner._assign.robust import alternates_of, critical_without, harden, uncovered_without
+from planner._assign.robust import alternates_of, critical_without, harden
 from planner._assign.spanning import span
 from planner._assign.why_none import (
     NO_OTHER,
@@ -68,8 +67,6 @@ from planner._assign.why_none import (
 )
 from planner._assign.words import why_no_floor, why_no_good
 from reviewgraph._base import Clock, Mentions, counted, reaches
-from reviewgraph.graph import POLICY
-from reviewgraph.io import Rules
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -201,12 +198,6 @@ class _Level:
 #: Maximum number of reviewers for the search for critical ones: it takes time M times E.
 MOST_CRITICAL = 2_000
 
-#: Pairs from which kernels are compiled: the searches look at each many times.
-COMPILE_PAIRS = 4_000
-
-#: Seconds of plain Python, above every price of loading compiled kernels.
-EXPECTED = 60.0
-
 #: Relative excess of a loss over its bound below which no smaller one is sought.
 NEAR = 1e-4
 
@@ -265,8 +256,6 @@ class Run:
     def start(self) -> Start | Assignment:
         """Find the best assignment under the rules, before any level; the Assignment of the end where there is none."""
         problem = self.problem
-        if problem.item.size >= COMPILE_PAIRS:
-            self.clock.deadline += _compile_kernels(self.clock)
         # 1. The best assignment by affinity, or a cut that proves that there is none.
         routes = routes_of(problem)
         self.scale = scale_of(problem, routes, problem.affinity)
@@ -574,24 +563,3 @@ class Run:
             affinity_unconstrained=self.unconstrained,
             explanation=Mentions.labelled(self.problem.reviewers, self.problem.items)(why),
         )
-
-
-def _compile_kernels(clock: Clock) -> float:
-    """Run the kernels of the search on a toy problem; returns the seconds of compiling, if there was any.
-
-    Loading kernels that were compiled before counts as part of the search; stopping the clock stops this as well.
-    """
-    if uncovered_without.is_loaded or clock.over():
-        return 0.0
-    if all(kernel.is_cached for kernel in (cheapest_path, promise, largest_of, uncovered_without)):
-        POLICY.expect(EXPECTED)
-        return 0.0
-    from numba.core import event
-
-    spent: list[float] = []
-    constraints = Constraints(Rules(demand=2, load=4), allow_unscored=True)
-    # Two blocks that nothing links, and more pairs than are settled exactly: forcing and repair are compiled, too.
-    toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), constraints)
-    with POLICY.at_once(), event.install_timer("numba:compile", spent.append):
-        Run(toy, aim_named("double"), 1, 0, Clock(None, clock), lambda words, done=None: None).result()
-    return sum(spent)

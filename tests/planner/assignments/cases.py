@@ -12,14 +12,17 @@ from planner._assign.levels import aim_named
 from planner._assign.problem import Problem, rivals_of
 from planner.rules import ruled_by, rules_of
 
+#: What kernels return for what cannot be.
+FAR = 1 << 62
+
 
 def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
     """A problem over pairs (item, reviewer), sorted; rules are fields of Problem."""
-    table = np.array(pairs, np.int64).reshape(-1, 2)
-    size = len(table)
+    item, reviewer = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
+    size = item.size
     fields = {
-        "item": table[:, 0],
-        "reviewer": table[:, 1],
+        "item": item,
+        "reviewer": reviewer,
         "affinity": np.asarray(affinity, float),
         "given": np.zeros(size, bool),
         "old": np.zeros(size, bool),

@@ -194,7 +194,6 @@ def test_parts_have_the_frequencies_they_are_parted_from():
 @pytest.mark.slow
 def test_where_many_papers_are_apart_a_skeleton_repairs_each_assignment(monkeypatch):
     monkeypatch.setattr(spanning, "FEWEST", 5)
-    # Not the starts of skeletons: a search that compiles kernels makes some on its toy problem, too.
     bridged = []
 
     def counted(problem, linker):

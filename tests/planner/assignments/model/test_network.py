@@ -5,20 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner._assign.flow import (
-    FAR,
-    cheapest_path,
-    flip,
-    pop_heap,
-    settle_potentials,
-    sift_up,
-    toll,
-    whole_costs,
-    workspace,
-)
+from planner._assign.flow import whole_costs
+from planner._assign.kernels.flow import cheapest_path, flip, pop_heap, sift_up, toll, workspace
+from planner._assign.panels import settle
 from planner.rules import Reward
 from tests.planner.assignments import naive_rules as naive
-from tests.planner.assignments.cases import cheapest_assignment, problem_of, random_case, ruled_of
+from tests.planner.assignments.cases import FAR, cheapest_assignment, problem_of, random_case, ruled_of
 
 
 def arcs(net, cost):
@@ -69,7 +61,7 @@ def _solved(rng):
     if chosen is None:
         return None
     net = problem.network(chosen)
-    assert settle_potentials(net, cost, 100)
+    assert settle(net, cost, np.zeros(cost.size, bool), exact=True)
     return problem, net, cost
 
 
@@ -78,19 +70,19 @@ def test_cheapest_cycles_are_shortest_ways_and_keep_reduced_costs(seed):
     rng = np.random.default_rng(seed)
     problem, net, cost = best_network(rng)
     n = problem.n_items
-    work = workspace(net.potential.size)
+    work = workspace(cost, net.potential.size)
     for pair in rng.permutation(cost.size)[:12].tolist():
         i, j = int(net.item[pair]), n + int(net.reviewer[pair])
         source, target = (i, j) if net.assigned[pair] else (j, i)
         own = -int(cost[pair]) if net.assigned[pair] else int(cost[pair])
         naive = shortest(net, cost, source, target, pair)
-        length = cheapest_path(net, cost, work, pair, 1 << 61)
+        length = cheapest_path(net, work, pair, 1 << 61)
         assert (length > 0) == np.isfinite(naive)
-        assert (work.dist == FAR).all()
-        assert (work.place == -1).all()
+        assert (np.asarray(work.dist) == FAR).all()
+        assert (np.asarray(work.place) == -1).all()
         if length == 0:
             continue
-        pairs = work.path[:length].copy()
+        pairs = np.asarray(work.path[:length]).copy()
         assert pairs[0] == pair
         assert int(np.where(net.assigned[pairs], -cost[pairs], cost[pairs]).sum()) == naive + own
         flip(net, pairs)
@@ -104,14 +96,15 @@ def test_cheapest_cycles_are_shortest_ways_and_keep_reduced_costs(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_heap_sorts_by_distance_then_node(seed):
     rng = np.random.default_rng(seed)
-    work = workspace(30)
+    work = workspace(np.zeros(0, np.int64), 30)
     nodes = rng.permutation(30)[:20]
-    work.dist[nodes] = rng.integers(0, 6, 20)
+    np.asarray(work.dist)[nodes] = rng.integers(0, 6, 20)
     for size, node in enumerate(nodes.tolist()):
         work.heap[size] = node
         work.place[node] = size
         sift_up(work, size)
-    order = [int(pop_heap(work, size)) for size in range(20, 0, -1)]
+    work.size = 20
+    order = [pop_heap(work) for _ in nodes]
     assert order == sorted(nodes.tolist(), key=lambda node: (work.dist[node], node))
 
 

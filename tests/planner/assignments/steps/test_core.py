@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner._assign.core import brought, coverage, groups_of, grow, nothing_grown, promise, second_steps
-from planner._assign.flow import FAR, flip
-from tests.planner.assignments.cases import core_of, covers_of, grown_naively, random_case
+from planner._assign.core import coverage, groups_of, nothing_grown, promise
+from planner._assign.kernels.core import find_steps, find_weights, grow, no_steps
+from planner._assign.kernels.flow import flip
+from tests.planner.assignments.cases import FAR, core_of, covers_of, grown_naively, random_case
 
 SEEDS = range(30)
 
@@ -62,7 +63,9 @@ def test_what_a_group_would_bring_is_counted(seed):
     for p in np.flatnonzero(chosen):
         i = problem.item[p]
         naive[label[problem.reviewer[p]]] += int(required[i] and not grown.covered[i])
-    assert brought(net, groups, grown, required).tolist() == naive.tolist()
+    steps = no_steps(groups.start.size - 1)
+    find_weights(net, groups, grown, required, steps)
+    assert np.asarray(steps.weight).tolist() == naive.tolist()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -70,7 +73,9 @@ def test_second_steps_are_the_two_least_losses_of_different_items(seed):
     rng, problem, chosen, label, required = case(seed)
     net, groups, grown, _ = grown_by_kernel(problem, chosen, label, required, 2)
     cost = rng.integers(0, 9, chosen.size)
-    best, item, other = second_steps(net, cost, groups, grown, 1)
+    steps = no_steps(groups.start.size - 1)
+    find_steps(net, cost, groups, grown, 1, steps)
+    best, item, other = map(np.asarray, (steps.best, steps.best_item, steps.second))
     for group in range(groups.start.size - 1):
         losses = {}
         for p in np.flatnonzero(~chosen & grown.covered[problem.item] & (label[problem.reviewer] == group)):

@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner._assign.core import groups_of, grow, nothing_grown
-from planner._assign.robust import Watch, close_outside, critical_without, missing_without, spared, truly_missing
+from planner._assign.core import groups_of, nothing_grown
+from planner._assign.kernels.core import grow
+from planner._assign.kernels.robust import close_outside, nothing_outside, spared
+from planner._assign.robust import Watch, critical_without, missing_without, truly_missing
 from reviewgraph._base import Clock
 from tests.looks import Looks
 from tests.planner.assignments.cases import core_of, covers_of, problem_of
@@ -75,7 +77,7 @@ def test_groups_outside_merge_until_none_shares_two_items(seed):
     net, m = problem.network(whole), problem.n_reviewers
     groups, grown = groups_of(np.arange(m)), nothing_grown(problem.n_items, m)
     count = grow(net, groups, grown, problem.required, 0, 2, -1)
-    count += close_outside(net, groups, grown, problem.required, -1, np.zeros(m, bool))
+    count += close_outside(net, groups, grown, nothing_outside(problem.n_items, m), problem.required, -1)
     parts = [(set(cover), {j}) for j, cover in enumerate(covers_of(problem, whole))]
     merged = True
     while merged:

@@ -7,7 +7,7 @@ import pytest
 
 from planner import assign
 from planner._assign import linking
-from planner._assign.core import largest_of
+from planner._assign.kernels.core import largest_of
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import components, core_of, covers_of, problem_of, random_case, similar
 from tests.planner.assignments.test_assigning import pairs_of

@@ -1,0 +1,1 @@
+"""Loops over an assignment under change, compiled ahead."""
