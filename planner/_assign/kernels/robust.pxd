@@ -16,10 +16,6 @@ cdef void append_chain(Outside outside, int64_t c, int64_t d) noexcept nogil
 cdef int64_t absorb(
     Network net, Groups groups, Grown grown, Outside outside, const uint8_t[::1] required, int64_t first
 ) noexcept nogil
-@cython.locals(merged=cython.bint)
-cdef bint merge_near(
-    Network net, Groups groups, Grown grown, Outside outside, int64_t c, int64_t item, int64_t by, int64_t without
-) noexcept nogil
 @cython.locals(again=cython.bint, absorbed=cython.bint)
 cpdef int64_t close_outside(
     Network net, Groups groups, Grown grown, Outside outside, const uint8_t[::1] required, int64_t without

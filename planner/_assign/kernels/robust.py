@@ -90,33 +90,6 @@ def absorb(net: Network, groups: Groups, grown: Grown, outside: Outside, require
     return brought
 
 
-def merge_near(
-    net: Network, groups: Groups, grown: Grown, outside: Outside, c: int, item: int, by: int, without: int
-) -> bool:
-    """Merge all components into c that share a second item with it, now that reviewer ``by`` of c has this one."""
-    merged = False
-    for place in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
-        r = net.reviewer[net.panel[place]]
-        d = outside.root[r]
-        if d == c or r == without or grown.joined[groups.label[r]]:
-            continue
-        if outside.stamp[d] != outside.scan:
-            outside.stamp[d] = outside.scan
-            outside.common[d] = item
-            outside.through[d] = r
-        elif outside.common[d] != item:
-            # A component of one reviewer hangs on nobody else.
-            if outside.following[c] >= 0:
-                outside.used[by] = True
-                outside.used[outside.seen_by[outside.common[d]]] = True
-            if outside.following[d] >= 0:
-                outside.used[r] = True
-                outside.used[outside.through[d]] = True
-            append_chain(outside, c, d)
-            merged = True
-    return merged
-
-
 def close_outside(
     net: Network, groups: Groups, grown: Grown, outside: Outside, required: BoolArray, without: int
 ) -> int:
@@ -131,12 +104,16 @@ def close_outside(
         outside.root[j] = j
         outside.following[j] = -1
         outside.last[j] = j
+    root = outside.root
+    common = outside.common
+    stamp = outside.stamp
+    used = outside.used
     brought = 0
     again = True
     while again:
         again = False
         for c in range(n_reviewers):
-            if outside.root[c] != c or c == without or grown.joined[groups.label[c]]:
+            if root[c] != c or c == without or grown.joined[groups.label[c]]:
                 continue
             # Walk along the items of component c, including those of whoever joins it meanwhile.
             outside.scan += 1
@@ -156,14 +133,31 @@ def close_outside(
                             note(net, groups, grown, outside, i, without)
                             note(net, groups, grown, outside, inside, without)
                             if outside.following[c] >= 0:
-                                outside.used[j] = True
-                                outside.used[outside.seen_by[inside]] = True
+                                used[j] = True
+                                used[outside.seen_by[inside]] = True
                             absorbed = True
                             break
                         inside = i
-                    # A second shared item merges another component into c: its chain goes to the end of c's.
-                    if merge_near(net, groups, grown, outside, c, i, j, without):
-                        again = True
+                    # A second shared item merges another component d into c: its chain goes to the end of c's.
+                    for place in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+                        r = net.reviewer[net.panel[place]]
+                        d = root[r]
+                        if d == c or r == without or grown.joined[groups.label[r]]:
+                            continue
+                        if stamp[d] != outside.scan:
+                            stamp[d] = outside.scan
+                            common[d] = i
+                            outside.through[d] = r
+                        elif common[d] != i:
+                            # A component of one reviewer hangs on nobody else.
+                            if outside.following[c] >= 0:
+                                used[j] = True
+                                used[outside.seen_by[common[d]]] = True
+                            if outside.following[d] >= 0:
+                                used[r] = True
+                                used[outside.through[d]] = True
+                            append_chain(outside, c, d)
+                            again = True
                 j = outside.following[j]
             # The cover grows by all items of c, which may absorb others: one more pass.
             if absorbed:
