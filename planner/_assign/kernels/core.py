@@ -13,7 +13,7 @@ if not cython.compiled:
 
 if TYPE_CHECKING:
     from planner._assign.kernels.flow import Network
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base import BoolArray, IntArray
 
 
 @dataclass(eq=False, repr=False)

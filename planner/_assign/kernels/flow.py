@@ -1,6 +1,6 @@
 """An assignment under change, and the cheapest cycle of its residual network that adds or removes a given pair.
 
-Who may replace whom on a paper, by the rules on its panel, floors and rivals, decides which cycles there are.
+Rules on panels, floors and rivals decide who may replace whom on a paper, and so which cycles there are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import cython
 import numpy as np
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base import BoolArray, IntArray
 
 #: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.
 FAR = 1 << 62

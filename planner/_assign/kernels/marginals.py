@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import cython
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base import FloatArray, IntArray
 
 
 @dataclass(eq=False, repr=False)

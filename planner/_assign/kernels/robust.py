@@ -14,7 +14,7 @@ if not cython.compiled:
 if TYPE_CHECKING:
     from planner._assign.kernels.core import Groups, Grown
     from planner._assign.kernels.flow import Network
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base import BoolArray, IntArray
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,7 @@ if not cython.compiled:
     from planner._assign.kernels.flow import FAR
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 
 @dataclass(eq=False, repr=False)
