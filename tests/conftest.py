@@ -74,14 +74,6 @@ def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
 
 
-@pytest.fixture(autouse=True, scope="session")
-def quiet_compiler() -> None:
-    """Leave the note on a first run out of what commands print in this process: which test meets it is chance."""
-    from reviewgraph.graph.kernels import compiling
-
-    compiling.announced = True
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Open a browser for all tests of one process that ask for it."""

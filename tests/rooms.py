@@ -22,6 +22,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "io": "_base formats table",
         "graph": "_base formats io table",
         "_version": "",
+        "_build": "",
         "verify": "_base formats graph table",
         "report": "_base _version graph table",
         "streams": "_base formats graph table",

@@ -20,9 +20,9 @@ MODULES = kernels(ROOT)
 def fields(header: str) -> dict[str, list[str]]:
     """Return the fields of each class in a header, in their order."""
     found: dict[str, list[str]] = {}
-    for name, body in re.findall(r"^cdef class (\w+):\n((?:    .*\n|\n)+)", header, re.M):
-        lines = re.findall(r"^    cdef ([^()\n]+)$", body, re.M)
-        found[name] = [re.split(r"[\s]", part.strip())[-1] for line in lines for part in line.split(",")]
+    for name, body in re.findall(r"^cdef class (\w+)\b.*:\n((?:    .*\n|\n)+)", header, re.M):
+        lines = [re.sub(r"\[.*?\]", "", line) for line in re.findall(r"^    cdef ([^()\n]+)$", body, re.M)]
+        found[name] = [part.split()[-1] for line in lines for part in line.split(",")]
     return found
 
 

@@ -8,8 +8,6 @@ from .designs import doubly_connected_assignment as doubly_connected_assignment
 from .designs import random_assignment as random_assignment
 from .kernels.blocks import Blocks as Blocks
 from .kernels.blocks import new_blocks as new_blocks
-from .kernels.compiling import POLICY as POLICY
-from .kernels.compiling import kernel as kernel
 from .kernels.pebbles import new_game as new_game
 from .kernels.pebbles import play as play
 from .levels import ALL_NAMES as ALL_NAMES

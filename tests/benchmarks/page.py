@@ -77,7 +77,7 @@ def page(measured: dict[str, Measured | None], limit: float) -> str:
     """Return the section."""
     ran = {name: found for name, found in measured.items() if found is not None}
     missed = [name for name, found in ran.items() if MISSED in ROWS[name].verdict(found)]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "cvxpy", "clarabel"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "cvxpy", "clarabel"))
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     table = "\n".join(line(row, measured.get(name)) for name, row in ROWS.items())
     return f"""
@@ -119,7 +119,6 @@ def main() -> None:
     # Modules are compiled before the first run, as pip does when it installs.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     subprocess.run([sys.executable, "-m", "compileall", "-q", "reviewgraph", "lsc", "planner"], check=True, cwd=ROOT)
-    subprocess.run([sys.executable, "-c", "from tests.benchmarks.rows import compiled; compiled()"], check=True)
     measured: dict[str, Measured | None] = {}
     failures = 0
     for name in options.rows or ROWS:

@@ -108,7 +108,7 @@ def posterior_of(kind: str) -> Measured:
     from tests.benchmarks.harness.tables import conference
 
     tables = [conference(kind, seed) for seed in range(2)]
-    results = [infer(*tables[0])[0]]  # compiles or reads kernels
+    results = [infer(*tables[0])[0]]
     seconds = []
     for table in tables:
         begun = time.process_time()
@@ -240,7 +240,7 @@ def command_twice(job: str, size: str) -> Measured:
 
     import numpy as np
 
-    from tests.record_signatures import write_files
+    from tests.benchmarks.harness.tables import write_files
 
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         names = write_files(*FILES[size], np.random.default_rng(1))
@@ -337,27 +337,3 @@ ROWS = {
         for (job, size), seconds in JOBS.items()
     },
 }
-
-
-def compiled() -> None:
-    """Put the compiled kernels on disk, with tables too small to matter, in all ways that large ones are treated."""
-    import numpy as np
-
-    import lsc
-    from lsc._solver import newton
-    from planner import assign, plan_extra_reviews
-    from reviewgraph import check, doubly_connected_components
-    from reviewgraph.graph import POLICY, components
-    from tests.benchmarks.harness.tables import CLASSES, hypothesis_of, linear_reviewers, power_law
-
-    reviews = linear_reviewers(40, 40, 3)
-    with POLICY.at_once():
-        for name in CLASSES:
-            lsc.calibrate(reviews, hypothesis_of(reviews, name))
-        check(reviews)
-        plan_extra_reviews(reviews, time_limit=5)
-        assign(np.random.default_rng(0).random((40, 40)), demand=3, load=4)
-        doubly_connected_components(power_law(2_000))
-        newton.MANY_ITEMS = 1
-        components.MANY = 1
-        lsc.calibrate(reviews)

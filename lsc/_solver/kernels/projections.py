@@ -129,8 +129,7 @@ def levels_of(table: Table) -> Levels:
     """Allocate the workspace for the reviewers of a table."""
     size = int(np.diff(np.asarray(table.start)).max(initial=0)) + 2
     arrays: dict[str, Any] = {name: np.empty(size) for name in Levels.__dataclass_fields__}
-    for name in ("node", "bent", "level"):
-        arrays[name] = np.empty(size, np.int64)
+    arrays |= {name: np.empty(size, np.int64) for name in ("node", "bent", "level")}
     return Levels(**arrays)
 
 

@@ -56,7 +56,7 @@ class Merges:
     v: IntArray
 
     def rows(self, count: int) -> IntArray:
-        """Return the first merges, one a row."""
+        """Return the first ``count`` merges, shape (K, 4)."""
         return np.column_stack([self.a, self.b, self.u, self.v])[:count]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,20 @@ def clustered_affinities(n: int, candidates: int) -> Any:
         score.append(np.take_along_axis(block, best, 1).ravel())
     item = np.repeat(np.arange(n), candidates)
     return coo_array((np.concatenate(score), (np.concatenate(reviewer), item)), shape=(n, n))
+
+
+def write_files(items: int, reviewers: int, per_item: int, rng: np.random.Generator) -> dict[str, str]:
+    """Write a table of integer scores and one of affinities to this folder; returns their names."""
+    names = {name: f"{name}-{items}.csv" for name in ("TABLE", "ITEMS", "REVIEWERS", "AFFINITY")}
+    quality, severity = rng.normal(5.5, 1.5, items), rng.normal(0.0, 0.8, reviewers)
+    rows, pairs = ["reviewer,item,score"], ["reviewer,item,affinity"]
+    for i in range(items):
+        for j in rng.choice(reviewers, per_item, replace=False).tolist():
+            score = int(np.clip(np.rint(quality[i] + severity[j] + rng.normal()), 1, 10))
+            rows.append(f"r{j},p{i},{score}")
+        pairs += [f"r{j},p{i},{rng.beta(1, 6):.4f}" for j in rng.choice(reviewers, min(40, reviewers), replace=False)]
+    Path(names["TABLE"]).write_text("\n".join(rows) + "\n")
+    Path(names["AFFINITY"]).write_text("\n".join(pairs) + "\n")
+    Path(names["ITEMS"]).write_text("item\n" + "".join(f"p{i}\n" for i in range(items)))
+    Path(names["REVIEWERS"]).write_text("reviewer,load\n" + "".join(f"r{j},6\n" for j in range(reviewers)))
+    return names
