@@ -35,10 +35,11 @@ def pythons() -> list[str]:
 
 def test_the_range_of_pythons_is_the_same_everywhere() -> None:
     assert workflow("ci")["jobs"]["checks"]["strategy"]["matrix"]["python"] == pythons()
-    (installed,) = [
-        step["with"]["python-version"] for step in steps("release") if "setup-python" in step.get("uses", "")
-    ]
+    build = workflow("release")["jobs"]["build"]["steps"]
+    (installed,) = [step["with"]["python-version"] for step in build if "setup-python" in step.get("uses", "")]
     assert installed.split() == pythons()
+    wheels = [name.removeprefix("cp3").removesuffix("-*") for name in PROJECT["tool"]["cibuildwheel"]["build"].split()]
+    assert [f"3.{minor}" for minor in wheels] == pythons()
     assert f"CPython {pythons()[0]} to {pythons()[-1]}" in (ROOT / "docs/reference/stability.md").read_text("utf-8")
 
 
@@ -100,7 +101,7 @@ def test_only_a_tag_publishes_without_a_password_and_with_attestations() -> None
     assert told[True] == {"push": {"tags": ["v*"]}}  # "on" is a truth value in YAML 1.1
     publish = told["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
-    assert publish["needs"] == "build"
+    assert publish["needs"] == ["build", "wheels"]
     (upload,) = [step for step in publish["steps"] if step["uses"].startswith("pypa/gh-action-pypi-publish@")]
     assert upload["with"] == {"attestations": True}
     assert "secrets." not in (ROOT / ".github/workflows/release.yml").read_text("utf-8")
