@@ -1,6 +1,6 @@
 """Speed of the compiled kernels. Run: pytest tests/benchmarks/test_kernels.py --benchmark-columns=min,median -s
 
-Claims, of a conference of 90,000 reviews (projections: 5,000) once compiled: doubly connected components are found
+Claims, of a conference of 90,000 reviews (projections: 5,000): doubly connected components are found
 100 times faster than networkx projects the same graph on its reviewers, the step that any approach by the review
 multigraph starts with; pebbles, cascade, projections and the step of the posterior beside numpy's sort of as many
 scores, which says how fast the machine is. ``python -m tests.benchmarks.page`` has what users wait for.
