@@ -30,6 +30,7 @@ COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )?(?:\S*/)?(?:reviewgraph|python3?|ruff|sp
 ELSEWHERE = (
     "-m pip install",
     "-m pytest",
+    "reviewgraph._build",
     "tests.benchmarks",
     "tests.fuzz_readers",
     "tests.outputs",
