@@ -36,14 +36,10 @@ DIRECTIVES = {
     "show_performance_hints": False,
 }
 COMPILERS = ("cc", "gcc", "clang", "cl")
-MISSING = """the kernels of reviewgraph could not be compiled (above is what the compiler said).
+MISSING = """The kernels of reviewgraph could not be compiled; above is what the compiler said.
 What to do: install a C compiler and the headers of Python, then repeat the command. Debian, Ubuntu: apt install gcc \
 python3-dev. Fedora: dnf install gcc python3-devel. macOS: xcode-select --install. Windows: the Build Tools for Visual \
 Studio. Or install a wheel, which needs neither: pip install --only-binary reviewgraph reviewgraph."""
-
-
-class BuildError(Exception):
-    """The kernels were not compiled."""
 
 
 class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
@@ -95,11 +91,10 @@ def compile_kernels(root: Path, target: Path, *, checked: bool = False) -> list[
 
     Raises
     ------
-    BuildError
-        If the compiler fails.
+    SystemExit
+        If the compiler fails; it says what to install.
     """
     from setuptools import Distribution
-    from setuptools.errors import BaseError
 
     if not has_compiler():
         os.environ["CC"] = " ".join(ZIG)
@@ -113,8 +108,9 @@ def compile_kernels(root: Path, target: Path, *, checked: bool = False) -> list[
         try:
             command.ensure_finalized()
             command.run()
-        except BaseError as problem:
-            raise BuildError(MISSING) from problem
+        except Exception as problem:
+            message = f"{problem}\n\n{MISSING}"
+            raise SystemExit(message) from None
         return sorted(Path(file).relative_to(target) for file in command.get_outputs())
 
 
