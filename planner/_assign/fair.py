@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.core import largest_cover
 from planner._assign.flow import Via, shortfall
 from planner._assign.panel_programme import COARSE, FEW, most_worth, programme_of, repair, under_floors
 from planner._assign.panels import through
@@ -143,9 +142,8 @@ def link_above(linker: Linker, problem: Problem) -> bool:
     barred = ~net.locked & ~net.assigned & ~problem.able
     net.locked[barred] = True
     core = linker.core
-    pairs = np.flatnonzero(net.assigned | ~net.locked)
-    most = largest_cover(core.aim, core.table(pairs), core.required) if core.aim.core_decides else core.total
-    reached = most >= core.total and linker.link()
+    able = np.flatnonzero(~net.assigned & ~net.locked)
+    reached = (not core.aim.core_decides or core.holds_with(able)) and linker.link()
     net.locked[barred] = False
     return reached
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from reviewgraph._base import BoolArray, Clock
     from reviewgraph.graph import Components
     from reviewgraph.table import Reviews
 
@@ -36,6 +35,7 @@ class Aim(ABC):
     core_decides: ClassVar[bool]
     may_survive: ClassVar[bool]  # whether it can be required to hold after any one reviewer drops out
     outlives: ClassVar[bool] = False  # whether it holds after any one loss by definition
+    loses_reviews: ClassVar[bool] = False  # whether a loss is that of one review, not of a reviewer
 
     @abstractmethod
     def groups(self, reviews: Reviews) -> Components:
@@ -44,12 +44,6 @@ class Aim(ABC):
     @abstractmethod
     def links(self, groups: Reviews) -> int:
         """Return the minimum number of new pairs that reach the level, from a table of groups and their items."""
-
-    def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
-        """Reviewers by whose loss the level may fail where it must survive a loss, shape (M,); by default all."""
-        import numpy as np
-
-        return np.ones(reviews.n_reviewers, np.bool_)
 
     def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
         """Yield what remains after each loss that the level must survive, by default of a reviewer.
@@ -126,17 +120,8 @@ class ToSurviveReview(ToDouble):
 
     name = "survives-review"
     level = level_named("survives-review")
-    outlives = True
+    outlives = loses_reviews = True
     may_survive = False
-
-    def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
-        """Find the reviewers of critical reviews: surviving a reviewer implies surviving each of their reviews."""
-        import numpy as np
-
-        mask = np.zeros(reviews.n_reviewers, np.bool_)
-        rows = level_named("double").part("finder").critical_reviews(reviews, clock)
-        mask[reviews.reviewer[rows]] = True
-        return mask
 
     def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
         for place, cover in enumerate(covers):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.core import NO_LIMIT, around_rivals, promise
+from planner._assign.core import NO_LIMIT, NO_PAIRS, around_rivals, promise
 from planner._assign.flow import TIE_BITS
 from planner._assign.kernels.flow import cheapest_path, flip, workspace
 from reviewgraph._base import distinct, smallest
@@ -179,21 +179,17 @@ class Linker:
             # Lock the reviews of a small core.
             held = np.empty(0, np.int64)
             if core.count < SMALL * core.total:
-                joined = core.grown.joined[core.groups.label[net.reviewer]]
-                held = np.flatnonzero(net.assigned & ~net.locked & joined & core.grown.covered[net.item])
+                joined = core.parts.label[net.reviewer] == core.parts.core
+                held = np.flatnonzero(net.assigned & ~net.locked & joined)
             net.locked[held] = True
-            # Where nothing could be forced the groups may be too fine: compute them anew.
-            if not self._force_ranked(heap, follow, gain, blocked):
-                core.regroup()
+            self._force_ranked(heap, follow, gain, blocked)
             net.locked[held] = False
         return True
 
     def _ranked(self, blocked: BoolArray, floor: int) -> tuple[list[tuple[float, int]], IntArray, IntArray]:
         """Return the best pairs in a heap by loss per item; by pair, the loss that must follow, and the gain."""
         core = self.core
-        loss, follow, gain = promise(
-            self.net, self.cost, core.groups, core.grown, core.required, core.aim.shared, floor
-        )
+        loss, follow, gain = promise(self.net, self.cost, core.parts, core.required, core.aim.shared, floor)
         useful = np.flatnonzero((gain > 0) & ~blocked)
         score = (loss + follow)[useful] / gain[useful]
         nearest = smallest(score, RANKED)
@@ -205,8 +201,8 @@ class Linker:
 
     def _force_ranked(
         self, heap: list[tuple[float, int]], follow: IntArray, gain: IntArray, blocked: BoolArray
-    ) -> bool:
-        """Force pairs in the order of loss per item until the core has grown by a share; false if none could be."""
+    ) -> None:
+        """Force pairs in the order of loss per item until the core has grown by a share."""
         core = self.core
         start = core.count
         forced = 0
@@ -226,7 +222,7 @@ class Linker:
                 continue
             price = self.loss_of(pairs) / gain[pair]
             # The pair stays unless the core covers less than before.
-            if self.force(pair, pairs, partial(core.holds_after, least=core.count)):
+            if self.force(pair, pairs, partial(core.holds_after, core.count)):
                 forced = forced + 1
                 self.in_vain = 0
                 self.usual += (price - self.usual) / min(len(self.forced), MEMORY)
@@ -235,7 +231,6 @@ class Linker:
                 self.in_vain += 1
             if self.clock.over() or self.in_vain >= FUTILE:
                 break
-        return forced > 0
 
 
 # Bring an assignment to a connection level anew, at less loss: few cheap pairs that link everything together.
@@ -276,8 +271,6 @@ WORK = 1.0
 RELINKED_SHARE = 0.4
 SEARCH = 1e-7
 LOOK = 2e-7
-
-_NONE = np.empty(0, np.int64)
 
 
 @dataclass
@@ -321,7 +314,7 @@ class Relinker(Linker):
 
     def free(self, effort: Clock | None = None) -> None:
         """Release forced pairs without which the assignment is at the level."""
-        self.release(lambda _: self.core.holds_with(_NONE), effort)
+        self.release(lambda _: self.core.holds_with(NO_PAIRS), effort)
 
     def _anew(self, start: State, least: int | None, effort: Clock) -> Iterator[tuple[State, int]]:
         """Yield assignments at the level, each cheaper than those before, with their losses against the start."""
@@ -340,7 +333,7 @@ class Relinker(Linker):
             self.put(start)
             if not self._linked(pairs[np.argsort(-loss * noise, kind="stable")], least, effort):
                 continue
-            self.release(partial(self._holds, _NONE, effort))
+            self.release(partial(self._holds, NO_PAIRS, effort))
             lost = self.total() - before
             if least is None or lost < least:
                 least = lost
@@ -385,12 +378,12 @@ class Relinker(Linker):
         before = self.total()
         barred = np.zeros(self.cost.size, np.bool_)
         for _ in range(SETS):
-            if self._holds(_NONE, effort):
+            if self._holds(NO_PAIRS, effort):
                 return True
             free = order[~(net.assigned | net.locked | barred)[order]]
             if effort.over() or not self._holds(free, effort):
                 return False
-            rest = self._needed(_NONE, free, effort)
+            rest = self._needed(NO_PAIRS, free, effort)
             while rest.size:
                 pair = int(rest[-1])
                 rest = rest[:-1]
@@ -410,7 +403,7 @@ class Relinker(Linker):
     def _needed(self, kept: IntArray, order: IntArray, effort: Clock) -> IntArray:
         """Return a minimal subset of pairs that reaches the level with those kept; the first are given up first."""
         if self._holds(kept, effort):
-            return _NONE
+            return NO_PAIRS
         if order.size == 1:
             return order
         first, second = np.split(order, [order.size // 2])
@@ -521,7 +514,7 @@ class _Bounds:
         self.missing = needed = max(links, 1)
         # The cheapest pairs are within the groups; beyond them, in order of reduced costs, until enough are not.
         end = self.cheap
-        cross = _NONE
+        cross = NO_PAIRS
         while cross.size < needed and end < self.order.size:
             start = end
             end = min(end + max(2 * needed, end), self.order.size)

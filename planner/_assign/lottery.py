@@ -7,6 +7,7 @@ rounding (without a level) or :func:`mixture`, a list of assignments each repair
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -111,7 +112,7 @@ def repaired(
     bridged = best is not None and bridge(problem, linker)
     reached = bridged or linker.link()
     if reached and not bridged and aim.core_decides:
-        linker.release(lambda pairs: core.holds_after(pairs, core.total))
+        linker.release(partial(core.holds_after, core.total))
     if reached and survive:
         hardened = harden(linker, rng)
         reached = hardened is not None and not hardened.exposed.any()

@@ -51,7 +51,7 @@ from planner._assign.panels import (
     within_rules,
 )
 from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
-from planner._assign.robust import alternates_of, critical_without, harden
+from planner._assign.robust import alternates_of, harden, missing_without
 from planner._assign.spanning import span
 from planner._assign.why_none import (
     NO_OTHER,
@@ -463,7 +463,7 @@ class Run:
             return None
         self.say(_LOOKING)
         try:
-            return self._labels(critical_without(linker.core, self.clock).astype(np.int64))
+            return self._labels(missing_without(linker.core, self.clock))
         except Clock.Over:
             return None
 

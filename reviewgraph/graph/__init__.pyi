@@ -6,7 +6,9 @@ from .components import recoverability as recoverability
 from .components import structure_of as structure_of
 from .designs import doubly_connected_assignment as doubly_connected_assignment
 from .designs import random_assignment as random_assignment
+from .fragility import missing_without_units as missing_without_units
 from .kernels.blocks import Blocks as Blocks
+from .kernels.blocks import Units as Units
 from .kernels.blocks import new_blocks as new_blocks
 from .kernels.pebbles import new_game as new_game
 from .kernels.pebbles import play as play

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     import igraph
 
-    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph.graph.kernels.blocks import Blocks
     from reviewgraph.graph.levels import Level
     from reviewgraph.io.sides import Valued
@@ -346,66 +346,73 @@ CONNECTED_FINDER = Finder(
 
 # ``double``: one doubly connected component covers all items.
 
-#: Certificates are computed while each clears at least this share of the remaining units; and their maximum number.
-SHARE = 0.05
+#: Maximum number of certificates.
 CERTIFICATES = 24
 #: Units that enter between two readings of the clock.
 AT_ONCE = 10_000
 
 
 def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray:
-    """Return the reviewers without whom no doubly connected component covers all items, ascending codes.
+    """Return the reviewers without whom no doubly connected component covers all items, ascending codes; one does.
 
-    None where no component covers them anyway. Takes the time of :func:`critical_reviews`; raises Clock.Over.
+    Takes the time of :func:`critical_reviews`; raises Clock.Over.
     """
     return _critical(reviews, Units(reviews.reviewer_start, np.arange(reviews.n_reviews)), clock or Clock(None))
 
 
 def critical_reviews(reviews: Reviews, clock: Clock | None = None) -> IntArray:
-    """Return the reviews without which no doubly connected component covers all items, ascending rows.
+    """Return the reviews without which no doubly connected component covers all items, ascending rows; one does.
 
-    None where no component covers them anyway. Certificates clear most reviews in O(E log E) each; the remaining c
-    enter O(log c) times each, and their joins are repeated each time, O(c E) joins at worst. Raises Clock.Over when the
-    clock ends before all are known.
+    Certificates clear most reviews in O(E log E) each; the remaining c enter O(log c) times each, and their joins are
+    repeated each time, O(c E) joins at worst. Raises Clock.Over when the clock ends before all are known.
     """
     row = np.arange(reviews.n_reviews + 1)
     return _critical(reviews, Units(row, row[:-1]), clock or Clock(None))
 
 
 def _critical(reviews: Reviews, units: Units, clock: Clock) -> IntArray:
-    """Return the critical units."""
+    every = np.arange(units.start.size - 1)
+    return np.flatnonzero(missing_without_units(reviews, units, every, np.ones(reviews.n_items, np.bool_), clock))
+
+
+def missing_without_units(
+    reviews: Reviews, units: Units, tested: IntArray, required: BoolArray, clock: Clock
+) -> IntArray:
+    """Count the required items outside the best component without each unit tested; 0 for units not tested.
+
+    Raises Clock.Over when the clock ends before all are known.
+    """
     n_units = units.start.size - 1
-    none = np.empty(0, np.int64)
     unit_of = np.repeat(np.arange(n_units), np.diff(units.start))
     rng = np.random.default_rng(0)
-    cleared = none
-    remaining = np.arange(n_units)
+    cleared = np.delete(np.arange(n_units), tested)
     # Units that a certificate does not need are not critical. Cleared ones enter first, so that it needs few others.
     for _ in clock.watch(range(CERTIFICATES)):
-        state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(remaining)]), clock)
+        blocks = _grown(reviews, units, np.concatenate([cleared, rng.permutation(tested)]), clock)
         needed = np.zeros(reviews.n_reviews, np.bool_)
         wanted = np.zeros(reviews.n_reviewers, np.bool_)
-        certified = certify(state, needed, wanted)
-        if not certified:
-            return none
-        keep = np.isin(remaining, unit_of[needed])
-        cleared = np.concatenate([cleared, remaining[~keep]])
-        remaining = remaining[keep]
-        if keep.mean() > 1 - SHARE if keep.size else True:
+        # Where no block covers all even with everybody, only division counts what is missing.
+        if not certify(blocks, required, needed, wanted):
+            break
+        keep = np.isin(tested, unit_of[needed])
+        cleared = np.concatenate([cleared, tested[~keep]])
+        tested = tested[keep]
+        # Division enters each of the rest as often as it can be halved, another certificate everything once.
+        if np.count_nonzero(~keep) * tested.size.bit_length() < n_units:
             break
     clock.check()
     # Each remaining unit is tested with all others present, by division.
-    state = _grown(reviews, units, cleared, clock)
-    critical = np.zeros(n_units, np.bool_)
-    frames = new_frames(remaining.size, int(np.asarray(state.covered).max(initial=0)))
+    blocks = _grown(reviews, units, cleared, clock)
+    missing = np.zeros(n_units, np.int64)
+    frames = new_frames(tested.size, int(np.asarray(blocks.covered).max(initial=0)))
     # The kernel runs in pieces of about Clock.LOOK seconds, between which the clock is checked.
     steps = 1
     while frames.depth >= 0:
         clock.check()
         pace = Clock(Clock.LOOK)
-        divide(state, units, remaining, frames, critical, steps)
+        divide(blocks, units, tested, required, frames, missing, steps)
         steps = max(steps // 2, 1) if pace.over() else 2 * steps
-    return np.flatnonzero(critical)
+    return missing
 
 
 def _grown(reviews: Reviews, units: Units, order: IntArray, clock: Clock) -> Blocks:

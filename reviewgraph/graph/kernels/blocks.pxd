@@ -57,7 +57,11 @@ cdef class Frames:
 cdef int64_t enter_units(Blocks blocks, Units units, const int64_t[::1] order, int64_t low, int64_t high) noexcept nogil
 cpdef void enter_all(Blocks blocks, Units units, const int64_t[::1] order)
 cdef void need(Blocks blocks, int64_t review, uint8_t[::1] needed, uint8_t[::1] wanted) noexcept nogil
-cpdef bint certify(Blocks blocks, uint8_t[::1] needed, uint8_t[::1] wanted)
+cdef bint covers(Blocks blocks, int64_t block, const uint8_t[::1] required) noexcept nogil
+cpdef bint certify(Blocks blocks, const uint8_t[::1] required, uint8_t[::1] needed, uint8_t[::1] wanted)
+cpdef int64_t most_covered(Blocks blocks, const uint8_t[::1] required, int64_t[::1] count) noexcept nogil
+@cython.locals(count=int64_t[::1], partial=cython.bint)
 cpdef void divide(
-    Blocks blocks, Units units, const int64_t[::1] order, Frames frames, uint8_t[::1] critical, int64_t steps
+    Blocks blocks, Units units, const int64_t[::1] order, const uint8_t[::1] required, Frames frames,
+    int64_t[::1] missing, int64_t steps
 )

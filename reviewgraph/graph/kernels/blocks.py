@@ -470,7 +470,7 @@ def slot_of(key: int, size: int) -> int:
     return ((mixed ^ (mixed >> 15)) * 0x2C1B3C6D >> 7) & (size - 1)
 
 
-# Critical units, reviews or reviewers, without which no block covers all items.
+# Critical units, reviews or reviewers, without which no block covers all required items.
 #
 # A certificate, the reviews that some merges and the cover need, clears every unit that it does not need. The remaining
 # ones are divided and conquered: a range of them is tested while everything outside of it has entered.
@@ -528,19 +528,27 @@ def need(blocks: Blocks, review: int, needed: BoolArray, wanted: BoolArray) -> N
         j = blocks.parent[j]
 
 
-def certify(blocks: Blocks, needed: BoolArray, wanted: BoolArray) -> bool:
-    """Mark the reviews that a certificate needs; false if no block covers all items."""
-    N = len(blocks.degree)
+def covers(blocks: Blocks, block: int, required: BoolArray) -> bool:
+    """Whether a block covers all required items."""
+    thing = 0
+    while thing < len(required) and (not required[thing] or blocks.bringer(block, thing) >= 0):
+        thing += 1
+    return thing == len(required)
+
+
+def certify(blocks: Blocks, required: BoolArray, needed: BoolArray, wanted: BoolArray) -> bool:
+    """Mark the reviews that a certificate needs; false if no block covers all required items."""
     chosen = -1
-    for j in range(len(blocks.parent)):
-        if blocks.parent[j] == j and blocks.covered[j] == N:
-            chosen = j
-            break
-    if chosen < 0:
-        return False
     with cython.nogil:
-        for thing in range(N):
-            need(blocks, blocks.bringer(chosen, thing), needed, wanted)
+        for j in range(len(blocks.parent)):
+            if blocks.parent[j] == j and covers(blocks, j, required):
+                chosen = j
+                break
+        if chosen < 0:
+            return False
+        for thing in range(len(required)):
+            if required[thing]:
+                need(blocks, blocks.bringer(chosen, thing), needed, wanted)
         # The last union first: a block is needed only if one of its reviewers is, for the cover or a later union. The
         # reviews that had brought the two shared items to either block have stayed in the table.
         for place in range(blocks.n_trail - 1, -1, -1):
@@ -554,15 +562,44 @@ def certify(blocks: Blocks, needed: BoolArray, wanted: BoolArray) -> bool:
     return True
 
 
-def divide(blocks: Blocks, units: Units, order: IntArray, frames: Frames, critical: BoolArray, steps: int) -> None:
-    """Mark the units of ``order`` without which no block covers all items; all other units have entered.
+def most_covered(blocks: Blocks, required: BoolArray, count: IntArray) -> int:
+    """Return the most required items that a block covers; ``count`` is scratch space, shape (M,)."""
+    most = 0
+    for block in range(len(count)):
+        count[block] = 0
+    for thing in range(len(required)):
+        if not required[thing]:
+            continue
+        blocks.scans += 1
+        review = blocks.top[thing]
+        while review >= 0:
+            block = blocks.root_of(blocks.reviewer[review])
+            if blocks.seen[block] != blocks.scans:
+                blocks.seen[block] = blocks.scans
+                count[block] += 1
+                most = max(most, count[block])
+            review = blocks.beside[review]
+    return most
+
+
+def divide(
+    blocks: Blocks, units: Units, order: IntArray, required: BoolArray, frames: Frames, missing: IntArray, steps: int
+) -> None:
+    """Count the required items outside the best block without each unit of ``order``; all other units have entered.
 
     Stops after ``steps`` steps, and is resumed until ``frames.depth`` is -1. At a node everything outside its range has
     entered; it enters one half, visits the other, and undoes. So each review enters O(log U) times. A node at which a
-    block covers all items clears its whole range.
+    block covers all required items clears its whole range.
     """
-    N = len(blocks.degree)
+    count = np.empty(len(blocks.parent), np.int64)
+    total = 0
+    for thing in range(len(required)):
+        total += required[thing]
+    # Where all items are required, the covers of the blocks that grow are known.
+    partial = total < len(required)
     with cython.nogil:
+        if partial and frames.depth == 0 and frames.turn[0] == 0:
+            frames.most[0] = most_covered(blocks, required, count)
         while frames.depth >= 0 and steps > 0:
             steps -= 1
             depth = frames.depth
@@ -570,11 +607,11 @@ def divide(blocks: Blocks, units: Units, order: IntArray, frames: Frames, critic
             high = frames.high[depth]
             if frames.turn[depth] > 0:
                 blocks.undo(frames.trail[depth])
-            if frames.turn[depth] == 2 or frames.most[depth] == N or low == high:
+            if frames.turn[depth] == 2 or frames.most[depth] == total or low == high:
                 frames.depth -= 1
                 continue
             if high - low == 1:
-                critical[order[low]] = True
+                missing[order[low]] = total - frames.most[depth]
                 frames.depth -= 1
                 continue
             # Visit the first half with the second one entered, then the second with the first.
@@ -588,6 +625,8 @@ def divide(blocks: Blocks, units: Units, order: IntArray, frames: Frames, critic
                 most = enter_units(blocks, units, order, low, middle)
                 frames.low[depth + 1] = middle
                 frames.high[depth + 1] = high
+            if partial:
+                most = most_covered(blocks, required, count)
             frames.most[depth + 1] = max(frames.most[depth], most)
             frames.turn[depth] += 1
             frames.turn[depth + 1] = 0

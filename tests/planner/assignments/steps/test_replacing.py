@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner._assign.core import coverage
+from planner._assign.core import largest_cover
 from planner._assign.robust import Replacing
 from reviewgraph.table import Reviews
 from tests.planner.assignments.cases import core_of, problem_of, random_case
@@ -20,9 +20,8 @@ def table_of(problem, chosen):
 def covered(core, problem, chosen):
     """Required items that the best component covers, from a table made anew; all where the level holds early."""
     reviews = table_of(problem, chosen)
-    label = core.aim.groups(reviews).labels
-    most = coverage(label, reviews.reviewer, reviews.item, problem.required).max(initial=0)
-    return core.total if core.aim.holds_early(lambda: reviews) else int(most)
+    most = largest_cover(core.aim, reviews, problem.required)
+    return core.total if core.aim.holds_early(lambda: reviews) else most
 
 
 def banded(rng):
