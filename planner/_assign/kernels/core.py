@@ -29,7 +29,7 @@ class Parts:
 
 @dataclass(eq=False, repr=False)
 class Lists:
-    """Reviews by their ends: reviewer j has ``held[held_start[j]:held_start[j + 1]]``, item i so much of ``panel``."""
+    """Reviews by their ends: reviewer j has ``held[held_start[j]:held_start[j + 1]]``, item i as much of ``panel``."""
 
     held_start: IntArray
     held: IntArray
