@@ -37,7 +37,7 @@ cdef (int64_t, int64_t) reach_out(Blocks blocks, Board board) noexcept nogil
 @cython.locals(begun=cython.bint)
 cpdef bint add_reviews(
     Blocks blocks, Trial trial, Board board, Moves moves, int64_t noise, bint local, bint resumed, int64_t most
-) noexcept nogil
+) except -1 nogil
 cpdef void follow(
     Blocks blocks, Trial trial, Board board, Moves moves, const int64_t[::1] left, const int64_t[::1] right
 )
@@ -45,12 +45,12 @@ cpdef void add_move(Board board, Moves moves, int64_t reviewer, int64_t item) no
 cdef void rewrite(Moves moves, Moves source) noexcept nogil
 cdef void use(Board board, int64_t reviewer, int64_t item, int64_t times) noexcept nogil
 cpdef void drop_moves(Board board, Moves moves, int64_t[::1] keep) noexcept nogil
-cdef void prune(
+cdef int64_t prune(
     Blocks blocks, Trial trial, Board board, Moves moves, int64_t[::1] keep, int64_t start
-) noexcept nogil
-cpdef void unmark(
+) except -1 nogil
+cpdef int64_t unmark(
     Blocks blocks, Trial trial, Moves moves, int64_t[::1] keep, int64_t start, int64_t shift, int64_t first, int64_t last
-) noexcept nogil
+) except -1 nogil
 @cython.locals(largest_only=cython.bint, done=cython.bint)
 cpdef int64_t improve(
     Blocks blocks, Trial trial, Board board, Moves moves, Moves retry, int64_t[::1] keep, int64_t start, bint local,

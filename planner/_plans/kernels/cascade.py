@@ -388,12 +388,11 @@ def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
 def prune(blocks: Blocks, trial: Trial, board: Board, moves: Moves, keep: IntArray, start: int) -> None:
     """Remove reviews that the target does not need, one at a time, starting at a random place."""
     size = moves.made
-    if size == 0:
-        return
-    for place in range(size):
-        keep[place] = 1
-    unmark(blocks, trial, moves, keep, start, roll(board, size), 0, size)
-    drop_moves(board, moves, keep)
+    if size > 0:
+        for place in range(size):
+            keep[place] = 1
+        unmark(blocks, trial, moves, keep, start, roll(board, size), 0, size)
+        drop_moves(board, moves, keep)
 
 
 def unmark(

@@ -17,11 +17,11 @@ cdef class Trial:
     cdef readonly bint kept
     cdef int64_t near_stamp
 
-cpdef int64_t extend(Blocks blocks, Trial trial, int64_t reviewer, int64_t item) noexcept nogil
+cpdef int64_t extend(Blocks blocks, Trial trial, int64_t reviewer, int64_t item) except -1 nogil
 cpdef int64_t largest(Blocks blocks) noexcept nogil
 cpdef int64_t close(
     Blocks blocks, Trial trial, const int64_t[::1] block, const int64_t[::1] item, int64_t size
-) noexcept nogil
+) except -1 nogil
 cpdef void extend_unfinished(
     Blocks blocks, Trial trial, const int64_t[::1] block, const int64_t[::1] item, const int64_t[::1] order,
     int64_t[::1] leaves

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 cdef int64_t EMPTY, ENTERED, ABSORBED, HASHED, PUT
 
+# Those that need memory return -1 after an exception: there is none, or Ctrl-C was pressed while Python made room.
 @cython.final
 cdef class Blocks:
     cdef readonly int64_t[::1] reviewer, item
@@ -14,7 +15,7 @@ cdef class Blocks:
     cdef int64_t[::1] following, top, beside, table, brought
     cdef readonly int64_t[::1] shared_u, shared_v, trail
     cdef int64_t[::1] queue
-    cdef uint8_t[::1] waits
+    cdef uint8_t[::1] queued, waits
     cdef int64_t[::1] seen
     cdef readonly int64_t size
     cdef int64_t added_from
@@ -22,8 +23,8 @@ cdef class Blocks:
     cdef int64_t n_queue, scans, filled
     cdef public int64_t steps
 
-    cpdef int64_t add(self, int64_t reviewer, int64_t thing) noexcept nogil
-    cpdef int64_t enter(self, int64_t review) noexcept nogil
+    cpdef int64_t add(self, int64_t reviewer, int64_t thing) except -1 nogil
+    cpdef int64_t enter(self, int64_t review) except -1 nogil
     cpdef void undo(self, int64_t until) noexcept nogil
     @cython.locals(single=cython.bint)
     cpdef void load(self)
@@ -31,17 +32,17 @@ cdef class Blocks:
     cpdef int64_t bringer(self, int64_t block, int64_t thing) noexcept nogil
     cdef int64_t place_of(self, int64_t key) noexcept nogil
     cdef void note(self, int64_t step) noexcept nogil
-    cdef bint cover(self, int64_t block, int64_t review) noexcept nogil
-    cdef void hash_cover(self, int64_t block) noexcept nogil
-    cdef void enlarge(self) noexcept nogil
-    cdef void lengthen(self) noexcept nogil
+    cdef bint cover(self, int64_t block, int64_t review) except -1 nogil
+    cdef int64_t hash_cover(self, int64_t block) except -1 nogil
+    cdef int64_t enlarge(self) except -1 nogil
+    cdef int64_t lengthen(self) except -1 nogil
     cdef void wait(self, int64_t review) noexcept nogil
-    cdef void compare(self) noexcept nogil
-    cdef void scan_holders(self, int64_t block, int64_t thing) noexcept nogil
+    cdef int64_t compare(self) except -1 nogil
+    cdef int64_t scan_holders(self, int64_t block, int64_t thing) except -1 nogil
     @cython.locals(begun=cython.bint)
-    cdef void scan_others(self, int64_t block, int64_t thing) noexcept nogil
+    cdef int64_t scan_others(self, int64_t block, int64_t thing) except -1 nogil
     cdef int64_t second_shared(self, int64_t a, int64_t b, int64_t thing) noexcept nogil
-    cdef int64_t absorb(self, int64_t a, int64_t b, int64_t u, int64_t v) noexcept nogil
+    cdef int64_t absorb(self, int64_t a, int64_t b, int64_t u, int64_t v) except -1 nogil
     cdef void join(self, int64_t a, int64_t b, int64_t sign) noexcept nogil
     cdef void add_to_lists(self, int64_t block, int64_t review) noexcept nogil
 
@@ -54,7 +55,9 @@ cdef class Frames:
     cdef int64_t[::1] low, high, turn, trail, most
     cdef readonly int64_t depth
 
-cdef int64_t enter_units(Blocks blocks, Units units, const int64_t[::1] order, int64_t low, int64_t high) noexcept nogil
+cdef int64_t enter_units(
+    Blocks blocks, Units units, const int64_t[::1] order, int64_t low, int64_t high
+) except -1 nogil
 cpdef void enter_all(Blocks blocks, Units units, const int64_t[::1] order)
 cdef void need(Blocks blocks, int64_t review, uint8_t[::1] needed, uint8_t[::1] wanted) noexcept nogil
 cdef bint covers(Blocks blocks, int64_t block, const uint8_t[::1] required) noexcept nogil

@@ -59,7 +59,8 @@ class Blocks:
     shared_u: IntArray  # The two items by which an absorbed block was joined to another
     shared_v: IntArray
     trail: IntArray  # Steps to undo: 4 * a review, block or key + its kind, from :data:`ENTERED` to :data:`PUT`
-    queue: IntArray  # Reviews whose item is new to their block and not compared yet
+    queue: IntArray  # Reviews whose item is new to their block and not compared yet, and some that need not be now
+    queued: BoolArray  # Whether each review is in the queue, and whether it is to be compared
     waits: BoolArray
     seen: IntArray  # The last scan that met each block
     size: int  # Reviews that there are
@@ -120,6 +121,7 @@ class Blocks:
             shared_v=np.array(self.shared_v),
             trail=np.array(self.trail),
             queue=np.array(self.queue),
+            queued=np.array(self.queued),
             waits=np.array(self.waits),
             seen=np.array(self.seen),
             size=self.size,
@@ -265,22 +267,23 @@ class Blocks:
 
     def hash_cover(self, block: int) -> None:
         """Put the cover of a single reviewer in the table, unless it is there."""
-        if self.hashed[block]:
-            return
-        self.note(4 * block + HASHED)
-        self.hashed[block] = True
-        self.covered[block] = 0
-        for review in range(self.start[block], self.start[block + 1]):
-            self.cover(block, review)
+        if not self.hashed[block]:
+            self.note(4 * block + HASHED)
+            self.hashed[block] = True
+            self.covered[block] = 0
+            for review in range(self.start[block], self.start[block + 1]):
+                self.cover(block, review)
 
     def enlarge(self) -> None:
         """Double the table; keys are put in the order of the trail, so that the last one can be undone first."""
         with cython.gil:
             table = self.table
             brought = self.brought
-            self.table = np.full(2 * len(table), EMPTY, np.int64)
-            self.brought = np.empty(2 * len(table), np.int64)
+            wider = np.full(2 * len(table), EMPTY, np.int64)
+            wider_brought = np.empty(2 * len(table), np.int64)
             self.trail = np.concatenate([self.trail, np.empty(len(table), np.int64)])
+            self.table = wider
+            self.brought = wider_brought
         last = len(table) - 1
         for place in range(self.n_trail):
             if self.trail[place] % 4 == PUT:
@@ -296,18 +299,21 @@ class Blocks:
         """Make room for as many reviews again; the trail has room for them as well."""
         with cython.gil:
             more = np.zeros(len(self.reviewer) + 16, np.int64)
-            self.reviewer = np.concatenate([self.reviewer, more])
-            self.item = np.concatenate([self.item, more])
-            self.following = np.concatenate([self.following, more])
-            self.beside = np.concatenate([self.beside, more])
+            room = len(self.reviewer) + len(more)
+            self.queue = np.empty(room, np.int64)
+            self.queued = np.zeros(room, np.bool_)
+            self.waits = np.zeros(room, np.bool_)
             self.trail = np.concatenate([self.trail, more])
-            self.queue = np.empty(len(self.reviewer), np.int64)
-            self.waits = np.zeros(len(self.reviewer), np.bool_)
+            self.beside = np.concatenate([self.beside, more])
+            self.following = np.concatenate([self.following, more])
+            self.item = np.concatenate([self.item, more])
+            self.reviewer = np.concatenate([self.reviewer, more])
 
     def wait(self, review: int) -> None:
-        """Put a review in the queue, unless it is there."""
-        if not self.waits[review]:
-            self.waits[review] = True
+        """Let a review be compared; it is put in the queue, unless it is there."""
+        self.waits[review] = True
+        if not self.queued[review]:
+            self.queued[review] = True
             self.queue[self.n_queue] = review
             self.n_queue += 1
 
@@ -317,6 +323,7 @@ class Blocks:
         while self.n_queue > 0:
             self.n_queue -= 1
             review = self.queue[self.n_queue]
+            self.queued[review] = False
             if not self.waits[review]:
                 continue
             self.waits[review] = False
@@ -340,7 +347,7 @@ class Blocks:
                 second = self.second_shared(block, other, thing)
                 # Absorbed by one that covers the item: it has compared it, or will.
                 if second >= 0 and self.absorb(block, other, thing, second) != block:
-                    return
+                    break
             holder = self.beside[holder]
 
     def scan_others(self, block: int, thing: int) -> None:
@@ -348,7 +355,7 @@ class Blocks:
         # Lists joined on the way come next in the circle or are behind; their items wait.
         review = self.first[block]
         begun = False
-        while not begun or review != self.first[block]:
+        while not begun or (review != self.first[block] and self.parent[block] == block):
             begun = True
             second = self.item[review]
             holder = -1
@@ -362,7 +369,7 @@ class Blocks:
                     and self.bringer(other, thing) >= 0
                     and self.absorb(block, other, thing, second) != block
                 ):
-                    return
+                    break
                 holder = self.beside[holder]
             review = self.following[review]
 
@@ -456,6 +463,7 @@ def new_blocks(reviewer: IntArray, item: IntArray, start: IntArray, class_of: In
         shared_v=np.empty(M, np.int64),
         trail=np.empty(E + 2 * M + slots, np.int64),
         queue=np.empty(E, np.int64),
+        queued=np.zeros(E, np.bool_),
         waits=np.zeros(E, np.bool_),
         seen=np.full(M, -1, np.int64),
         size=E,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, count, pairwise
 
 import numpy as np
 import pytest
@@ -123,3 +123,52 @@ def pairs_joined(reviews: Reviews, class_of: np.ndarray) -> np.ndarray:
             union_ends(root, np.array([a]), np.array([b]))
     point_at_roots(root)
     return root
+
+
+def grid_of_blocks(size: int) -> Rows:
+    """Return rows of three blocks; two of them, with rows and columns of a grid, join first, and then the longest."""
+    number = count()
+    shared = [next(number) for _ in range(3)]
+    grid = np.array([[next(number) for _ in range(size)] for _ in range(size)])
+    longest = [next(number) for _ in range(3 * size * size + 20 * size)]
+    rows = [[*shared, *longest], [*shared[1:], next(number)]]
+    lines = [[list(line) for line in grid], [list(line) for line in grid.T]]
+    lines[1][-1].remove(grid[0, -1])
+    for block in lines:
+        for line, after in pairwise(block):
+            line += (link := [next(number), next(number)])
+            after += link
+    last = next(number)
+    for row in (rows[0], lines[0][0], lines[1][-1]):
+        row.append(last)
+    lines[1][0] += [shared[0], *(next(number) for _ in range(3 * size))]
+    return [dict.fromkeys(sorted(map(int, row)), 1.0) for row in [*rows, *lines[0], *lines[1]]]
+
+
+def test_reviews_wait_once_each() -> None:
+    """Where blocks join that share many items, a review stops waiting and waits again: the queue has room for each."""
+    rows = grid_of_blocks(4)
+    n_items = max(map(max, rows)) + 1
+    reviews = to_reviews(rows, n_items)
+    root = pairs_joined(reviews, np.arange(n_items))
+    assert np.unique(root).size == 3
+    found = closed(reviews, np.arange(n_items), root)
+    assert found.labels().tolist() == [0] * len(rows)
+
+
+@pytest.mark.parametrize("name", ["zeros", "full", "empty", "concatenate"])
+def test_what_happens_while_room_is_made_is_raised(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory ends, or Ctrl-C is pressed: blocks that went on would write beyond their arrays."""
+
+    def fail(*given: object) -> None:
+        raise MemoryError
+
+    def add_all() -> None:
+        for i in range(90):
+            found.add(0, i)
+
+    none = np.empty(0, np.int64)
+    found = blocks.new_blocks(none, none, np.zeros(2, np.int64), np.arange(90), np.arange(1))
+    monkeypatch.setattr(np, name, fail)
+    with pytest.raises(MemoryError):
+        add_all()

@@ -16,6 +16,7 @@ from planner._plans.greedy import by_effect
 from planner._plans.kernels.cascade import add_move, add_reviews, best_join_of_largest, finishing_pairs, may_read
 from planner._plans.kernels.trials import extend, keep_anchor
 from planner._plans.task import Task, largest_cover, new_task
+from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from tests.planner.plans.naive_plans import closed, is_double
 from tests.planner.plans.plan_cases import Case, cases, constrained
@@ -43,6 +44,18 @@ def test_the_board_allows_what_the_constraints_allow(case: Case) -> None:
     for j in range(task.home.size):
         for i in range(task.n_items):
             assert may_read(board, j, i) == task.constraints.may_read(j, i)
+
+
+def test_an_exception_in_a_kernel_ends_the_cascade(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as by Ctrl-C while blocks make room."""
+
+    def interrupt(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    task = new_task(constrained(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 3)])), 64)
+    monkeypatch.setattr(np, "concatenate", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cascade.begin(task, 40, 0)
 
 
 @pytest.mark.slow
