@@ -253,6 +253,7 @@ def weigh_nodes(work: Work, hyper: Hyper, k: int) -> float:
         if i % PRODUCT == PRODUCT - 1:
             for g in range(NODES):
                 work.exponent[g] += log(work.product[g])
+            for g in range(PADDED):
                 work.product[g] = 1.0
     for g in range(PADDED):
         work.product[g] = sqrt(work.product[g] * work.variance[g])

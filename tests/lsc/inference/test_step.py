@@ -93,6 +93,16 @@ def test_moments_sites_and_evidence_are_those_of_dense_integration(load: int) ->
     assert all((total == site).all() for total, site in zip(sums, drawn.sites, strict=False))
 
 
+@pytest.mark.parametrize("variance", [1e-4, 1.0, 1e4])
+def test_products_over_many_reviews_stay_within_the_range_of_numbers(variance: float) -> None:
+    drawn = case(3000)
+    drawn.nodes.noise[:] = variance
+    for of_items in drawn.items:
+        of_items /= variance
+    assert np.isfinite(step(drawn)[0]).all()
+    assert np.isfinite(drawn.sites).all()
+
+
 def test_damping_moves_sites_a_part_of_the_way_and_zero_leaves_them() -> None:
     start, whole, half, none = (case(*LOADS) for _ in range(4))
     for drawn, damping in ((whole, 1.0), (half, 0.5), (none, 0.0)):
