@@ -46,6 +46,37 @@ def test_every_function_with_a_loop_is_in_the_header(module: Path) -> None:
             assert re.search(rf"^cp?def .*\b{node.name}\(", header, re.M), node.name
 
 
+def declared(header: str) -> dict[str, bool]:
+    """Return the functions and methods that a header declares, and whether exceptions end in them."""
+    lines = re.sub(r"\(\n[^()]*\)", lambda found: found[0].replace("\n", " "), header).splitlines()
+    found = [re.match(r" *cp?def [^=]*?(\w+)\([^()]*\)([^()]*)$", line) for line in lines]
+    return {match[1]: "noexcept" in match[2] for match in found if match}
+
+
+DECLARED = {module: declared(module.with_suffix(".pxd").read_text("utf-8")) for module in MODULES}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=[module.stem for module in MODULES])
+def test_no_exception_ends_on_its_way(module: Path) -> None:
+    """What a function calls may raise where it may: else the exception is printed, and the function goes on."""
+    header = module.with_suffix(".pxd").read_text("utf-8")
+    visible = dict(DECLARED[module])
+    for path, names in re.findall(r"^from ([\w.]+) cimport (.+)$", header, re.M):
+        source = ROOT / (path.replace(".", "/") + ".py")
+        visible |= {name: silent for name, silent in DECLARED.get(source, {}).items() if name in names.split(", ")}
+    methods = DECLARED[ROOT / "reviewgraph/graph/kernels/blocks.py"]
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef) and DECLARED[module].get(node.name):
+            for part in ast.walk(node):
+                assert ast.unparse(part) != "cython.gil", node.name
+                if isinstance(part, ast.Call):
+                    called = part.func
+                    by_name = isinstance(called, ast.Name) and not visible.get(called.id, True)
+                    by_method = isinstance(called, ast.Attribute) and not methods.get(called.attr, True)
+                    assert not by_name, (node.name, ast.unparse(part))
+                    assert not by_method, (node.name, ast.unparse(part))
+
+
 @pytest.mark.slow
 def test_kernels_run_as_the_plain_python_they_are_written_in() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/reviewgraph/kernels"]
