@@ -2,6 +2,8 @@ cimport cython
 from libc.math cimport M_PI as pi, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 
+from reviewgraph.graph.kernels.signals cimport heed
+
 cdef enum:
     NODES = 11
     PADDED = 12

@@ -33,6 +33,7 @@ if not cython.compiled:
     from math import exp, log, pi, sqrt
 
     from lsc._inference.step import NODES
+    from reviewgraph.graph.kernels.signals import heed
 
     # Nodes and one of probability 0, and lanes of sums over them.
     PADDED = 12
@@ -442,6 +443,7 @@ def step_reviewers(
     with cython.nogil:
         moved = log(state.gauge_spread)
         for j in range(len(state.start) - 1):
+            heed(j)
             first = state.start[j]
             k = state.start[j + 1] - first
             if k == 0:

@@ -1,6 +1,8 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
+from reviewgraph.graph.kernels.signals cimport heed
+
 cdef int64_t EMPTY, ENTERED, ABSORBED, HASHED, PUT
 
 # Those that need memory return -1 after an exception: there is none, or Ctrl-C was pressed while Python made room.
@@ -20,7 +22,7 @@ cdef class Blocks:
     cdef readonly int64_t size
     cdef int64_t added_from
     cdef readonly int64_t n_trail
-    cdef int64_t n_queue, scans, filled
+    cdef int64_t n_queue, scans, filled, compared
     cdef public int64_t steps
 
     cpdef int64_t add(self, int64_t reviewer, int64_t thing) except -1 nogil

@@ -19,6 +19,9 @@ import numpy as np
 
 from reviewgraph.graph.kernels.union_find import point_at_roots
 
+if not cython.compiled:
+    from reviewgraph.graph.kernels.signals import heed
+
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
 
@@ -69,6 +72,7 @@ class Blocks:
     n_queue: int = 0
     scans: int = 0
     filled: int = 0  # Slots of the table
+    compared: int = 0  # Reviews that waited
     steps: int = 0  # Reviews that were looked at
 
     def labels(self) -> IntArray:
@@ -322,6 +326,8 @@ class Blocks:
         # Two blocks that share two items have compared all but those that wait.
         while self.n_queue > 0:
             self.n_queue -= 1
+            self.compared += 1
+            heed(self.compared)
             review = self.queue[self.n_queue]
             self.queued[review] = False
             if not self.waits[review]:

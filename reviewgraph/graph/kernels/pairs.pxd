@@ -1,6 +1,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
+from reviewgraph.graph.kernels.signals cimport heed
 from reviewgraph.graph.kernels.union_find cimport unite
 
 cdef class Ranked:

@@ -17,6 +17,7 @@ import cython
 import numpy as np
 
 if not cython.compiled:
+    from reviewgraph.graph.kernels.signals import heed
     from reviewgraph.graph.kernels.union_find import unite
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def merge_pairs(graph: Ranked, reached: Reached, parent: IntArray, merges: Merge
             heeds_levels = scored and not top_is_item
             # All ways top - middle - end downwards in rank: the cycle's other vertices rank below its top.
             for e in range(first[top], first[top + 1]):
+                heed(e)
                 middle = neighbour[e]
                 if middle > top:
                     break

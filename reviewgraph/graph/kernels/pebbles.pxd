@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
+from reviewgraph.graph.kernels.signals cimport heed
 from reviewgraph.graph.kernels.union_find cimport find
 
 cdef int64_t FREE, NONE, UNKNOWN

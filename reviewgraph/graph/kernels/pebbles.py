@@ -19,6 +19,7 @@ import cython
 import numpy as np
 
 if not cython.compiled:
+    from reviewgraph.graph.kernels.signals import heed
     from reviewgraph.graph.kernels.union_find import find
 
 if TYPE_CHECKING:
@@ -285,6 +286,7 @@ def play(game: Game, start: IntArray, item: IntArray, bodies: IntArray, accepted
         for place in range(len(bodies)):
             b = bodies[place]
             for r in range(start[b], start[b + 1]):
+                heed(r)
                 if offer(game, b, r, n_bodies + item[r]):
                     accepted[b] += 1
                     rank += 1
@@ -377,6 +379,7 @@ def join_blocks(
                 blocks.next_part[blocks.last_part[root]] = b
                 blocks.last_part[root] = b
         for body in range(n_bodies):
+            heed(body)
             if game.parent[body] != body or blocks.member_of[body] >= 0:
                 continue
             gather(game, body, body)
