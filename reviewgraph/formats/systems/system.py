@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
@@ -452,11 +453,20 @@ class Recognised(Wrapped):
         self.left: list[tuple[str, list[Column]]] = []
         self.members: list[Column] = []
         self.counts: list[Column] = []
+        self.is_read = False
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         import numpy as np
 
+        if self.is_read:
+            # One more column of the same rows: what they leave out is known.
+            again = copy(self)
+            again.is_read = False
+            again.left = []
+            again.note = lambda _: None
+            return again.read(positions, problems, file)
+        self.is_read = True
         asked = [*self.use.rules, *([self.use.members] if self.use.members else [])]
         rules = [(rule, places[0]) for rule in asked if (places := named(self.header, rule.column))]
         counted_in = named(self.header, self.use.tally[0])[:1] if self.use.tally else []

@@ -35,6 +35,7 @@ from tests.reviewgraph.formats.exports import (
     easychair_files,
     edges,
     groups,
+    journals,
     note_of,
     profile,
     review_notes,
@@ -489,3 +490,12 @@ def test_drafts_of_a_system_that_knows_no_states_count_as_planned(tmp_path, monk
     with pytest.warns(ColumnWarning, match="whose 'Status' is 'draft': not finished"):
         reviews = read_reviews(path)
     assert (reviews.n_reviews, int(reviews.scored.sum())) == (3, 2)
+
+
+def test_a_state_under_another_name_is_read_beside_the_rows_that_are_left_out(tmp_path: Path) -> None:
+    (export,) = journals()
+    text = export.data.decode("utf-8-sig").replace("Unconsidered", "Un-considered", 1)
+    (tmp_path / "ojs.csv").write_text(text)
+    with pytest.warns(ColumnWarning):
+        read = read_reviews(tmp_path / "ojs.csv", **export.options)
+    assert read.n_reviews == len(SCORES)
