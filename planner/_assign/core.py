@@ -91,7 +91,7 @@ class Core:
     def at_level(self) -> bool:
         return (self.aim.core_suffices and self.complete()) or self.aim.holds_early(self.table)
 
-    def holds_with(self, more: IntArray) -> bool:
+    def holds_with(self, more: IntArray = NO_PAIRS) -> bool:
         """Whether the level would hold with further pairs in addition to those assigned, whatever demands and loads."""
         if self.aim.core_suffices and self.parts_with(more).count == self.total:
             return True
@@ -107,7 +107,7 @@ class Core:
             net.reviewer[pairs], net.item[pairs], reviewers=net.n_held.size, items=net.item_start.size - 1
         )
 
-    def holds_after(self, least: int, _: IntArray = NO_PAIRS) -> bool:
+    def holds_after(self, least: int) -> bool:
         """Whether the core covers ``least`` required items of an assignment that has changed; if so, it is updated."""
         parts = self.parts_with()
         if parts.count < least:

@@ -104,7 +104,7 @@ class Linker:
         reduced: IntArray = self.cost[pairs] + net.potential[net.item[pairs]] - net.potential[end]
         return reduced
 
-    def force(self, pair: int, pairs: IntArray, holds: Callable[[IntArray], bool]) -> bool:
+    def force(self, pair: int, pairs: IntArray, holds: Callable[[], bool]) -> bool:
         """Flip pairs and keep them if that holds; otherwise look for detours around the reviews that were removed."""
         net = self.net
         avoided = []
@@ -114,7 +114,7 @@ class Linker:
                     return False
                 flip(net, pairs)
                 net.locked[pair] = True
-                if holds(pairs):
+                if holds():
                     self.forced.append(pair)
                     return True
                 # Undo, and lock the reviews that this cycle removed: the next one must avoid them.
@@ -128,7 +128,7 @@ class Linker:
         finally:
             net.locked[avoided] = False
 
-    def release(self, holds: Callable[[IntArray], bool], effort: Clock | None = None) -> None:
+    def release(self, holds: Callable[[], bool], effort: Clock | None = None) -> None:
         """Free forced pairs again, dearest first, where the level holds without them, while effort is left."""
         net = self.net
         effort = self.clock if effort is None else effort
@@ -143,7 +143,7 @@ class Linker:
             # Remove the pair by the cheapest cycle, and undo that unless it holds.
             flip(net, pairs)
             net.locked[pair] = not pairs.size
-            if not pairs.size or not holds(pairs):
+            if not pairs.size or not holds():
                 flip(net, pairs)
                 kept.append(pair)
                 net.locked[pair] = True
@@ -314,7 +314,7 @@ class Relinker(Linker):
 
     def free(self, effort: Clock | None = None) -> None:
         """Release forced pairs without which the assignment is at the level."""
-        self.release(lambda _: self.core.holds_with(NO_PAIRS), effort)
+        self.release(self.core.holds_with, effort)
 
     def _anew(self, start: State, least: int | None, effort: Clock) -> Iterator[tuple[State, int]]:
         """Yield assignments at the level, each cheaper than those before, with their losses against the start."""
@@ -410,7 +410,7 @@ class Relinker(Linker):
         first = self._needed(np.concatenate([kept, second]), first, effort)
         return np.concatenate([first, self._needed(np.concatenate([kept, first]), second, effort)])
 
-    def _holds(self, more: IntArray, effort: Clock, _: IntArray | None = None) -> bool:
+    def _holds(self, more: IntArray, effort: Clock) -> bool:
         """Whether the level would hold with more pairs, whichever were flipped before."""
         effort.spend(LOOK * (self.net.n_panel.sum() + more.size))
         return self.core.holds_with(more)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.core import NO_PAIRS, Core, promise
+from planner._assign.core import Core, promise
 from planner._assign.findings import Alternate, Alternates, Lack, Missing
 from planner._assign.kernels.flow import flip, may_replace
 from reviewgraph._base import Clock, order_of
@@ -140,7 +140,7 @@ def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
     return Hardened(missing, np.where(critical, missing, 0))
 
 
-def survives(core: Core, clock: Clock, exposed: BoolArray, _: IntArray) -> bool:
+def survives(core: Core, clock: Clock, exposed: BoolArray) -> bool:
     """Whether nothing is missing without any one of the exposed; false where time is over before that is certain."""
     try:
         return not missing_without(core, clock, exposed).any()
@@ -255,7 +255,7 @@ class _Search:
             # Try the change, evaluate it, undo it. It is of no use if it loses the level or gains nothing here.
             flip(net, pairs)
             try:
-                if not core.holds_with(NO_PAIRS) or core.total - core.parts_with(without=reviewer).count > alone:
+                if not core.holds_with() or core.total - core.parts_with(without=reviewer).count > alone:
                     continue
                 missing = self._missing()
             finally:
