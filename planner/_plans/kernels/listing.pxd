@@ -37,6 +37,9 @@ cdef int64_t spot_of(Pool pool, int64_t group) noexcept nogil
 cdef void refill(Pool pool) noexcept nogil
 cdef void put_in_order(Pool pool, int64_t low, int64_t high) noexcept nogil
 cdef bint keep(Desk desk, Pool pool, int64_t parent, int64_t added, int64_t absorbed) noexcept nogil
+cdef bint ends(
+    Desk desk, Pool into, int64_t parent, int64_t added, int64_t absorbed, bint store
+) noexcept nogil
 cpdef int64_t extend(Piece piece, Desk desk, Pool pool, Pool into, bint store, int64_t first, int64_t work)
 cpdef int64_t gains(
     Piece piece, Desk desk, Pool pool, int64_t[::1] parent, int64_t[::1] added, int64_t[::1] cover

@@ -257,6 +257,17 @@ def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool
     return True
 
 
+def ends(desk: Desk, into: Pool, parent: int, added: int, absorbed: int, store: bool) -> bool:
+    """Note the group on the desk, and keep it with ``store``; whether it covers all items, or there is no room."""
+    into.last_parent = parent
+    into.last_added = added
+    if desk.items == len(desk.covers):
+        into.found = True
+    elif store:
+        into.full = not keep(desk, into, parent, added, absorbed)
+    return into.found or into.full
+
+
 def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first: int, work: int) -> int:
     """Join every group from number ``first`` on with each component that shares one item with it.
 
@@ -264,7 +275,6 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
     enough for now, there was no room, or a group covers all items, see ``into``. With ``store`` false groups are not
     kept.
     """
-    n_items = len(piece.own_start) - 1
     into.found = False
     into.full = False
     with cython.nogil:
@@ -285,13 +295,7 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
                 put(desk, other)
                 take_in(piece, desk, members)
                 work -= desk.members - members + 1
-                into.last_parent = group
-                into.last_added = other
-                if desk.items == n_items:
-                    into.found = True
-                    return group
-                if store and not keep(desk, into, group, other, desk.members > members + 1):
-                    into.full = True
+                if ends(desk, into, group, other, desk.members > members + 1, store):
                     return group
                 take_back(piece, desk, members, items, neighbours)
     return pool.groups
@@ -365,7 +369,6 @@ def unite(
     joined from (in ``earlier``) shares two items already: all other unions are reached by joins. ``price`` is what they
     cost. Returns what :func:`extend` does.
     """
-    n_items = len(piece.own_start) - 1
     into.found = False
     into.full = False
     with cython.nogil:
@@ -399,13 +402,7 @@ def unite(
                         put(desk, small.member[member])
                     take_in(piece, desk, members)
                     work -= desk.members
-                    into.last_parent = group
-                    into.last_added = -1 - other
-                    if desk.items == n_items:
-                        into.found = True
-                        return group
-                    if store and not keep(desk, into, group, -1 - other, 1 + price):
-                        into.full = True
+                    if ends(desk, into, group, -1 - other, 1 + price, store):
                         return group
                     take_back(piece, desk, members, items, neighbours)
     return pool.groups
