@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
 import subprocess
@@ -75,6 +76,21 @@ def test_no_exception_ends_on_its_way(module: Path) -> None:
                     by_method = isinstance(called, ast.Attribute) and not methods.get(called.attr, True)
                     assert not by_name, (node.name, ast.unparse(part))
                     assert not by_method, (node.name, ast.unparse(part))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=[module.stem for module in MODULES])
+def test_numbers_of_a_header_are_those_of_python(module: Path) -> None:
+    """The compiler folds the numbers of an enumeration, which plain Python and other modules have under its names."""
+    header = module.with_suffix(".pxd").read_text("utf-8")
+    numbers = dict(re.findall(r"^    ([A-Z]+) = (\d+)$", header, re.M))
+    found: dict[str, int] = {}
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and any(alias.name in numbers for alias in node.names):
+            source = importlib.import_module(node.module or "")
+            found |= {alias.name: getattr(source, alias.name) for alias in node.names if alias.name in numbers}
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            found |= {ast.unparse(target): node.value.value for target in node.targets}
+    assert {name: found.get(name) for name in numbers} == {name: int(number) for name, number in numbers.items()}
 
 
 @pytest.mark.slow
