@@ -366,7 +366,7 @@ def write_moments(work: Work, hyper: Hyper, noise: float, moments: Columns, k: i
     information = 0.0
     rho = 0.0
     curvature = 0.0
-    # A node stands for the slopes around it: where the mode is among them it is below the mode in part.
+    # A node represents a range of slopes. If the mode is in that range, a part of the node's share is below the mode.
     width = work.log_slope[1] - work.log_slope[0]
     for g in range(NODES):
         share = work.share[g]

@@ -92,7 +92,7 @@ class Blocks:
     def absorbed(self, since: int = 0) -> IntArray:
         """Return the blocks that others absorbed since the trail had a length, in this order."""
         steps = np.asarray(self.trail)[since : self.n_trail]
-        return steps[steps % 4 == 1] // 4
+        return steps[steps % 4 == ABSORBED] // 4
 
     def unions(self) -> IntArray:
         """Return all unions in their order, as rows of a certificate, shape (K, 4)."""
