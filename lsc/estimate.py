@@ -16,7 +16,7 @@ from reviewgraph._base import (
     InputError,
     IntArray,
     Label,
-    Pictured,
+    Paged,
     as_numbers,
     checked,
     counted,
@@ -115,7 +115,7 @@ def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Pictured):
+class Estimate(Paged):
     """Estimated qualities of the items of some reviews.
 
     Parameters

@@ -25,7 +25,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "_build": "",
         "verify": "_base formats graph table",
         "report": "_base _version graph table",
-        "streams": "_base formats graph table",
+        "streams": "_base formats graph report table",
         "cli": "_base _version formats graph io report streams table verify",
         "__main__": "cli",
     },

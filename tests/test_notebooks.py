@@ -21,7 +21,7 @@ import lsc
 import planner
 from lsc.methods import METHODS
 from reviewgraph import ColumnWarning, InputError, Reviews, check
-from reviewgraph._base import Pictured, Plot, plain
+from reviewgraph._base import Paged, Plot, plain
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -61,7 +61,7 @@ def assigned(table: Any) -> planner.Assignment:
     return planner.assign(BUILD[frame.backend or "pandas"](rows), demand=2, load=5, target="none")
 
 
-RESULTS: dict[str, Callable[[Any], Pictured]] = {
+RESULTS: dict[str, Callable[[Any], Paged]] = {
     "reviews": Reviews.from_frame,
     "check": check,
     "plan": lambda table: planner.plan_extra_reviews(table, time_limit=5),
@@ -77,7 +77,7 @@ every_frame = pytest.mark.parametrize("kind", BUILD)
 @pytest.mark.slow
 @every_frame
 @every_result
-def test_a_result_goes_out_as_what_the_reviews_came_in(make: Callable[[Any], Pictured], kind: str) -> None:
+def test_a_result_goes_out_as_what_the_reviews_came_in(make: Callable[[Any], Paged], kind: str) -> None:
     result = make(BUILD[kind](TABLE))
     frame = result.to_frame()
     assert isinstance(frame, type(BUILD[kind]({})))
@@ -90,7 +90,7 @@ def test_a_result_goes_out_as_what_the_reviews_came_in(make: Callable[[Any], Pic
 
 
 @every_result
-def test_a_cell_shows_a_headline_and_the_first_rows(make: Callable[[Any], Pictured]) -> None:
+def test_a_cell_shows_a_headline_and_the_first_rows(make: Callable[[Any], Paged]) -> None:
     result = make(pandas.DataFrame(TABLE))
     shown = Tree.fromstring(result._repr_html_())
     assert shown[0].text == f"{type(result).__name__}: {result.headline()}"
@@ -100,7 +100,7 @@ def test_a_cell_shows_a_headline_and_the_first_rows(make: Callable[[Any], Pictur
 
 
 @every_result
-def test_labels_are_no_markup(make: Callable[[Any], Pictured]) -> None:
+def test_labels_are_no_markup(make: Callable[[Any], Paged]) -> None:
     result = make(
         pandas.DataFrame(TABLE)
         .replace({"reviewer": {1: HOSTILE}, "paper": {10: HOSTILE}})
@@ -118,7 +118,7 @@ def test_labels_are_no_markup(make: Callable[[Any], Pictured]) -> None:
 
 
 @every_result
-def test_every_picture_stands_alone(make: Callable[[Any], Pictured], tmp_path: Path) -> None:
+def test_every_picture_stands_alone(make: Callable[[Any], Paged], tmp_path: Path) -> None:
     result = make(pandas.DataFrame(TABLE))
     with pytest.raises(InputError, match="name: expected ") as caught:
         result.plot("no such picture")

@@ -15,7 +15,7 @@ from reviewgraph._base import (
     TIE,
     Backend,
     InputError,
-    Pictured,
+    Paged,
     Result,
     Status,
     backend_of,
@@ -164,7 +164,7 @@ class Sample(Result, Sequence[Reviews]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment(Pictured):
+class Assignment(Paged):
     """Who reviews what, and the cost of making the scores comparable.
 
     Parameters

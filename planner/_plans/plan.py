@@ -11,7 +11,7 @@ import numpy as np
 
 from planner._plans.outcome import PlanStatus, recruits_load
 from planner.rules import NOTHING_SHORT, Shortage
-from reviewgraph._base import Pictured, counted
+from reviewgraph._base import Paged, counted
 from reviewgraph.graph import level_named
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class PlannedReview:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Pictured):
+class Plan(Paged):
     """The fewest extra reviews found, most helpful first.
 
     Parameters

@@ -36,7 +36,7 @@ from .labels import encode as encode
 from .labels import natural_key as natural_key
 from .labels import places as places
 from .results import Backend as Backend
-from .results import Pictured as Pictured
+from .results import Paged as Paged
 from .results import Plot as Plot
 from .results import Progress as Progress
 from .results import Result as Result

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow
     from narwhals.typing import IntoDataFrame
 
+    from reviewgraph.report.page import Page
+
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
@@ -319,15 +321,43 @@ class Plot(ABC):
         return f'<figure style="margin: 0">{image}{words}</figure>'
 
 
-class Pictured(Result):
-    """A result with pictures, those of its report."""
+class Paged(Result):
+    """A result with a page, whose pictures it draws."""
 
-    #: The function that draws the result, as ``"module:name"``; its module imports that of the result.
-    _pictured_by: ClassVar[str]
+    #: The function that tells the result as a page, as ``"module:name"``; its module imports that of the result.
+    _paged_by: ClassVar[str]
+
+    def page(self) -> Page:
+        """Return what people are told of the result.
+
+        Returns
+        -------
+        Page
+            Which is printed as the command prints it: ``print(result.page())``. Its methods ``text``, ``markdown`` and
+            ``html`` have all details, too.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews, check
+        >>> print(check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)])).page())
+        COMPARABLE: all 2 papers, for certain
+          Reviews         4 by 2 reviewers, 2 per paper; no scores yet
+          Best 1          picked right: 71 % now, 76 % with 1 more (assumed noise)
+          If one is lost  still comparable for certain
+        """
+        return self._page()
+
+    def _page(self, **options: Any) -> Page:
+        page: Page = resolve_name(self._paged_by)(self, **options)
+        return page
+
+    def _repr_html_(self) -> str:
+        """Return the page for notebooks."""
+        return self.page()._repr_html_()
 
     @checked
     def plot(self, name: str | None = None) -> Plot:
-        """Return one of the pictures that the report holds.
+        """Return one of the pictures of the page.
 
         Parameters
         ----------
@@ -353,7 +383,7 @@ class Pictured(Result):
         return self._picture(name)
 
     def _picture(self, name: str | None, **options: Any) -> Plot:
-        pictures: Sequence[Plot] = resolve_name(self._pictured_by)(self, **options)
+        pictures: Sequence[Plot] = self._page(**options).pictures
         if not pictures:
             message = f"plot: nothing to draw ({self._said()})"
             raise InputError(message)

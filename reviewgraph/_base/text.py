@@ -70,11 +70,10 @@ def listed(names: Iterable[Any], most: int = LISTED, end: str = "") -> str:
     return f"{shown}, ..." if len(known) > most else f"{shown}{end}"
 
 
-def direction(*, lower_is_better: bool) -> str:
-    """Return which scores are read as the best ones, as a sentence."""
-    if lower_is_better:
-        return "The lowest score is read as the best (--lower-is-better)."
-    return "The highest score is read as the best; if 1 is the best score, say --lower-is-better."
+class Detail(str):
+    """A note that the page repeats, or on which nobody acts: only ``--verbose`` shows it."""
+
+    __slots__ = ()
 
 
 def shortened(name: str) -> str:

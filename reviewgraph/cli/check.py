@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -11,6 +12,7 @@ from reviewgraph._base.storing import csv_parts, write_whole
 from reviewgraph._base.text import counted
 from reviewgraph.cli.command import Command, option
 from reviewgraph.cli.options import (
+    SHOWN_BY,
     Share,
     examples,
     gone_options,
@@ -21,7 +23,7 @@ from reviewgraph.cli.options import (
     table_options,
 )
 from reviewgraph.cli.output import expect_table, refusing, write_table
-from reviewgraph.cli.session import Next, Session, pass_session
+from reviewgraph.cli.session import Session, pass_session
 from reviewgraph.graph.levels import ALL_NAMES, Connected, Double, described, level_named
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
     from reviewgraph._base.results import Progress
     from reviewgraph.graph.check import Report
-    from reviewgraph.report.page import Codes, Document
+    from reviewgraph.report.codes import Codes
+    from reviewgraph.report.page import Fact, Next, Page
     from reviewgraph.streams.table import Stream
     from reviewgraph.table.reviews import Reviews
 
@@ -70,7 +73,7 @@ def read_duties(session: Session) -> dict[str, Any]:
 
 
 def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:
-    from reviewgraph.streams.connection import check_stream, page
+    from reviewgraph.streams.connection import check_stream, page_of
 
     expect_table(options["output"], "a CSV file", "leave out --stream")
     connection = check_stream(stream)
@@ -78,8 +81,12 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
     reached = not require or connection.reaches(require)
     if options["output"]:
         write_whole(options["output"], csv_parts(connection.parts()))
-    verdict = _verdict(require, reached=reached, use_scores=False)
-    session.answer(connection.to_dict, lambda: "\n\n".join([page(connection), *verdict]), holds=reached)
+    session.answer(
+        connection,
+        None,
+        lambda shown, _: replace(page_of(shown), uploads=_verdict(require, reached=reached, use_scores=False)),
+        holds=reached,
+    )
 
 
 @click.command(
@@ -99,7 +106,7 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
 )
 @stream_option(
     _check_stream,
-    ("require", "output", "as_json"),
+    ("require", "output", "as_json", *SHOWN_BY),
     "report the connected components, and the higher levels as far as bounds decide them; -o writes the components",
 )
 @table_options
@@ -157,7 +164,10 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
     minimum=0,
     help="Minimum reviews per paper without a demand in --items FILE; report which papers have fewer.",
 )
-@result_options("Write the groups of reviewers and papers as CSV (role,label,group).")
+@result_options(
+    "Write the groups of reviewers and papers as CSV (role,label,group).",
+    sections=("groups", "loads", "rules", "errors", "losses", "papers", "reviewers"),
+)
 @pass_session
 def check(
     session: Session,
@@ -195,32 +205,39 @@ def check(
     holds = reached or not require
     if output:
         write_table(output, report.structure.groups())
-    verdict = _verdict(require, reached=reached, use_scores=use_scores)
     asked = "conflicts" in duties and are_asked_about(
         duties["conflicts"], reviews.reviewer_code, reviews.item_code, session.spellings
     )
     # No plan corrects ties of scores.
     missed = None if reached or (require and report.reaches(cast("Any", require))) else require
-    following = _next(session, report, missed, asked=asked)
 
-    def compose(shown: Report, codes: Codes | None) -> Document:
-        from reviewgraph.report.check import coded, document
+    def compose(shown: Report, codes: Codes | None) -> Page:
+        from reviewgraph.report.check import coded, page_of
 
-        coded_report = shown if codes is None else coded(shown, codes)
-        return document(coded_report, session.table(whole=True), [*verdict, str(following)], reached=holds)
+        page = page_of(shown if codes is None else coded(shown, codes))
+        return replace(
+            page,
+            good=page.good if holds else False,
+            uploads=_verdict(require, reached=reached, use_scores=use_scores),
+            following=[_next(session, report, missed, asked=asked)],
+            subject=session.table(whole=True),
+        )
 
-    session.report(report, reviews, compose)
-    session.answer(report.to_dict, lambda: "\n\n".join([report.page(), *verdict]), [following], holds=holds)
+    session.answer(report, reviews, compose, holds=holds)
 
 
-def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[str]:
+def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[Fact]:
+    """Return whether a required level is reached, as a fact."""
+    from reviewgraph.report.page import Fact
+
     going_by = ", going by the scores" if use_scores else ""
-    return [f"Required level {required}{going_by}: {'reached' if reached else 'missed'}."] if required else []
+    return [Fact("Required", f"{required}{going_by}: {'reached' if reached else 'missed'}")] if required else []
 
 
 def _next(session: Session, report: Report, missed: str | None, *, asked: bool) -> Next:
     """Return a plan if the level or reviews are missing, else a calibration."""
     from reviewgraph.graph.check import unreviewed
+    from reviewgraph.report.page import Next
 
     table = session.table(report.reviews)
     if unreviewed(report.reviews)[1].any():

@@ -338,8 +338,9 @@ class PlainCommand(click.Command):
 
     def spelled_anew(self, args: list[str]) -> list[str]:
         """Replace old names of options, with a note on each, and refuse those that went."""
-        words = []
-        for word in args:
+        words = list[str]()
+        verbose = next((parameter for parameter in self.params if parameter.name == "verbose"), None)
+        for place, word in enumerate(args):
             name, sign, value = word.partition("=")
             if name in self.gone:
                 message = f"{name} is no longer an option: {self.gone[name]}"
@@ -347,6 +348,11 @@ class PlainCommand(click.Command):
             new, why = self.renamed.get(name, (name, ""))
             if why:
                 say(f"{name} is now called {new}; {why}")
+            # What follows --verbose may be a file.
+            if word == "--verbose" and verbose is not None and not verbose.type.are_named(  # type: ignore[attr-defined]
+                args[place + 1] if place + 1 < len(args) else ""
+            ):
+                new = "--verbose=all"
             words.append(f"{new}{sign}{value}")
         return words
 

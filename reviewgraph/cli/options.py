@@ -13,7 +13,7 @@ import click
 
 from reviewgraph._base.errors import InputError
 from reviewgraph.cli.command import near, option
-from reviewgraph.cli.output import Refusal, refusing, say, telling
+from reviewgraph.cli.output import Refusal, note, refusing, say, telling
 from reviewgraph.cli.session import TABLE, Session, pass_session
 
 if TYPE_CHECKING:
@@ -265,14 +265,47 @@ def select_option(text: str, **settings: Any) -> Callable[[Decorated], Decorated
 # Output: a file, a report, JSON.
 
 
-def result_options(text: str, *between: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``-o FILE``, whose help is ``text``, the options ``between``, those of reports, and ``--json``."""
+class Sections(click.ParamType):
+    """The type of ``--verbose``: names of sections of the page, or all."""
+
+    name = "sections"
+
+    def __init__(self, known: Collection[str]) -> None:
+        self.known = [*known, "notes", "files"]
+
+    def are_named(self, text: str) -> bool:
+        """Whether a text names sections and nothing else.
+
+        >>> Sections(["loads"]).are_named("loads,notes"), Sections(["loads"]).are_named("loads.csv")
+        (True, False)
+        """
+        return all(name in {*self.known, "all"} for name in text.split(","))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the names, or fail with the known ones."""
+        for name in value.split(","):
+            if not self.are_named(name):
+                self.fail(f"expected {', '.join(self.known)} or all, found {name!r}{near(name, self.known)}", param, ctx)
+        return value
+
+
+#: Parameters of the page, whatever the result.
+SHOWN_BY = ("verbose", "quiet", "color")
+
+
+def result_options(text: str, *between: Callable[..., Any], sections: Collection[str] = ()) -> Callable[..., Any]:
+    """Return ``-o FILE``, whose help is ``text``, the options ``between``, those of reports, and of the page.
+
+    ``sections`` are the names of the details that the page has.
+    """
+    known = Sections(sections)
     return with_options(
         option("Result", "-o", "--output FILE", everyday=True, writes=True, help=text),
         *between,
         option(
             "Result",
             "--html FILE",
+            everyday=True,
             writes=True,
             help="Write a report with plots and tables for a browser: one file, which works offline.",
         ),
@@ -284,12 +317,29 @@ def result_options(text: str, *between: Callable[..., Any]) -> Callable[..., Any
             "key.",
         ),
         json_option("Result"),
+        option(
+            "Result",
+            "--verbose [SECTIONS]",
+            everyday=True,
+            type=known,
+            is_flag=False,
+            flag_value="all",
+            help=f"Print all details, or some of them: {', '.join(known.known)}.",
+        ),
+        option("Result", "--quiet", is_flag=True, help="Print the first line only."),
+        option(
+            "Result",
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Colours on the page; NO_COLOR turns them off, too.",
+        ),
     )
 
 
 def json_option(group: str) -> Callable[[Decorated], Decorated]:
     """Return ``--json``."""
-    return option(group, "--json", "as_json", is_flag=True, help="Print one JSON object.")
+    return option(group, "--json", "as_json", everyday=True, is_flag=True, help="Print one JSON object.")
 
 
 # ``--stream``: commands on tables larger than memory, with the options that do not need all reviews at once.
@@ -324,7 +374,7 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
             say(f"--stream: not answered by batches, and left aside: {', '.join(aside)}")
         table = {name: options[name] for name in IN_BATCHES}
         table |= {"columns": session.table_columns, "merge": session.spellings}
-        with telling() as tell, stream_reviews(*options["paths"], **table, note=say, progress=tell) as stream:
+        with telling() as tell, stream_reviews(*options["paths"], **table, note=note, progress=tell) as stream:
             for file in stream.files:
                 session.keep(file)
             return run(session, stream, options, tell)

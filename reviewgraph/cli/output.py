@@ -20,7 +20,7 @@ from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError, LabelWarning, ReviewGraphError
 from reviewgraph._base.results import Progress
 from reviewgraph._base.storing import plain, stream_of, write_whole
-from reviewgraph._base.text import HIDDEN, folded, terminal_width, visible
+from reviewgraph._base.text import HIDDEN, Detail, counted, folded, terminal_width, visible
 
 # Bad input: one message on stderr, exit status 2.
 
@@ -135,7 +135,7 @@ def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
     """Make a callback end with one message and exit status 2 for bad input.
 
-    A message on an argument becomes one on its option, with the file or value. Warnings on labels go to stderr, as do
+    A message on an argument becomes one on its option, with the file or value. Warnings on labels become notes, as do
     those of a category with a true ``on_stderr``.
     """
 
@@ -143,23 +143,25 @@ def refusing(callback: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             expect_apart(click.get_current_context(silent=True))
-            with _notices_on_stderr():
+            with _notices_noted():
                 return callback(*args, **kwargs)
         except ReviewGraphError as error:
             raise Refusal(_by_option(str(error))) from error
+        finally:
+            say_notes()
 
     return wrapped
 
 
 @contextmanager
-def _notices_on_stderr() -> Iterator[None]:
+def _notices_noted() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", LabelWarning)
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, LabelWarning) or getattr(category, "on_stderr", False):
-                say(_by_option(str(message)))
+                note(_by_option(str(message)))
             else:
                 otherwise(message, category, *where, **more)
 
@@ -189,12 +191,73 @@ def say(message: str) -> None:
     _print(message, err=True)
 
 
+#: Notes that are printed at most.
+MOST_NOTES = 3
+
+
+class Notes:
+    """What reading the files brought up: printed once, the first few; a page has all of them."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, None] = {}
+        self.said = 0
+        #: Whether stderr has all of them, or none since the page has.
+        self.whole = False
+        self.on_page = False
+
+    @property
+    def acted_on(self) -> list[str]:
+        """Those that are no details, each once."""
+        return [text for text in self.all if self.whole or not isinstance(text, Detail)]
+
+
+def notes_of(context: click.Context | None = None) -> Notes:
+    """Return the notes of the running command."""
+    context = context or click.get_current_context(silent=True)
+    return Notes() if context is None else context.meta.setdefault("reviewgraph.notes", Notes())  # type: ignore[no-any-return]
+
+
+def note(message: str) -> None:
+    """Keep a note of the running command; without one, print it."""
+    if click.get_current_context(silent=True) is None:
+        say(message)
+    else:
+        notes_of().all[message] = None
+
+
+def say_notes() -> None:
+    """Print the notes that are not printed yet, up to a few, and how many are left out."""
+    notes = notes_of()
+    pending = notes.acted_on[notes.said :]
+    if notes.on_page or not pending or notes.said >= MOST_NOTES:
+        return
+    room = len(pending) if notes.whole else MOST_NOTES - notes.said
+    shown = pending if len(pending) <= room else pending[: room - 1]
+    for message in shown:
+        say(message)
+    if left := len(pending) - len(shown):
+        say(f"and {counted(left, 'more note')}: --verbose notes")
+    notes.said = max(notes.said + len(shown) + bool(left), len(notes.acted_on) if notes.whole else 0)
+
+
 def show(page: str = "", *, whole: bool = False) -> None:
     """Print lines on stdout, wrapped to the width of the terminal unless ``whole``."""
     # Visible control characters are longer, so they are replaced before wrapping.
     lines = visible(page, but="\n").split("\n")
     width = terminal_width()
     _print("\n".join(lines if whole else [part for line in lines for part in folded(line, width)]))
+
+
+def show_lines(text: str) -> None:
+    """Print lines whose control characters are those of colours."""
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), color=True)
+
+
+def wants_colour(choice: str) -> bool:
+    """Whether to write colours: always, never, or to a terminal that takes them unless NO_COLOR is set."""
+    able = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+    return choice == "always" or (choice == "auto" and able)
 
 
 def _print(text: str, *, err: bool = False) -> None:
@@ -274,32 +337,42 @@ def discard_the_rest() -> None:
             os.close(nowhere)
 
 
-# Progress on stderr: seconds, and the current step.
+# Progress on stderr: seconds, and the current step, in one line that is redrawn on a terminal.
 
 #: Seconds before the first line, and between two lines.
-SILENCE = 3.0
+SILENCE = 2.0
+#: Takes the cursor to the start of a line of a terminal, and clears it.
+REDRAWN = "\r\x1b[2K"
 
 
-def say_progress(now: Progress) -> None:
-    """Print one line: seconds and words."""
-    say(f"{now.seconds:6.1f} s   {now.words}")
+def _progress_line(now: Progress) -> str:
+    return f"{now.seconds:6.1f} s   {now.words}"
 
 
 @contextmanager
 def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
     """Yield a listener whose last step is printed every few seconds if it is new, or else when the time has doubled.
 
-    Short work prints nothing; the end of work with a known end is printed at once.
+    Short work prints nothing. On a terminal there is one line, which is redrawn, and cleared in the end.
     """
+    say_notes()
     clock = Clock(None)
     done = threading.Event()
     last: list[Progress] = []
+    redrawn = sys.stderr.isatty()
+    drawn = False
+
+    def write(now: Progress) -> None:
+        nonlocal drawn
+        if redrawn:
+            drawn = True
+            line = visible(_progress_line(now))[: terminal_width() - 1]
+            click.echo(f"{REDRAWN}{line}", nl=False, err=True, color=True)
+        else:
+            say(_progress_line(now))
 
     def tell(now: Progress) -> None:
         last[:] = [now]
-        if now.done == 1.0:
-            say_progress(now)
-            last.clear()
 
     def watch() -> None:
         last_words = ""
@@ -310,7 +383,7 @@ def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
                 if now.words != last_words or seconds >= again:
                     last_words = now.words
                     again = 2 * seconds
-                    say_progress(Progress(seconds, last_words))
+                    write(Progress(seconds, last_words))
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -319,3 +392,5 @@ def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
     finally:
         done.set()
         watcher.join()
+        if drawn:
+            click.echo(REDRAWN, nl=False, err=True, color=True)

@@ -18,12 +18,24 @@ from click.core import ParameterSource
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text, unguarded, write_whole
-from reviewgraph.cli.output import Refusal, expect_writable, print_json, refusing, say, show
+from reviewgraph.cli.output import (
+    Refusal,
+    expect_writable,
+    note,
+    notes_of,
+    print_json,
+    refusing,
+    say,
+    say_notes,
+    show_lines,
+    wants_colour,
+)
 
 if TYPE_CHECKING:
     from reviewgraph._base.storing import FileRead
     from reviewgraph.formats.spellings import Spellings
-    from reviewgraph.report.page import Codes, Document
+    from reviewgraph.report.codes import Codes
+    from reviewgraph.report.page import Page, Section
     from reviewgraph.table.reviews import Reviews
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,33 +43,6 @@ R = TypeVar("R")
 
 #: Parameters for reading REVIEWS.
 TABLE = ("paths", "columns", "score", "format", "items", "scale", "lower_is_better", "duplicates", "merge", "accept")
-
-
-class Next(NamedTuple):
-    """The next command to type, and its purpose.
-
-    >>> print(Next("reviewgraph check plan.csv", "to see what it reaches"))
-    Next: reviewgraph check plan.csv   (to see what it reaches)
-    """
-
-    command: str
-    why: str = ""
-
-    def __str__(self) -> str:
-        """Return both as one line, for reports."""
-        return f"Next: {self.command}   ({self.why})" if self.why else f"Next: {self.command}"
-
-    @classmethod
-    def of(cls, *parts: str, why: str = "") -> Next:
-        """Return a command from its parts, without empty ones."""
-        return cls(" ".join(filter(None, ("reviewgraph", *parts))), why)
-
-    def show(self) -> None:
-        """Print the command on a line that is not wrapped, and its purpose below."""
-        show()
-        show(f"Next: {self.command}", whole=True)
-        if self.why:
-            show(f"  ({self.why})")
 
 
 class Taken(NamedTuple):
@@ -172,7 +157,7 @@ class Session:
 
     def read_by(self, read: Callable[..., R], path: str) -> R:
         """Read a file with the columns of ``--columns`` and ``--score`` and the rule of ``--merge``."""
-        return read(path, columns=self.table_columns, note=say, read=self.keep, merge=self.spellings)
+        return read(path, columns=self.table_columns, note=note, read=self.keep, merge=self.spellings)
 
     def could_read(self, name: str, path: str) -> bool:
         """Return whether a file can be read as that of another option; nothing is noted or kept."""
@@ -192,7 +177,7 @@ class Session:
 
         options = {name: self.params[name] for name in ("format", "scale", "lower_is_better", "duplicates", "accept")}
         options |= {"columns": self.table_columns, "merge": self.spellings}
-        reviews: Reviews = read_reviews(*paths, items=items, note=say, read=self.keep, **options)
+        reviews: Reviews = read_reviews(*paths, items=items, note=note, read=self.keep, **options)
         return reviews
 
     def expect_columns_used(self) -> None:
@@ -261,66 +246,85 @@ class Session:
 
     def answer(
         self,
-        content: Callable[[], Mapping[str, Any]],
-        page: Callable[[], str],
-        following: Iterable[Next] = (),
+        result: R,
+        reviews: Reviews | None,
+        compose: Callable[[R, Codes | None], Page],
+        content: Callable[[], Mapping[str, Any]] | None = None,
         *,
         holds: bool = True,
     ) -> None:
-        """Print the page and the next commands, or with ``--json`` one object; end with status 1 unless it holds."""
+        """Tell a result: write the report, and print the page, or with ``--json`` one object.
+
+        ``compose`` makes the page of a result, and of one under codes; ``reviews`` has all its labels; ``content`` is
+        the object, by default that of the result. The command ends with status 1 unless the result holds.
+        """
+        if self.params.get("html") and reviews is not None:
+            self._report(result, reviews, compose)
         if self.params["as_json"]:
-            self.print_result(content())
+            self.print_result((content or result.to_dict)())  # type: ignore[attr-defined]
         else:
-            self.show(page(), following)
+            self.show(compose(result, None))
         if not holds:
             click.get_current_context().exit(1)
 
-    def show(self, page: str, following: Iterable[Next] = ()) -> None:
-        """Print a page, the line on the files that were read, and the next commands."""
-        show(page)
-        self.show_files()
-        for command in following:
-            command.show()
+    def show(self, page: Page) -> None:
+        """Print a page, with the details that were asked for."""
+        colour = wants_colour(self.params.get("color") or "auto")
+        if self.params.get("quiet"):
+            notes_of().on_page = True
+            show_lines(replace(page, facts=(), warnings=(), uploads=(), following=()).text(colour=colour))
+            return
+        detail = self.params.get("verbose") or ""
+        page = replace(page, sections=[*page.sections, *self._own_sections()])
+        notes_of().on_page = detail == "all" or "notes" in detail.split(",")
+        say_notes()
+        show_lines(page.text(detail, colour=colour))
 
-    def show_files(self) -> None:
-        """Print the line on the files that were read, if there are any."""
+    def _own_sections(self) -> list[Section]:
+        """Return the sections on the files that were read, and the notes on them."""
         from reviewgraph._base.storing import line_of
+        from reviewgraph.report.page import Listed, Prose, Section
 
-        if line := line_of(self.files):
-            show(f"\n{line}")
+        files = line_of(self.files)
+        notes = list(notes_of().all)
+        return [
+            Section("notes", "Notes on the files", lambda: [Listed("While reading:", notes)] if notes else []),
+            Section("files", "Files", lambda: [Prose([files])] if files else []),
+        ]
 
     def print_result(self, content: Mapping[str, Any]) -> None:
         """Print a result as one JSON object, with all files that were read under ``files``."""
         from reviewgraph._base.storing import record_of
 
+        notes_of().whole = bool(self.params.get("verbose"))
         print_json({**content, **record_of(self.files)})
 
-    def report(self, result: R, reviews: Reviews, compose: Callable[[R, Codes | None], Document]) -> None:
-        """Write the report that ``compose`` makes of a result, if requested; ``reviews`` has all its labels."""
+    def _report(self, result: R, reviews: Reviews, compose: Callable[[R, Codes | None], Page]) -> None:
+        """Write the report, under codes with ``--anonymous``."""
         from reviewgraph._base.storing import line_of
+        from reviewgraph.report.page import Prose, Section
 
-        if not (path := self.params["html"]):
-            return
+        path = self.params["html"]
         load_igraph()
-        from reviewgraph.report.page import Codes, html
-
         if not self.params["anonymous"]:
-            write_whole(path, html(replace(compose(result, None), files=line_of(self.files))))
+            page = compose(result, None)
+            write_whole(path, replace(page, sections=[*page.sections, *self._own_sections()]).html())
             return
+        from reviewgraph.report.codes import Codes
+
         key = key_path(path)
         codes = Codes(reviews.reviewers, reviews.items, read_key(key), reviews.criteria)
-        document = compose(codes.applied(result), codes)
+        page = compose(codes.applied(result), codes)
         write_whole(key, csv_text(codes.key(reviews.titles)), private=True)
         say(f"{key}: the key to the codes; keep it private")
-        # Folders and files may name people: they become numbers, and the next command, which names them, is left out.
+        # Folders and files may name people: they become numbers, and commands and uploads, which name them, are left
+        # out.
         number = {file.file: f"file {place}" for place, file in enumerate(self.files, 1)}
-        number |= {self.params["output"]: "a file"} if self.params["output"] else {}
-        files = [replace(file, file=number[file.file], sheets=()) for file in self.files]
-        texts: dict[str, Any] = {
-            part: [hidden(text, number) for text in getattr(document, part) if not text.startswith("Next: ")]
-            for part in ("remarks", "closing", "printed")
-        }
-        write_whole(path, html(replace(document, **texts, subject="", files=line_of(files))))
+        files = line_of([replace(file, file=number[file.file], sheets=()) for file in self.files])
+        warnings = [hidden(text, number) for text in page.warnings]
+        own = [Section("files", "Files", lambda: [Prose([files])] if files else [])]
+        page = replace(page, warnings=warnings, sections=[*page.sections, *own], uploads=(), following=(), subject="")
+        write_whole(path, page.html())
 
 
 def pass_session(command: F) -> F:

@@ -68,7 +68,7 @@ class Tally(NamedTuple):
         total = sum(self.reviews.values())
         that = "a review" if total == 1 else f"{total:,} reviews"
         papers = f"{noun(len(self.reviews), 'paper')} {listed(self.reviews, LISTED)}"
-        return f"These files lack {that} that {self.file} counts (of {papers}): {self.advice}"
+        return f"{that[0].upper()}{that[1:]} that {self.file} counts are in no file ({papers}): {self.advice}"
 
 
 class Origin(NamedTuple):
@@ -89,29 +89,24 @@ class Origin(NamedTuple):
     withdrawn: tuple[Label, ...] = ()  #: Papers that are withdrawn, rejected without review or not submitted.
     lacking: Tally | None = None  #: Reviews that a list of papers counts and the files lack; None without any.
     named: bool = True  #: Whether sentences may name hidden papers.
+    n_meta: int = 0  #: Meta reviews, which are no rows.
+    nouns: tuple[str, str] = ("paper", "reviewer")  #: What the files call items and reviewers, in the singular.
 
-    def scope(self, n_items: int) -> str:
-        """Return which papers do not count beside ``n_items`` that do; nothing if all count.
+    def not_counted(self) -> list[str]:
+        """Return the papers and reviews that do not count, each with the reason; nothing if all count.
 
-        >>> Origin(hidden=("77",), withdrawn=("3", "4")).scope(110)
-        '110 of 111 papers (77 is hidden from you); 2 papers withdrawn or not submitted are not counted'
+        >>> Origin(hidden=("77",), withdrawn=("3", "4")).not_counted()
+        ['77 (hidden from you)', '2 withdrawn or not submitted']
         """
         parts = []
         if self.hidden:
-            which = listed(self.hidden, LISTED) if self.named else f"{len(self.hidden):,}"
-            are = noun(len(self.hidden), "is", "are")
-            parts.append(
-                f"{n_items:,} of {counted(n_items + len(self.hidden), 'paper')} ({which} {are} hidden from you)"
-            )
+            which = listed(self.hidden, LISTED) if self.named else f"{len(self.hidden):,} papers"
+            parts.append(f"{which} (hidden from you)")
         if self.withdrawn:
-            out = counted(len(self.withdrawn), "paper")
-            parts.append(f"{out} withdrawn or not submitted {noun(len(self.withdrawn), 'is', 'are')} not counted")
-        return "; ".join(parts)
-
-    def caveats(self, n_items: int) -> list[str]:
-        """Return sentences on papers and reviews that are not among the ``n_items`` papers and their reviews."""
-        parts = [self.scope(n_items), self.lacking and self.lacking.words, self.unlisted and self.unlisted.words]
-        return [f"{words}." for words in parts if words]
+            parts.append(f"{len(self.withdrawn):,} withdrawn or not submitted")
+        if self.n_meta:
+            parts.append(counted(self.n_meta, "meta-review"))
+        return parts
 
     def coded(self, code: Mapping[Label, str]) -> Origin:
         """Return the same with codes for papers, hidden ones only counted, and without the names of files."""
@@ -139,11 +134,6 @@ class Origin(NamedTuple):
 
     def papers_to_dict(self) -> dict[str, Any]:
         return {"hidden": list(self.hidden), "withdrawn": list(self.withdrawn)}
-
-    @property
-    def of_this_file(self) -> str:
-        """What to append to "papers" where there may be others, which the file cannot hold."""
-        return " of this file" if self.unlisted else ""
 
 
 #: Reviews of no recognised system.

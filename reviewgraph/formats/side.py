@@ -555,7 +555,7 @@ def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
     items, aside, _ = read_listing(path, **options)
     say = options.get("note")
     if aside.unseen and say:
-        say(f"{path}: {say_unseen(aside.unseen)}")
+        say(Detail(f"{path}: {say_unseen(aside.unseen)}"))
     return items
 
 

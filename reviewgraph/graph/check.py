@@ -1,4 +1,4 @@
-"""The check of an assignment: its report, and the page that people read; items are papers there."""
+"""The check of an assignment: its levels, what violates rules, and expected errors."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import first_labels
-from reviewgraph._base.results import Pictured
-from reviewgraph._base.text import LISTED, counted, listed, noun, ranging
+from reviewgraph._base.results import Paged
+from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, UNKNOWN
 from reviewgraph.formats.side import DEMAND, LOAD
 from reviewgraph.graph.components import doubly_connected_components, structure_of
-from reviewgraph.graph.fragility import fragile, keeps, losses
+from reviewgraph.graph.fragility import fragile, keeps
 from reviewgraph.graph.levels import Connected, LevelName, level_named
-from reviewgraph.graph.precision import Assumptions, assumed, expectations, outlook_of
+from reviewgraph.graph.precision import Assumptions, assumed, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import stated_rules
 from reviewgraph.io.sides import Order, by_label, pairs_of, without_gone
@@ -39,44 +38,6 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
 
-# The parts of the page.
-
-#: The caveat below every verdict.
-PRECISE = "Comparable does not mean precise: noisy scores still need enough reviews per paper."
-
-
-def today(structure: Structure, as_of_now: Structure | None, violations: Violations | None) -> list[str]:
-    """Return missing reviews and broken rules, as sentences without full stops.
-
-    ``structure`` is that of all reviews, ``as_of_now`` that of the reviews with scores where some have none.
-    """
-    reviews = structure.reviews
-    later = ""
-    sentences = list[str]()
-    none, elsewhere = unreviewed(reviews)
-    unread = int(none.sum())
-    if as_of_now is not None:
-        arrived = as_of_now.reviews
-        later = ", even when all are in"
-        empty = int((arrived.reviews_per_item == 0).sum())
-        of = (
-            f"{arrived.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(arrived.n_reviews, 'is', 'are')} in"
-        )
-        bare = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
-        nobody = f", {unread:,} of them no reviewer" if empty > unread > 0 else ""
-        sentences.append(f"{of}; {bare}{nobody}")
-        unread = unread if unread == empty else 0
-    for missing, lack in ((int(elsewhere.sum()), IN_NO_FILE), (unread, f"no {reviewer_or_review(reviews)}")):
-        if missing:
-            of = f"{missing:,} of {counted(reviews.n_items, 'paper')} {noun(missing, 'has', 'have')}"
-            sentences.append(f"{of} {lack}")
-    return [*sentences, *([] if violations is None else violations.sentences(later))]
-
-
-#: What papers have whose reviews a list of papers counts, none of which is in the files.
-IN_NO_FILE = "reviews, but none in these files"
-
-
 def unreviewed(reviews: Any) -> tuple[BoolArray, BoolArray]:
     """Return the items that nobody reviews, and those all of whose reviews the files lack, shape (N,)."""
     none = np.asarray(reviews.reviews_per_item == 0)
@@ -85,123 +46,6 @@ def unreviewed(reviews: Any) -> tuple[BoolArray, BoolArray]:
         return none, np.zeros_like(none)
     lacking = np.array([label in origin.lacking.reviews for label in reviews.items], np.bool_)
     return none & ~lacking, none & lacking
-
-
-def reviewer_or_review(reviews: Reviews) -> str:
-    """Return what papers without a review lack: files of scores alone do not list reviewers without a score."""
-    return "review" if reviews.scored.all() and reviews.n_reviews else "reviewer"
-
-
-def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[str]:
-    """Return the verdict; where scores are missing, that for when all are in and that of today."""
-    if as_of_now is None:
-        return [verdict(structure)]
-    return [
-        f"If all {counted(structure.reviews.n_reviews, 'review')} arrive: {verdict(structure)}",
-        f"As of now, with {counted(as_of_now.reviews.n_reviews, 'score')}: {verdict(as_of_now, late=True)}",
-    ]
-
-
-def verdict(structure: Structure, *, late: bool = False) -> str:
-    """Return the verdict on these reviews, in one or two sentences.
-
-    ``late`` says that others are still to come, so that papers without a review may have reviewers.
-    """
-    n_items = structure.reviews.n_items
-    of = structure.reviews.origin.of_this_file
-    missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
-    reached = ""
-    if structure.level is not None:
-        level = level_named(structure.level)
-        papers = f"All {n_items:,} papers{of} are" if n_items != 1 else f"The one paper{of} is"
-        groups = f"{counted(len(structure.doubly_connected), 'group')} (doubly connected components)"
-        reached = level.verdict(papers, groups, missing)
-        if level.compares:
-            return reached
-        reached = f" {reached}"
-    none = int(unreviewed(structure.reviews)[0].sum())
-    nobody = f" {counted(none, 'paper')} nobody reviews." if none and not late else ""
-    pieces = len(structure.connected)
-    if pieces > 1:
-        return (
-            f"The {n_items:,} papers{of} cannot all be compared: they fall into {pieces:,} pieces "
-            f"without a common reviewer (connected components); {missing}.{nobody}{reached}"
-        )
-    return f"The papers cannot be compared.{nobody}{reached}"
-
-
-def by_scores(scored: Components | None, *, certain: bool) -> list[str]:
-    """Return the result by the scores themselves as a sentence, where there are scores."""
-    if scored is None:
-        return []
-    if certain:
-        return ["By their scores, too, all papers are comparable for certain."]
-    return [
-        f"By their scores the papers fall into {counted(len(scored), 'group')}, the largest of "
-        f"{counted(scored.largest_cover, 'paper')}: equal scores do not show how widely a reviewer spreads them."
-    ]
-
-
-def facts(reviews: Any, n_scored: int) -> list[str]:
-    """Return sizes, loads, papers nobody reviews and reviewers of fewer than two of a table or stream, a line each."""
-    none, elsewhere = map(np.flatnonzero, unreviewed(reviews))
-    few = np.flatnonzero(reviews.loads < 2)
-    state = state_of(reviews.n_reviews, n_scored)
-    return [
-        f"{counted(len(reviews.reviewers), 'reviewer')}, {counted(len(reviews.items), 'paper')}, "
-        f"{counted(reviews.n_reviews, 'review')}{f' ({state})' if state else ''}",
-        f"Reviews per paper: {_spread(reviews.reviews_per_item)}",
-        f"Papers per reviewer: {_spread(reviews.loads)}",
-        f"Papers nobody reviews: {_some(reviews.items, none)}",
-        *([f"Papers with {IN_NO_FILE}: {_some(reviews.items, elsewhere)}"] if elsewhere.size else []),
-        f"Reviewers with fewer than two reviews, who link nothing: {_some(reviews.reviewers, few)}",
-    ]
-
-
-def state_of(n_reviews: int, n_scored: int) -> str:
-    """Return how many of some reviews have a score, in words; nothing without reviews."""
-    if not n_reviews:
-        return ""
-    if n_scored == n_reviews:
-        return "all scored"
-    return f"{n_scored:,} scored" if n_scored else "no scores yet"
-
-
-def groups(structure: Structure) -> list[str]:
-    """Return a heading, a line for each of the largest groups, and one for the rest."""
-    reviews = structure.reviews
-    components = structure.doubly_connected
-    order = components.largest_first
-    lines = ["Largest groups (doubly connected components):"]
-    for component in order[:LISTED].tolist():
-        members = np.flatnonzero(components.labels == component)
-        lines.append(
-            f"  {counted(int(components.cover_sizes[component]), 'paper'):>12} by "
-            f"{counted(members.size, 'reviewer')}: {_names(reviews.reviewers, members)}; "
-            f"{noun(int(components.cover_sizes[component]), 'paper')} "
-            f"{_names(reviews.items, components.covers[component])}"
-        )
-    rest = order[LISTED:]
-    if rest.size:
-        least = components.cover_sizes[rest].min()
-        most = components.cover_sizes[rest].max()
-        more = counted(rest.size, "more group")
-        lines.append(f"  and {more} of {ranging(int(least), int(most))} {noun(int(most), 'paper')}")
-    return lines
-
-
-def _spread(counts: IntArray) -> str:
-    if counts.size == 0:
-        return "none"
-    return f"{ranging(int(counts.min()), int(counts.max()))}, median {np.median(counts):g}"
-
-
-def _some(labels: Sequence[Label], codes: IntArray) -> str:
-    return f"{codes.size:,} ({_names(labels, codes)})" if codes.size else "none"
-
-
-def _names(labels: Sequence[Label], codes: IntArray) -> str:
-    return listed(first_labels(labels, codes, LISTED + 1))
 
 
 # Violations of rules: conflicts, reviewers above their load, papers short of their demand.
@@ -254,29 +98,6 @@ class Violations:
                 by = counted(_excess(violated), "review")
                 sentences.append(f"{counted(len(violated), singular, several)}, by {by}{then}")
         return sentences
-
-    def lines(self) -> list[str]:
-        """Return a count for each rule, and the largest violations."""
-        lines = []
-        if self.conflicts is not None:
-            pairs = [f"{reviewer} on {item}" for reviewer, item in self.conflicts[: LISTED + 1]]
-            lines.append(f"Conflicts violated: {f'{len(self.conflicts):,} ({listed(pairs)})' if pairs else 'none'}")
-        for heading, violated in (
-            ("Reviewers above their load", self.over_load),
-            ("Papers short of their demand", self.short),
-        ):
-            if violated:
-                by = counted(_excess(violated), "review")
-                lines.append(f"{heading}: {len(violated):,}, by {by} ({listed(told(violated))})")
-            elif violated is not None:
-                lines.append(f"{heading}: none")
-        return lines
-
-
-def told(violated: Sequence[Violated]) -> list[str]:
-    """Return each in words, those farthest from their limit first."""
-    farthest_first = sorted(violated, key=lambda entry: -abs(entry.reviews - entry.limit))
-    return [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in farthest_first]
 
 
 def _excess(violated: Sequence[Violated]) -> int:
@@ -357,7 +178,7 @@ HEEDED = ("conflicts", "gone", "demand", "load")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Pictured):
+class Report(Paged):
     """The check of an assignment, see :func:`check`.
 
     Parameters
@@ -395,7 +216,7 @@ class Report(Pictured):
     missing: float | Mapping[Label, float] | None = None
     violations: Violations | None = None
 
-    _pictured_by: ClassVar[str] = "reviewgraph.report.check:pictures"
+    _paged_by: ClassVar[str] = "reviewgraph.report.check:page_of"
 
     @cached_property
     def fragile(self) -> Fragile | None:
@@ -506,35 +327,6 @@ class Report(Pictured):
     def headline(self) -> str:
         """Return the level, the number of missing links, and what violates rules."""
         return ", ".join([self.structure.headline(), *(self.violations.sentences() if self.violations else [])])
-
-    def page(self) -> str:
-        """Return the check as a page for people: what is missing today, then the verdict and its details.
-
-        Returns
-        -------
-        str
-            Lines of text, as ``reviewgraph check`` prints them.
-
-        Examples
-        --------
-        >>> from reviewgraph import Reviews
-        >>> "2 papers" in check(Reviews.from_pairs([("ann", 1), ("bob", 2)])).page()
-        True
-        """
-        reviews = self.reviews
-        lines = [
-            *reviews.origin.caveats(reviews.n_items),
-            *(f"{words}." for words in today(self.structure, self.as_of_now, self.violations)),
-            *verdicts(self.structure, self.as_of_now),
-            PRECISE,
-            *by_scores(self.scored, certain=self.scored_recovery_resilient),
-            *("", *facts(reviews, int(reviews.scored.sum()))),
-            *("", *groups(self.structure)),
-            *(["", *self.violations.lines()] if self.violations else []),
-            *expectations(self.expected),
-            *losses(self.fragile, self.keeps),
-        ]
-        return "\n".join(lines)
 
 
 @checked(also=HEEDED)

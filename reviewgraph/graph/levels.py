@@ -66,14 +66,6 @@ class Level(ABC):
     def holds(self, structure: _Findings) -> bool:
         """Whether a table of reviews is at this level, scores left aside."""
 
-    @abstractmethod
-    def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Return the verdict where this is the highest level that holds.
-
-        ``papers`` is a subject such as "All 7 papers are", ``groups`` the number of doubly connected components,
-        ``missing`` that of missing links, both in words.
-        """
-
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Whether the level holds, from bounds for a table larger than memory; None if these do not decide it.
 
@@ -123,10 +115,6 @@ class Double(Level):
         """Whether one doubly connected component covers all items."""
         return structure.recovery_resilient
 
-    def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Name the component."""
-        return f"{papers} {self.words} (one doubly connected component covers them all)."
-
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Confirm it where a component covers all items."""
         return covered or None
@@ -150,10 +138,6 @@ class Recoverable(Level):
         """Whether the count matroid has full rank."""
         return structure.recoverable
 
-    def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Name the groups, whose number is why this is not for certain."""
-        return f"{papers} {self.words} ({self.term}); not for certain: they fall into {groups}."
-
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Deny it where links are missing."""
         return False if missing else None
@@ -176,13 +160,6 @@ class Connected(Level):
         """Whether all items lie in one piece."""
         return structure.is_connected
 
-    def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Name what is missing where reviewers also differ in scale."""
-        return (
-            f"{papers} {self.words} ({self.term}). "
-            f"If they also stretch or compress the scale: {missing}; the papers fall into {groups}."
-        )
-
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Count the pieces."""
         return pieces == 1
@@ -193,8 +170,7 @@ class _Survives(Level):
     shared = Double.shared
     outlives = True
 
-    def verdict(self, papers: str, groups: str, missing: str) -> str:
-        return f"{papers} {self.words} ({self.term})."
+
 
 
 class SurvivesReviewer(_Survives):

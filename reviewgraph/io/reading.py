@@ -16,7 +16,7 @@ from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import ColumnWarning, InputError, warn
 from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
 from reviewgraph._base.storing import FileRead, LeftOut
-from reviewgraph._base.text import counted
+from reviewgraph._base.text import Detail, counted
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
@@ -278,17 +278,16 @@ def _settled(
     kept = [_without(part, lambda *pair: pair in meta, META) for part in live] if meta else live
     lost = sum(len(part.lines) for part in parts) - sum(len(part.lines) for part in live)
     if lost:
-        note(
-            f"{counted(lost, 'review')} of papers that are withdrawn, rejected without review or not submitted left out"
-        )
+        why = "of papers that are withdrawn, rejected without review or not submitted left out"
+        note(Detail(f"{counted(lost, 'review')} {why}"))
     if meta:
-        note(f"{counted(len(meta), 'meta review')} left out")
+        note(Detail(f"{counted(len(meta), 'meta review')} left out"))
     # A paper that one file hides may be in another.
     shown = {paper for part in kept for paper in part.item.values}
     hidden = {paper for aside in asides for paper in aside.unseen} - out
     unseen = hidden - shown
     if unseen:
-        note(say_unseen(unseen))
+        note(Detail(say_unseen(unseen)))
     papers = {paper: "" for part in parts for paper in part.kept}
     papers |= {paper: title for aside in asides for paper, title in aside.listed.items()}
     if declared is not None:
@@ -296,7 +295,7 @@ def _settled(
     papers = {paper: title for paper, title in papers.items() if paper not in out | unseen}
     hidden_papers, withdrawn = (tuple(sorted(some, key=natural_key)) for some in (unseen, out))
     barred = meta.union(pair for part in parts for pair in part.barred)
-    origin = Origin(meta=barred, hidden=hidden_papers, withdrawn=withdrawn)
+    origin = Origin(meta=barred, hidden=hidden_papers, withdrawn=withdrawn, n_meta=len(meta))
     tally = declared and declared.aside.tally
     if tally:
         # Reviews of a file to be uploaded are in no count.

@@ -1,7 +1,4 @@
-"""The report of a check: verdict, broken rules, the map of groups, loads, expected errors, losses, tables.
-
-Sections are in the order of the page; at the end a check is put under codes.
-"""
+"""The page of a check: verdict, what is missing, what is not counted; then groups, loads, errors, losses and tables."""
 
 from __future__ import annotations
 
@@ -12,18 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph._base.labels import first_labels, natural_key, places
-from reviewgraph._base.text import LISTED, counted, listed
-from reviewgraph.graph.check import PRECISE, by_scores, facts, groups, state_of, today, told, verdicts
-from reviewgraph.graph.fragility import losses
+from reviewgraph._base.labels import first_labels, natural_key, places, ranks
+from reviewgraph._base.text import LISTED, counted, listed, noun, percent, ranging
+from reviewgraph.graph.check import unreviewed
 from reviewgraph.graph.levels import level_named
-from reviewgraph.graph.precision import expectations, selection
-from reviewgraph.report.groups import Groups, group_map, kinds_of
+from reviewgraph.graph.precision import Assumptions
+from reviewgraph.report.grouping import MOST, grouping_of
+from reviewgraph.report.groups import group_map
 from reviewgraph.report.page import (
     Column,
-    Document,
     Fact,
     Listed,
+    Nouns,
+    Page,
     Part,
     Picture,
     Prose,
@@ -31,184 +29,335 @@ from reviewgraph.report.page import (
     Table,
     chart,
     paper_columns,
-    parts_of,
-    pictures_among,
 )
 from reviewgraph.report.pictures import Bar, Ranked, bars, ranked, tally
 
 if TYPE_CHECKING:
-    import igraph
-
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.check import Report, Violated, Violations
     from reviewgraph.graph.components import Structure
+    from reviewgraph.graph.fragility import Fragile, Keeps
     from reviewgraph.graph.precision import Outlook
-    from reviewgraph.report.page import Codes
+    from reviewgraph.report.codes import Codes
+    from reviewgraph.report.grouping import Grouping
     from reviewgraph.table.reviews import Reviews
 
 
-#: Groups that a map shows.
-MOST = 600
-#: Reviewers in the name of a group.
-TOLD = 3
-#: How a group is linked, in words, by the map's kinds.
-LINKED = {"group": "by several papers", "hanging": "hangs by one paper", "apart": "cut off"}
+#: Papers without a reviewer that are named at first, and lines of a list that are not folded.
+NAMED = 12
+#: Names in a cell before it ends with dots.
+IN_A_CELL = 8
+
+
+def page_of(report: Report) -> Page:
+    """Return the page of a check."""
+    reviews = report.reviews
+    good, verdict, summary = _verdict(report)
+    return Page(
+        "Check of reviews",
+        good,
+        verdict,
+        summary,
+        facts=[*_lacks(report), *_sizes(report), *_outlook(report)],
+        warnings=_warnings(report),
+        sections=[
+            Section("groups", "Groups", lambda: _groups(report)),
+            Section("loads", "Loads", lambda: loads(reviews)),
+            Section("rules", "Conflicts, loads and demands", lambda: _broken(report.violations)),
+            Section("errors", "Expected errors", lambda: _errors(report.expected) if reviews.n_items else []),
+            Section("losses", "If reviews are lost", lambda: _losses(report.fragile, report.keeps)),
+            Section("papers", "Papers", lambda: [paper_table(report)] if reviews.n_items else []),
+            Section("reviewers", "Reviewers", lambda: [reviewer_table(report)] if reviews.n_reviewers else []),
+        ],
+        nouns=Nouns(*reviews.nouns),
+    )
+
+
+# The first line.
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
-    """The doubly connected components of two papers or more, numbered from 1 by size, ``order`` their indices.
-
-    Components of one paper link nothing.
-    """
+class Islands:
+    """The connected components with reviews, the largest first, and the papers without any."""
 
     structure: Structure
-    order: IntArray
-
-    def __len__(self) -> int:
-        return int(self.order.size)
 
     @cached_property
-    def number(self) -> IntArray:
-        """Number of each component, 0 for one of a single paper."""
-        number = np.zeros(len(self.structure.doubly_connected), np.int64)
-        number[self.order] = np.arange(1, self.order.size + 1)
-        return number
+    def unread(self) -> int:
+        """Papers that nobody reviews, or whose reviews the files lack."""
+        return int((self.structure.reviews.reviews_per_item == 0).sum())
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Papers of each component that has reviews."""
+        components = self.structure.connected
+        busy = np.unique(components.labels[self.structure.reviews.loads > 0])
+        return sorted(components.cover_sizes[busy].tolist(), reverse=True)
 
     @property
-    def sizes(self) -> IntArray:
-        """Papers per group."""
-        return self.structure.doubly_connected.cover_sizes[self.order]
+    def words(self) -> str:
+        """The number of islands and their sizes."""
+        return f"{counted(len(self.sizes), 'island')} ({_sizes_of(self.sizes)})"
 
-    @property
-    def reviewers(self) -> IntArray:
-        """Reviewers per group."""
-        return self.structure.doubly_connected.sizes[self.order]
 
-    @cached_property
-    def piece(self) -> IntArray:
-        """Connected component of each group, 0 for the one of most papers."""
-        components = self.structure.doubly_connected
-        connected = self.structure.connected
-        rank = np.empty(len(connected), np.int64)
-        rank[connected.largest_first] = np.arange(len(connected))
-        of = np.zeros(len(components), np.int64)
-        of[components.labels] = rank[connected.labels]
-        return np.unique(of[self.order], return_inverse=True)[1]
+def _sizes_of(sizes: Sequence[int]) -> str:
+    """Return sizes, the largest first, those beyond a few only counted."""
+    shown = ", ".join(f"{size:,}" for size in sizes[:LISTED])
+    more = f" and {len(sizes) - LISTED:,} more" if len(sizes) > LISTED else ""
+    return f"{shown} {noun(sizes[-1] if not more and len(sizes) == 1 else 2, 'paper')}{more}"
 
-    @cached_property
-    def _shares(self) -> tuple[IntArray, IntArray]:
-        """Pairs of a group and a paper that at least two groups cover."""
-        components = self.structure.doubly_connected
-        group = self.number[np.repeat(np.arange(len(components)), components.cover_sizes)] - 1
-        item = components.cover_item[group >= 0]
-        group = group[group >= 0]
-        shared = np.bincount(item, minlength=self.structure.reviews.n_items)[item] > 1
-        return group[shared], item[shared]
 
-    @cached_property
-    def cut(self) -> IntArray:
-        """Papers by which groups hang, ascending: articulation points of the graph of groups and papers."""
-        group, item = self._shares
-        papers, place = np.unique(item, return_inverse=True)
-        points = np.array(self._graph(group, place, papers.size).articulation_points(), np.int64)
-        return papers[np.sort(points[points >= len(self)]) - len(self)]
+def _verdict(report: Report) -> tuple[bool | None, str, str]:
+    """Return whether all is well, the verdict, and the rest of its line."""
+    reviews = report.reviews
+    unlisted = reviews.origin.unlisted
+    level = None if report.level is None else level_named(report.level)
+    seen = _seen(reviews)
+    broken = [] if report.violations is None else report.violations.sentences()
+    late = report.as_of_now is not None
+    if level is None or not level.compares:
+        return False, "Not comparable:", _apart(report.structure, seen)
+    if unlisted is not None:
+        return None, "Not known:", f"{unlisted.which} are not in this file; these {reviews.n_items:,} are {level.words}"
+    if not report.recovery_resilient:
+        group_sizes = np.sort(report.structure.doubly_connected.cover_sizes)[::-1].tolist()
+        how = level.words.removeprefix("comparable").strip()
+        groups = f"{seen} in {counted(len(group_sizes), 'group')} ({_sizes_of(group_sizes)})"
+        return False, "Not comparable for certain:", f"{groups}; comparable {how}"
+    if broken:
+        return False, "Comparable, but rules are broken:", "; ".join(broken)
+    when = "once all reviews are in" if late else "for certain"
+    partial = reviews.origin.is_partial or late
+    return (None if partial else True), "Comparable:", f"all {seen}, {when}" if reviews.n_items != 1 else f"{seen}"
 
-    @cached_property
-    def hanging(self) -> BoolArray:
-        """Groups of the largest component that one paper alone links to the part with most papers."""
-        group, item = self._shares
-        stay = ~np.isin(item, self.cut)
-        papers, place = np.unique(item[stay], return_inverse=True)
-        part = np.array(self._graph(group[stay], place, papers.size).connected_components().membership, np.int64)
-        part = part[: len(self)]
-        weight = np.bincount(part, weights=np.where(self.piece == 0, self.sizes, 0))
-        apart: BoolArray = (self.piece == 0) & (part != (int(weight.argmax()) if weight.size else 0))
-        return apart
 
-    def _graph(self, group: IntArray, paper: IntArray, papers: int) -> igraph.Graph:
-        import igraph
+def _seen(reviews: Reviews) -> str:
+    """Return the number of papers, and of how many they are where some are hidden."""
+    if hidden := len(reviews.origin.hidden):
+        return f"{reviews.n_items:,} of {counted(reviews.n_items + hidden, 'paper')} seen"
+    return counted(reviews.n_items, "paper")
 
-        return igraph.Graph(len(self) + papers, np.column_stack([group, len(self) + paper]).tolist())
 
-    def map(self, extra: IntArray | None = None) -> Groups:
-        """Return the map of the largest groups.
+def _apart(structure: Structure, seen: str) -> str:
+    """Return why the papers are not comparable: nobody reviews some, or no review connects islands."""
+    islands = Islands(structure)
+    if len(islands.sizes) != 1:
+        return f"{seen}, in {islands.words}" if islands.sizes else f"{seen}, and no review"
+    rest = islands.sizes[0]
+    whole = structure.doubly_connected.largest_cover == rest
+    lack = reviewer_or_review(structure.reviews)
+    others = f"; the other {rest:,} are comparable for certain" if whole else ""
+    return f"{islands.unread:,} of {seen} {noun(islands.unread, 'has', 'have')} no {lack}{others}"
 
-        ``extra`` are reviewers and items of planned reviews, shape (P, 2); with their links weak spots are not marked.
-        """
-        reviews = self.structure.reviews
-        components = self.structure.doubly_connected
-        group, item = self._shares
-        shown = group < MOST
-        papers, place, count = np.unique(item[shown], return_inverse=True, return_counts=True)
-        kept = count[place] > 1
-        group = group[shown][kept]
-        item = item[shown][kept]
-        papers, place = np.unique(item, return_inverse=True)
-        names = []
-        for number, component in enumerate(self.order[:MOST].tolist(), 1):
-            members = np.flatnonzero(components.labels == component)
-            names.append(f"{number}: {listed(first_labels(reviews.reviewers, members, TOLD + 1), TOLD)}")
-        shown_groups = Groups(
-            sizes=self.sizes[:MOST],
-            names=names,
-            links=np.column_stack([group, place]),
-            papers=[str(reviews.items[i]) for i in papers.tolist()],
-            piece=np.unique(self.piece[:MOST], return_inverse=True)[1],
-            hanging=self.hanging[:MOST],
-            cut=np.isin(papers, self.cut),
+
+def reviewer_or_review(reviews: Reviews) -> str:
+    """Return what papers without a review lack: files of scores alone do not list reviewers without a score."""
+    return "review" if reviews.scored.all() and reviews.n_reviews else "reviewer"
+
+
+# Facts.
+
+
+def _lacks(report: Report) -> list[Fact]:
+    """Return what is missing, what rules are broken, and what is not counted."""
+    reviews = report.reviews
+    structure = report.structure
+    none, elsewhere = map(np.flatnonzero, unreviewed(reviews))
+    facts = []
+    if none.size:
+        facts.append(Fact(f"No {reviewer_or_review(reviews)}", _some(reviews.items, none, NAMED)))
+    if elsewhere.size:
+        facts.append(Fact("Not in files", f"{_some(reviews.items, elsewhere, NAMED)} have reviews, but none in these"))
+    if not structure.recovery_resilient and reviews.n_items and not elsewhere.size:
+        facts.append(Fact("Needed", f"at least {counted(max(structure.degrees_of_freedom, 1), 'more review')}"))
+    facts += [] if report.violations is None else rule_facts(report.violations)
+    return [*facts, *not_counted(reviews)]
+
+
+def not_counted(reviews: Reviews) -> list[Fact]:
+    """Return the papers and reviews that do not count, as a fact; nothing where all count."""
+    out = reviews.origin.not_counted()
+    return [Fact("Not counted", ", ".join(out))] if out else []
+
+
+def rule_facts(violations: Violations) -> list[Fact]:
+    """Return a fact for each rule that was passed: what violates it, or that it holds."""
+    facts = []
+    if violations.conflicts is not None:
+        pairs = [f"{reviewer} on {item}" for reviewer, item in violations.conflicts[: LISTED + 1]]
+        facts.append(Fact("Conflicts", f"{len(violations.conflicts):,}: {listed(pairs)}" if pairs else "none reviewed"))
+    for name, violated in (("Over load", violations.over_load), ("Short", violations.short)):
+        if violated is not None:
+            facts.append(Fact(name, f"{len(violated):,}: {listed(told(violated))}" if violated else "none"))
+    return facts
+
+
+def told(violated: Sequence[Violated]) -> list[str]:
+    """Return each in words, those farthest from their limit first."""
+    farthest_first = sorted(violated, key=lambda entry: -abs(entry.reviews - entry.limit))
+    return [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in farthest_first]
+
+
+def _sizes(report: Report) -> list[Fact]:
+    reviews = report.reviews
+    facts = [Fact("Reviews", sizes(reviews))]
+    if (now := report.as_of_now) is not None:
+        empty = int((now.reviews.reviews_per_item == 0).sum())
+        bare = f"{counted(empty, 'paper has', 'papers have')} none" if empty else f"every paper has one or more"
+        state = "comparable already" if now.recovery_resilient else "not comparable yet"
+        facts.append(Fact("So far", f"{now.reviews.n_reviews:,} of {reviews.n_reviews:,} are in, {bare}; {state}"))
+    if report.scored is not None and report.recovery_resilient and not report.scored_recovery_resilient and not now:
+        largest = counted(report.scored.largest_cover, "paper")
+        facts.append(
+            Fact("Ties", f"equal scores hide scales: {counted(len(report.scored), 'group')}, the largest of {largest}")
         )
-        if extra is None:
-            return shown_groups
-        none = np.zeros(len(names), np.bool_)
-        joined = self._joined(extra, papers, len(names))
-        return replace(shown_groups, hanging=none, cut=np.zeros_like(shown_groups.cut), extra=joined)
-
-    def _joined(self, extra: IntArray, papers: IntArray, n: int) -> IntArray:
-        """Return the groups of reviewers with the nodes of their papers, where both are shown and differ.
-
-        The node of a paper that several groups share is its own, otherwise that of the group that covers it.
-        """
-        reviews = self.structure.reviews
-        components = self.structure.doubly_connected
-        group = self.number[np.repeat(np.arange(len(components)), components.cover_sizes)] - 1
-        shown = (group >= 0) & (group < n)
-        node = np.full(reviews.n_items, -1)
-        node[components.cover_item[shown]] = group[shown]
-        node[papers] = n + np.arange(papers.size)
-        pairs = np.column_stack([self.number[components.labels[extra[:, 0]]] - 1, node[extra[:, 1]]])
-        shown_pairs = (pairs[:, 0] >= 0) & (pairs[:, 0] < n) & (pairs[:, 1] >= 0) & (pairs[:, 0] != pairs[:, 1])
-        return np.asarray(pairs[shown_pairs])
-
-    @property
-    def linked(self) -> list[str]:
-        """How each group is linked, in words."""
-        return [LINKED[kind] for kind in kinds_of(self.piece, self.hanging)]
+    return facts
 
 
-def grouping_of(structure: Structure) -> Grouping:
-    """Return the groups of a table by number.
-
-    >>> from reviewgraph import Reviews
-    >>> from reviewgraph.graph.components import structure_of
-    >>> rows = [("ann", 1), ("ann", 2), ("ann", 3), ("bob", 3), ("bob", 4), ("cleo", 5), ("cleo", 6), ("dan", 6)]
-    >>> groups = grouping_of(structure_of(Reviews.from_pairs(rows)))
-    >>> groups.sizes.tolist(), groups.linked
-    ([3, 2, 2], ['by several papers', 'hangs by one paper', 'cut off'])
-    """
-    components = structure.doubly_connected
-    order = components.largest_first
-    return Grouping(structure, order[components.cover_sizes[order] > 1])
+def sizes(reviews: Reviews) -> str:
+    """Return the numbers of reviewers and reviews, the loads, and the direction of scores."""
+    per_paper = _range(reviews.reviews_per_item)
+    numbers = f"{reviews.n_reviews:,} by {counted(reviews.n_reviewers, 'reviewer')}, {per_paper} per paper"
+    scored = int(reviews.scored.sum())
+    if not reviews.n_reviews:
+        return numbers
+    if not scored:
+        return f"{numbers}; no scores yet"
+    return f"{numbers}; {reviews.direction}"
 
 
-def load_pictures(reviews: Reviews) -> list[Picture]:
-    """Return the pictures of a table of reviews."""
-    return pictures_among([loads(reviews)]) if reviews.n_reviews else []
+def _range(counts: IntArray) -> str:
+    return ranging(int(counts.min()), int(counts.max())) if counts.size else "none"
 
 
-def loads(reviews: Reviews) -> Section:
-    """Return the sizes of a table and its loads."""
+def _outlook(report: Report) -> list[Fact]:
+    """Return the expected share of right selections, and what the loss of one reviewer changes."""
+    facts = []
+    if report.reviews.n_reviews and report.reviews.n_items > 1:
+        outlook = report.expected
+        now, *later = outlook.curve
+        middle = later[len(later) // 2] if later else None
+        more = f", {percent(middle.right)} with {middle.added:,} more" if middle else ""
+        how = " (assumed noise)" if report.assumptions == Assumptions() else ""
+        facts.append(Fact(f"Best {outlook.n_selected:,}", f"picked right: {percent(now.right)} now{more}{how}"))
+    critical = report.fragile
+    if critical is not None and critical.holds and report.recovery_resilient:
+        some = critical.reviewers.size
+        names = listed(first_labels(critical.table.reviewers, critical.reviewers, LISTED + 1))
+        lost = f"any of {counted(some, 'reviewer')} ({names})" if some else ""
+        facts.append(
+            Fact("If one is lost", f"not comparable without {lost}" if some else "still comparable for certain")
+        )
+    return facts
+
+
+def _warnings(report: Report) -> list[str]:
+    reviews = report.reviews
+    origin = reviews.origin
+    warnings = [f"{part.words}." for part in (origin.unlisted, origin.lacking) if part]
+    few = np.flatnonzero(reviews.loads < 2)
+    if few.size and not report.recovery_resilient:
+        who = counted(few.size, "reviewer")
+        warnings.append(f"{who} of fewer than two papers {noun(few.size, 'connects', 'connect')} nothing.")
+    return warnings
+
+
+def _some(labels: Sequence[Label], codes: IntArray, most: int = LISTED) -> str:
+    """Return the first labels, and the number of all where more are left out."""
+    names = listed(first_labels(labels, codes, most + 1), most)
+    return names if codes.size <= most else f"{codes.size:,}: {names}"
+
+
+# Groups.
+
+
+def _groups(report: Report) -> list[Part]:
+    grouping = grouping_of(report.structure)
+    parts: list[Part] = []
+    if len(grouping) > 1:
+        words = _map_words(grouping)
+        parts.append(Picture("groups", "The map of groups", words, partial(group_map, grouping.map())))
+    missing = f"{counted(report.degrees_of_freedom, 'link')} missing (degrees of freedom)"
+    level = "none" if report.level is None else f"{report.level} ({level_named(report.level).term})"
+    parts.append(
+        Prose(
+            [
+                f"Level: {level}; {counted(len(report.structure.connected), 'connected component')}, "
+                f"{counted(len(report.structure.doubly_connected), 'doubly connected component')}; {missing}."
+            ]
+        )
+    )
+    if report.scored is not None:
+        parts.append(Prose([_by_scores(report)]))
+    return [*parts, *([group_table(grouping)] if len(grouping) else [])]
+
+
+def _by_scores(report: Report) -> str:
+    if report.scored is None or report.scored_recovery_resilient:
+        return "By their scores, too, all papers are comparable for certain."
+    return (
+        f"By their scores the papers fall into {counted(len(report.scored), 'group')}, the largest of "
+        f"{counted(report.scored.largest_cover, 'paper')}: equal scores do not show how widely a reviewer spreads them."
+    )
+
+
+def _map_words(grouping: Grouping) -> str:
+    n = len(grouping)
+    hanging = int(grouping.hanging.sum())
+    apart = int((grouping.piece > 0).sum())
+    islands = int(grouping.piece.max()) + 1
+    shown = f"the {MOST} largest of {counted(n, 'group')}" if n > MOST else counted(n, "group")
+    sentences = [
+        f"Reviewers of one group have their papers on one scale for certain. The map shows {shown} as circles, each as "
+        "large as its papers, and lines for papers that two groups share; a single shared paper does not join them."
+    ]
+    if hanging:
+        by = counted(hanging, "group hangs", "groups hang")
+        papers = first_labels(grouping.structure.reviews.items, grouping.cut, LISTED + 1)
+        sentences.append(f"{by} by one paper alone (there the map would break: {listed(papers)}).")
+    if apart:
+        sentences.append(f"They lie in {counted(islands, 'island')} that share no reviewer.")
+    return " ".join(sentences)
+
+
+def group_table(grouping: Grouping) -> Table:
+    """Return a row per group: its papers and reviewers, and how it is linked."""
+    reviews = grouping.structure.reviews
+    components = grouping.structure.doubly_connected
+    by_group = np.argsort(components.labels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(components.sizes)])
+    members = [by_group[starts[component] : starts[component + 1]] for component in grouping.order.tolist()]
+    columns = [
+        Column("group", list(range(1, len(grouping) + 1)), "number"),
+        Column("papers", grouping.sizes.tolist(), "number"),
+        Column("reviewers", grouping.reviewers.tolist(), "number"),
+        Column("island", (grouping.piece + 1).tolist(), "number"),
+        Column("linked", grouping.linked, "choice"),
+        Column("who", [_names(reviews.reviewers, reviewers) for reviewers in members]),
+        Column(
+            "which papers",
+            [_names(reviews.items, components.covers[component]) for component in grouping.order],
+        ),
+    ]
+    return Table("group-table", "Groups of two papers or more, the largest first", columns, "groups")
+
+
+def _names(labels: Sequence[Label], codes: IntArray) -> str:
+    return listed(first_labels(labels, codes, IN_A_CELL + 1), IN_A_CELL)
+
+
+# Loads and rules.
+
+
+def reviews_page(reviews: Reviews) -> Page:
+    """Return the page of a table of reviews: its sizes and loads."""
+    section = Section("loads", "Loads", lambda: loads(reviews) if reviews.n_reviews else [])
+    return Page("Reviews", None, counted(reviews.n_items, "paper"), sizes(reviews), not_counted(reviews), (), [section], nouns=Nouns(*reviews.nouns))
+
+
+def loads(reviews: Reviews) -> list[Part]:
+    """Return the loads of a table as pictures."""
     per_item = reviews.reviews_per_item
     per_reviewer = reviews.loads
     alone = int((per_reviewer < 2).sum())
@@ -216,28 +365,26 @@ def loads(reviews: Reviews) -> Section:
     inside = "" if reviews.origin.lacking is None else " in these files"
     few = counted(alone, "reviewer has fewer than two and links", "reviewers have fewer than two and link")
     none = counted(unread, f"paper has none{inside}", f"papers have none{inside}")
-    parts: list[Part] = [
-        Prose(facts(reviews, int(reviews.scored.sum()))),
+    return [
         chart(
             "loads",
             "Papers per reviewer",
-            f"How many reviewers have how many papers.{f' {few} nothing; their bars stand out.' if alone else ''}",
+            f"{_spread(per_reviewer)}.{f' {few} nothing; their bars stand out.' if alone else ''}",
             tally(per_reviewer, low=2),
             "papers",
         ),
         chart(
             "reviews",
             "Reviews per paper",
-            f"How many papers have how many reviews.{f' {none}; their bar stands out.' if unread else ''}",
+            f"{_spread(per_item)}.{f' {none}; their bar stands out.' if unread else ''}",
             tally(per_item, low=1),
             "reviews",
         ),
     ]
-    return Section("loads-section", "Loads", parts)
 
 
-#: Lines of a list that are not folded.
-SEEN = 12
+def _spread(counts: IntArray) -> str:
+    return f"{_range(counts)}, median {np.median(counts):g}" if counts.size else "none"
 
 
 def _broken(violations: Violations | None) -> list[Part]:
@@ -248,15 +395,118 @@ def _broken(violations: Violations | None) -> list[Part]:
         None if violations.conflicts is None else [f"{reviewer} on {item}" for reviewer, item in violations.conflicts]
     )
     over, short = (None if rule is None else told(rule) for rule in (violations.over_load, violations.short))
-    broken = [names for names in (pairs, over, short) if names is not None]
+    headings = ("Conflicts violated", "Reviewers above their load", "Papers short of their demand")
     return [
-        Listed(f"{line.partition(' (')[0]}:", names, SEEN) if names else Prose([f"{line}."])
-        for line, names in zip(violations.lines(), broken, strict=True)
+        Listed(f"{heading}: {len(names):,}", names, NAMED) if names else Prose([f"{heading}: none."])
+        for heading, names in zip(headings, (pairs, over, short), strict=True)
+        if names is not None
     ]
 
 
-#: Names in a cell before it ends with dots.
-NAMED = 8
+# Expected errors.
+
+
+def _errors(outlook: Outlook) -> list[Part]:
+    items = outlook.structure.reviews.items
+    order = outlook.weakest
+    of = outlook.assumptions
+    unit = "points" if of.spread != 1.0 else "in spreads of quality"
+    of_spread = f", spread {of.spread:.3g} points" if of.spread != 1.0 else ""
+    error = outlook.error[order]
+    points = Ranked(
+        error, outlook.with_one_more[order], outlook.average[order], ["dot"] * order.size, [str(items[i]) for i in order]
+    )
+    curve = [Bar(f"{step.added:,}", round(100 * step.right)) for step in outlook.curve]
+    paragraphs = [
+        "Comparable does not mean precise: noisy scores still need enough reviews per paper.",
+        f"Expected error of a paper once all scores are in: {np.median(outlook.error):.2f} {unit} (median; plain "
+        f"average: {np.median(outlook.average):.2f}), assuming noise {of.noise:.2g}, severity {of.severity:.2g}, "
+        f"stretch {of.stretch:.2g}{of_spread}; --like FILE takes them from last year's scores.",
+    ]
+    if not outlook.structure.is_connected:
+        paragraphs.append(
+            "Errors hold within an island: that papers and reviewers of all islands are alike is assumed, and no score "
+            "can confirm it."
+        )
+    return [
+        Prose(paragraphs),
+        Picture(
+            "errors",
+            "Expected error by paper",
+            f"From {error.max():.2f} down to {error.min():.2f}; the lines extend from what one more review would leave "
+            "to the error of the plain average.",
+            lambda width: ranked(
+                points, width, f"expected error, {unit}", "papers, the largest error first", [("dot", "expected error")]
+            ),
+        ),
+        Picture(
+            "right",
+            "Right selections, in %, by reviews added",
+            selection_words(outlook),
+            lambda width: bars(curve, width, "added"),
+        ),
+    ]
+
+
+def selection_words(outlook: Outlook) -> str:
+    """Return the expected share of right selections, by the number of reviews added."""
+    now, *later = outlook.curve
+    best = f"best {outlook.n_selected:,}" if outlook.n_selected > 1 else "best one"
+    first = (
+        f"Expected to be right when the {best} of {counted(outlook.variance.size, 'paper')} "
+        f"{'are' if outlook.n_selected > 1 else 'is'} selected: {percent(now.right)} (plain average: "
+        f"{percent(outlook.right_by_average)})"
+    )
+    more = [f"{percent(step.right)} with {counted(step.added, 'more review')}" for step in later]
+    return "; ".join([first, *more]) + (", one each to the weakest papers." if later else ".")
+
+
+# Losses.
+
+
+def _losses(critical: Fragile | None, simulated: Keeps | None) -> list[Part]:
+    if critical is None:
+        where = "Whose loss would lower the level was not looked for in a table of this size; --fragile does it."
+        parts: list[Part] = [Prose([where])]
+    else:
+        parts = [*single_losses(critical)]
+    return parts if simulated is None else [*parts, _kept(simulated)]
+
+
+def single_losses(critical: Fragile) -> list[Part]:
+    """Return the single losses that lower the level; nothing where it does not hold."""
+    if not critical.holds:
+        return []
+    table = critical.table
+    rows = critical.reviews
+    reviewers = [str(label) for label in first_labels(table.reviewers, critical.reviewers, critical.reviewers.size)]
+    # Reviews in the order of the labels of their reviewers, then of their items.
+    order = np.lexsort((ranks(table.items)[table.item[rows]], ranks(table.reviewers)[table.reviewer[rows]]))
+    codes = zip(table.reviewer[rows[order]].tolist(), table.item[rows[order]].tolist(), strict=True)
+    pairs = [f"{table.reviewers[j]} on {table.items[i]}" for j, i in codes]
+    still = level_named(critical.level).words
+    return [_one("reviewer", reviewers, still), _one("review", pairs, still)]
+
+
+def _one(what: str, names: list[str], still: str) -> Part:
+    if not names:
+        return Prose([f"If any one {what} is lost, the papers are still {still}."])
+    which = f"this {what}" if len(names) == 1 else f"any one of {counted(len(names), what)}"
+    return Listed(f"Not {still} without {which}:", names, NAMED)
+
+
+def _kept(simulated: Keeps) -> Part:
+    return Listed(
+        f"If reviews fail to arrive with the given probability ({counted(simulated.draws, 'draw')}), papers stay",
+        [
+            f"{level_named(kept.level).words}: {percent(kept.probability)} +- {100 * kept.standard_error:.1f} "
+            "(standard error)"
+            for kept in simulated.levels
+        ],
+    )
+
+
+# Tables.
 
 
 def paper_table(report: Report) -> Table:
@@ -275,16 +525,17 @@ def paper_table(report: Report) -> Table:
             else [Column("of these in", arrived.reviews.reviews_per_item[order].tolist(), "number")]
         ),
         Column("groups", covers[order].tolist(), "number"),
-        Column("expected error", outlook.error[order].tolist(), "number", 2),
-        Column("with one more review", outlook.with_one_more[order].tolist(), "number", 2),
-        Column("of plain average", outlook.average[order].tolist(), "number", 2),
+        Column("error", outlook.error[order].tolist(), "number", 2),
+        Column("with one more", outlook.with_one_more[order].tolist(), "number", 2),
+        Column("average", outlook.average[order].tolist(), "number", 2),
     ]
-    return Table("papers", "Papers, the largest expected error first", columns, "papers")
+    return Table("papers-table", "Papers, the largest expected error first; then after one more review, and of the plain average", columns, "papers")
 
 
-def reviewer_table(report: Report, grouping: Grouping) -> Table:
+def reviewer_table(report: Report) -> Table:
     """Return a row per reviewer: papers, scores, and the group."""
     reviews = report.reviews
+    grouping = grouping_of(report.structure)
     components = report.structure.doubly_connected
     number = grouping.number[components.labels]
     order = np.lexsort((places(reviews.reviewers), number, number == 0))  # who is in no group stands last
@@ -298,187 +549,7 @@ def reviewer_table(report: Report, grouping: Grouping) -> Table:
         Column("group", [entry or None for entry in number[order].tolist()], "number"),
         Column("group is linked", linked[number[order] - 1].tolist(), "choice"),
     ]
-    return Table("reviewers", "Reviewers, by group", columns, "reviewers")
-
-
-def group_table(grouping: Grouping) -> Table:
-    """Return a row per group: its papers and reviewers, and how it is linked."""
-    reviews = grouping.structure.reviews
-    components = grouping.structure.doubly_connected
-    by_group = np.argsort(components.labels, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(components.sizes)])
-    members = [by_group[starts[component] : starts[component + 1]] for component in grouping.order.tolist()]
-    columns = [
-        Column("group", list(range(1, len(grouping) + 1)), "number"),
-        Column("papers", grouping.sizes.tolist(), "number"),
-        Column("reviewers", grouping.reviewers.tolist(), "number"),
-        Column("piece", (grouping.piece + 1).tolist(), "number"),
-        Column("linked", grouping.linked, "choice"),
-        Column("who", [_names(reviews.reviewers, reviewers) for reviewers in members]),
-        Column(
-            "which papers",
-            [_names(reviews.items, components.covers[component]) for component in grouping.order],
-        ),
-    ]
-    return Table("group-table", "Groups of two papers or more, the largest first", columns, "groups")
-
-
-def _names(labels: Sequence[Label], codes: IntArray) -> str:
-    return listed(first_labels(labels, codes, NAMED + 1), NAMED)
-
-
-def document(report: Report, subject: str, closing: Sequence[str] = (), *, reached: bool = True) -> Document:
-    """Return the report of a check.
-
-    ``subject`` names the files; ``closing`` is what the command adds: the verdict on a required level, the next
-    command; ``reached`` tells whether a required level is reached.
-    """
-    structure = report.structure
-    reviews = report.reviews
-    lead, *further = verdicts(structure, report.as_of_now)
-    state = today(structure, report.as_of_now, report.violations)
-    headline = _headline(report, state)
-    # The headline says which papers are not counted.
-    caveats = reviews.origin._replace(hidden=(), withdrawn=()).caveats(reviews.n_items)
-    grouping = grouping_of(structure)
-    sections = [
-        Section("violations", "Conflicts, loads and demands", _broken(report.violations)),
-        _map(report, grouping),
-        loads(reviews),
-        *([_errors(report.expected)] if reviews.n_items else []),
-        Section("losses", "If reviews are lost", parts_of(losses(report.fragile, report.keeps))),
-        Section("tables", "Tables", [paper_table(report), reviewer_table(report, grouping), group_table(grouping)]),
-    ]
-    return Document(
-        "Check of reviews",
-        subject,
-        _good(report, state) if reached else False,
-        headline,
-        " ".join([*caveats, *(f"{words}." for words in state[bool(state) and headline.startswith(state[0]) :]), lead]),
-        further,
-        closing,
-        _facts(report),
-        sections,
-    )
-
-
-def _good(report: Report, state: Sequence[str]) -> bool | None:
-    """Return whether all is well; None where it depends on missing reviews, or on papers outside the file."""
-    late = report.as_of_now is not None
-    if not report.recovery_resilient or len(state) > late:
-        return False
-    return None if late or report.reviews.origin.is_partial else True
-
-
-def _headline(report: Report, state: Sequence[str]) -> str:
-    unlisted = report.reviews.origin.unlisted
-    level = None if report.level is None else level_named(report.level)
-    if unlisted is not None:
-        words = f"{unlisted.which[:1].upper()}{unlisted.which[1:]} are not in this file"
-    elif state:
-        words = state[0]
-    elif level is None or not level.compares:
-        words = "Not comparable"
-    else:
-        words = f"{level.words[0].upper()}{level.words[1:]}"
-    return ": ".join(filter(None, [words, report.reviews.origin.scope(report.reviews.n_items)]))
-
-
-def pictures(report: Report) -> list[Picture]:
-    """Return the pictures of a check: the map of several groups, loads, expected errors."""
-    if not report.reviews.n_reviews:
-        return []
-    grouping = grouping_of(report.structure)
-    return pictures_among([_map(report, grouping), loads(report.reviews), _errors(report.expected)])
-
-
-def _facts(report: Report) -> list[Fact]:
-    structure = report.structure
-    reviews = report.reviews
-    scored = int(reviews.scored.sum())
-    state = state_of(reviews.n_reviews, scored)
-    components = structure.doubly_connected
-    numbers = [
-        Fact("Papers", f"{reviews.n_items:,}"),
-        Fact("Reviewers", f"{reviews.n_reviewers:,}"),
-        Fact("Reviews", f"{reviews.n_reviews:,}", state),
-        Fact("Groups", f"{len(components):,}", f"largest: {counted(components.largest_cover, 'paper')}"),
-        Fact("Missing links", f"{structure.degrees_of_freedom:,}", "degrees of freedom"),
-    ]
-    if reviews.n_items:
-        average = f"median; plain average {np.median(report.expected.average):.2f}"
-        numbers.append(Fact("Expected error", f"{np.median(report.expected.error):.2f}", average))
-    return numbers
-
-
-def _map(report: Report, grouping: Grouping) -> Section:
-    parts: list[Part] = []
-    if len(grouping) > 1:
-        words = _map_words(grouping)
-        parts.append(Picture("groups", "The map of groups", words, partial(group_map, grouping.map())))
-    scored = by_scores(report.scored, certain=report.scored_recovery_resilient)
-    return Section("map", "Groups", [*parts, *parts_of([*groups(grouping.structure), *scored])])
-
-
-def _map_words(grouping: Grouping) -> str:
-    n = len(grouping)
-    hanging = int(grouping.hanging.sum())
-    apart = int((grouping.piece > 0).sum())
-    pieces = int(grouping.piece.max()) + 1
-    alone = len(grouping.structure.doubly_connected) - n
-    shown = f"the {MOST} largest of {counted(n, 'group')}" if n > MOST else counted(n, "group")
-    sentences = [
-        f"Reviewers of one group have their papers on one scale for certain. The map shows {shown} as circles, each as "
-        "large as its papers, and lines for papers that two groups share; a single shared paper does not join them."
-    ]
-    if hanging:
-        by = counted(hanging, "group hangs", "groups hang")
-        papers = first_labels(grouping.structure.reviews.items, grouping.cut, LISTED + 1)
-        sentences.append(f"{by} by one paper alone (there the map would break: {listed(papers)}).")
-    if apart:
-        sentences.append(
-            f"{counted(apart, 'group is', 'groups are')} cut off: the groups lie in {counted(pieces, 'piece')} that "
-            "share no paper."
-        )
-    if not (hanging or apart):
-        sentences.append("None hangs by a single paper, and none is cut off.")
-    if alone:
-        sentences.append(f"Left out: {counted(alone, 'reviewer')} of one paper or none, who link nothing.")
-    return " ".join(sentences)
-
-
-def _errors(outlook: Outlook) -> Section:
-    items = outlook.structure.reviews.items
-    order = outlook.weakest
-    unit = "points" if outlook.assumptions.spread != 1.0 else "in spreads of quality"
-    names = [str(items[i]) for i in order.tolist()]
-    error = outlook.error[order]
-    words = (
-        f"Each paper's expected error once all scores are in, from {error.max():.2f} down to {error.min():.2f}; the "
-        "lines extend from what one more review would leave to the error of the plain average."
-    )
-    points = Ranked(error, outlook.with_one_more[order], outlook.average[order], ["dot"] * order.size, names)
-    curve = [Bar(f"{step.added:,}", round(100 * step.right)) for step in outlook.curve]
-    first, *later = selection(outlook)
-    selections = f"{first}{';' if later else ''} {'; '.join(line.strip() for line in later)}."
-    parts: list[Part] = [
-        *parts_of([PRECISE, *expectations(outlook)]),
-        Picture(
-            "errors",
-            "Expected error by paper",
-            words,
-            lambda width: ranked(
-                points, width, f"expected error, {unit}", "papers, the largest error first", [("dot", "expected error")]
-            ),
-        ),
-        Picture(
-            "right",
-            "Right selections, in %, by reviews added",
-            selections,
-            lambda width: bars(curve, width, "added"),
-        ),
-    ]
-    return Section("errors-section", "Expected error", parts)
+    return Table("reviewers-table", "Reviewers, by group", columns, "reviewers")
 
 
 def coded(report: Report, codes: Codes) -> Report:

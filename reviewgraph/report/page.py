@@ -1,75 +1,28 @@
-"""Reports as HTML: documents of sections with figures, pictures, lists and tables, everything inlined, nothing loaded.
+"""A page: the one form in which a result is told to people, before anything is rendered.
 
-Tables are sorted, filtered and searched by a small script in the browser; :class:`Codes` replace names in reports
-that are passed on.
+What is seen first is the verdict, facts and short tables, and warnings; sections hold the details, and are made when
+they are first read. :mod:`reviewgraph.report.text` and :mod:`reviewgraph.report.html` render pages, and know no result.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
-import secrets
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from reviewgraph._base.labels import Shuffled
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Plot
-from reviewgraph._version import __version__
-from reviewgraph.report.pictures import NARROW, WIDE, Bar, bars, written_out
-from reviewgraph.table.reviews import Reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from jinja2 import Template
-
-    from reviewgraph._base.labels import Label
-    from reviewgraph.report.pictures import Drawing
+    from reviewgraph.report.pictures import Bar, Drawing
+    from reviewgraph.table.reviews import Reviews
 
 
-@dataclass(frozen=True, repr=False)
-class Picture(Plot):
-    """A picture, drawn once for phones and once for screens and paper.
-
-    ``name`` is unique on the page; ``words`` are the caption and the description for readers who do not see it;
-    ``draw`` takes a width in pixels; ``instead`` is the sentence that replaces a picture without information.
-    """
-
-    name: str
-    title: str
-    words: str
-    draw: Callable[[int], Drawing]
-    instead: str = ""
-
-    @property
-    def template(self) -> str:
-        """A picture, or a paragraph."""
-        return "prose" if self.instead else "picture"
-
-    @property
-    def paragraphs(self) -> Sequence[str]:
-        """The sentence in its place."""
-        return [self.instead]
-
-    @property
-    def narrow(self) -> str:
-        """SVG for a phone."""
-        return self.draw(NARROW).markup(f"{self.name}-narrow", self.title, self.words)
-
-    @property
-    def wide(self) -> str:
-        """SVG for a screen or paper."""
-        return self.draw(WIDE).markup(f"{self.name}-wide", self.title, self.words)
-
-    @property
-    def svg(self) -> str:
-        """SVG for a notebook or a file of its own."""
-        return self.draw(WIDE).alone(self.name, self.title, self.words, written_out(_asset("pictures.css")))
+# Parts of sections.
 
 
 @dataclass(frozen=True)
@@ -111,14 +64,6 @@ class Listed:
         return "many short" if max(map(len, self.lines)) <= SHORT else "many"
 
 
-@dataclass(frozen=True)
-class Printed:
-    """Lines as the terminal shows them."""
-
-    lines: Sequence[str]
-    template: ClassVar[str] = "printed"
-
-
 class Fold(NamedTuple):
     """Lines folded below a summary; links lead to ``name``."""
 
@@ -136,146 +81,71 @@ class Folded:
     template: ClassVar[str] = "folded"
 
 
-Part: TypeAlias = "Picture | Prose | Listed | Printed | Folded | Table"
+@dataclass(frozen=True, repr=False)
+class Picture(Plot):
+    """A picture, drawn once for phones and once for screens and paper.
 
-
-def pictures_among(sections: Iterable[Section]) -> list[Picture]:
-    """Return the pictures of some sections, in their order."""
-    return [part for section in sections for part in section.parts if isinstance(part, Picture)]
-
-
-def parts_of(lines: Sequence[str]) -> list[Part]:
-    """Return lines of a terminal as parts: paragraphs, and indented lines as the list of the line above them.
-
-    An indented line below one that ends with a comma continues the sentence.
-
-    >>> [part.template for part in parts_of(["Two are in:", "  p1", "  p2", "", "One is out.", "So be it."])]
-    ['listed', 'prose']
-    """
-    parts: list[Part] = []
-    paragraph: list[str] = []
-    for line in lines:
-        last = parts[-1] if parts and not paragraph else None
-        if line.startswith("  ") and paragraph and paragraph[-1].endswith(","):
-            paragraph[-1] = f"{paragraph[-1]} {line.strip()}"
-        elif line.startswith("  ") and paragraph:
-            *before, opening = paragraph
-            parts += [Prose(before)] if before else []
-            parts.append(Listed(opening, [line.strip()]))
-            paragraph = []
-        elif line.startswith("  ") and isinstance(last, Listed):
-            parts[-1] = Listed(last.opening, [*last.lines, line.strip()])
-        elif line.strip():
-            paragraph.append(line.strip())
-    return [*parts, Prose(paragraph)] if paragraph else parts
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading with its parts; links lead to ``name``."""
-
-    name: str
-    heading: str
-    parts: Sequence[Part]
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A number shown at the top, with what it counts and a note."""
-
-    name: str
-    value: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Document:
-    """A report.
-
-    ``subject`` names the files, or nothing; ``good`` tells whether the verdict is what a chair hopes for, None where
-    neither; ``headline`` is the verdict in a few words, ``verdict`` in one or two sentences, ``remarks`` come with it;
-    ``closing`` is what the command adds: whether a required level is reached, and the next command; ``printed`` are the
-    lines of the terminal; ``files`` describes what was read. Sections without parts are left out.
+    ``name`` is unique on the page; ``words`` are the caption and the description for readers who do not see it;
+    ``draw`` takes a width in pixels; ``instead`` is the sentence that replaces a picture without information;
+    ``worded`` changes the words that are written into the picture.
     """
 
+    name: str
     title: str
-    subject: str
-    good: bool | None
-    headline: str
-    verdict: str
-    remarks: Sequence[str] = ()
-    closing: Sequence[str] = ()
-    facts: Sequence[Fact] = ()
-    sections: Sequence[Section] = ()
-    printed: Sequence[str] = ()
-    files: str = ""
+    words: str
+    draw: Callable[[int], Drawing]
+    instead: str = ""
+    worded: Callable[[str], str] = str
 
     @property
-    def shown(self) -> list[Section]:
-        """The sections that have parts; at the end the page of the terminal."""
-        end = [Printed(self.printed)] if self.printed else []
-        return [
-            section for section in (*self.sections, Section("text", "As the terminal prints it", end)) if section.parts
-        ]
+    def template(self) -> str:
+        """A picture, or a paragraph."""
+        return "prose" if self.instead else "picture"
 
     @property
-    def acts(self) -> bool:
-        """Whether the script has anything to do: live tables, or text that unfolds for printing."""
-        parts = [part for section in self.shown for part in section.parts]
-        return any(isinstance(part, Printed) or getattr(part, "live", getattr(part, "folded", False)) for part in parts)
+    def paragraphs(self) -> Sequence[str]:
+        """The sentence in its place."""
+        return [self.instead]
 
+    @property
+    def narrow(self) -> str:
+        """SVG for a phone."""
+        from reviewgraph.report.pictures import NARROW
 
-def html(document: Document) -> str:
-    """Return a document as HTML that loads nothing and runs nothing but its own script.
+        return self._written(self.draw(NARROW).markup(f"{self.name}-narrow", self.title, self.words))
 
-    >>> text = html(Document("Check", "<script>.csv", True, "Comparable", "All papers are comparable."))
-    >>> text.startswith("<!doctype html>"), "&lt;script&gt;.csv" in text
-    (True, True)
-    """
-    style = _asset("pictures.css") + _asset("style.css")
-    script = _asset("script.js") if document.acts else ""
-    return _template().render(
-        document=document,
-        version=__version__,
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-    )
+    @property
+    def wide(self) -> str:
+        """SVG for a screen or paper."""
+        from reviewgraph.report.pictures import WIDE
 
+        return self._written(self.draw(WIDE).markup(f"{self.name}-wide", self.title, self.words))
 
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    @property
+    def svg(self) -> str:
+        """SVG for a notebook or a file of its own."""
+        from reviewgraph.report.html import asset
+        from reviewgraph.report.pictures import WIDE, written_out
 
-    environment = Environment(
-        loader=PackageLoader("reviewgraph.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("document.html")
+        style = written_out(asset("pictures.css"))
+        return self._written(self.draw(WIDE).alone(self.name, self.title, self.words, style))
 
-
-@cache
-def _asset(name: str) -> str:
-    return (files("reviewgraph.report") / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    """Return the hash by which the content security policy admits the style sheet and the script."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    def _written(self, markup: str) -> str:
+        """Return the markup with the words between its tags changed."""
+        return re.sub(r">([^<]+)<", lambda text: f">{self.worded(text[1])}<", markup)
 
 
 def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> Picture:
     """Return a picture of bars, or a sentence where all have one length; ``unit`` is what their names count.
 
+    >>> from reviewgraph.report.pictures import Bar
     >>> chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews").instead
     'Reviews per paper: 3, for all 40.'
     >>> chart("loads", "Reviews per paper", "", [Bar("3", 7), Bar("4", 7)], "reviews").instead
     'Reviews per paper: 3 and 4, for 7 each.'
     """
+    from reviewgraph.report.pictures import bars
+
     instead = ""
     if not rows:
         instead = f"{title}: none."
@@ -287,14 +157,14 @@ def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> 
     return Picture(name, title, words, lambda width: bars(rows, width, unit), instead)
 
 
+# Tables.
+
 Kind: TypeAlias = Literal["text", "number", "choice"]
 
-#: Rows shown at a time.
+#: Rows of a table shown at a time.
 SHOWN = 25
 #: Rows that are printed, where scripts may run.
 PRINTED = 500
-
-
 #: Further digits to which numbers are rounded first, so that halves are rounded alike on every machine.
 FINER = 6
 
@@ -333,7 +203,8 @@ class Table:
     """A table, whose first column names the rows, in their first order.
 
     ``name`` is unique on the page, ``noun`` the plural of what rows are, ``links`` are targets of the rows' names; with
-    ``live`` readers can sort, filter and search.
+    ``live`` readers can sort, filter and search. ``shown`` rows are seen at first, and ``more`` says where the others
+    are.
     """
 
     name: str
@@ -342,15 +213,22 @@ class Table:
     noun: str = "rows"
     links: Sequence[str] = ()
     live: bool = True
+    shown: int = SHOWN
+    more: str = ""
     template: ClassVar[str] = "table"
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
 
     @property
+    def hidden(self) -> int:
+        """The number of rows that are not seen at first."""
+        return max(len(self) - self.shown, 0)
+
+    @property
     def first_rows(self) -> list[list[str]]:
-        """The rows visible without the script."""
-        cells = [column.cells[: SHOWN if self.live else None] for column in self.columns]
+        """The rows seen at first."""
+        cells = [replace(column, values=column.values[: self.shown]).cells for column in self.columns]
         return [
             [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
             for row in zip(*cells, strict=True)
@@ -389,77 +267,255 @@ def safe_json(value: Any) -> str:
     return text
 
 
-Result = TypeVar("Result")
+Part: TypeAlias = "Picture | Prose | Listed | Folded | Table"
 
 
-class Codes:
-    """A random code for each reviewer and paper: codes in the order of names would reveal these.
+# The nouns of a page: it is written of papers and reviewers, and read of essays and graders.
 
-    ``known`` are existing codes by ``"reviewer"`` or ``"paper"`` and label; they are kept. ``criteria`` are names of
-    columns with further scores, which become numbers in their order.
 
-    >>> codes = Codes(["ann"], ["p1", "p2"], {("paper", "p1"): "P2"})
-    >>> codes.reviewer, codes.item
-    ({'ann': 'R1'}, {'p1': 'P2', 'p2': 'P1'})
+@dataclass(frozen=True)
+class Nouns:
+    """What readers call papers and reviewers, in the singular.
+
+    >>> Nouns("entry", "judge").worded("A paper of 3 papers; nobody reviews papers.csv.")
+    'An entry of 3 entries; nobody reviews papers.csv.'
     """
 
-    def __init__(
-        self,
-        reviewers: Iterable[Label],
-        items: Iterable[Label],
-        known: Mapping[tuple[str, str], str] | None = None,
-        criteria: Iterable[str] = (),
-    ) -> None:
-        self.reviewer = _coded("R", "reviewer", reviewers, known or {})
-        self.item = _coded("P", "paper", items, known or {})
-        self.criterion = {name: f"criterion {number}" for number, name in enumerate(criteria, 1)}
+    paper: str = "paper"
+    reviewer: str = "reviewer"
 
-    def table(self, reviews: Reviews) -> Reviews:
-        """Return a table under codes, without titles, files and names of columns; indices stay."""
-        return replace(
-            reviews,
-            reviewers=Shuffled(self.reviewer[label] for label in reviews.reviewers),
-            items=Shuffled(self.item[label] for label in reviews.items),
-            titles={},
-            target=None if reviews.target is None else "score",
-            criteria={self.criterion[name]: column for name, column in reviews.criteria.items()},
-            origin=reviews.origin.coded(self.item),
-        )
-
-    def applied(self, result: Result) -> Result:
-        """Return a result in which every table of reviews, and all that has names of columns, is under codes."""
-        done: dict[int, Reviews] = {}
-
-        def coded(value: Any) -> Any:
-            if isinstance(value, Reviews):
-                return done.setdefault(id(value), self.table(value))
-            if hasattr(value, "with_names"):
-                return value.with_names(self.criterion)
-            if is_dataclass(value) and not isinstance(value, type):
-                values = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
-                changed = {name: new for name, old in values.items() if (new := coded(old)) is not old}
-                return replace(value, **changed) if changed else value
-            return value
-
-        return coded(result)  # type: ignore[no-any-return]
-
-    def key(self, titles: Mapping[Label, str]) -> dict[str, list[Any]]:
-        """Return the key by column: kind, code, label and title, in the order of the codes."""
-        kinds = (("reviewer", self.reviewer), ("paper", self.item))
-        rows = [
-            (kind, code, label, titles.get(label, "") if kind == "paper" else "")
-            for kind, codes in kinds
-            for label, code in sorted(codes.items(), key=lambda entry: int(entry[1][1:]))
-        ]
-        return {name: [row[place] for row in rows] for place, name in enumerate(("kind", "code", "label", "title"))}
+    def worded(self, text: str) -> str:
+        """Return one of our texts with these nouns; parts of the names of files and options stay."""
+        for ours, theirs in (("paper", self.paper), ("reviewer", self.reviewer)):
+            if ours != theirs:
+                text = _OURS[ours].sub(lambda match, noun=theirs: _like(match, noun), text)  # type: ignore[misc]
+        return text
 
 
-def _coded(letter: str, kind: str, labels: Iterable[Label], known: Mapping[tuple[str, str], str]) -> dict[Label, str]:
-    all_labels = list(labels)
-    kept = {label: known[kind, str(label)] for label in all_labels if (kind, str(label)) in known}
-    taken = {code for (of, _), code in known.items() if of == kind}
-    free = [code for number in range(1, len(all_labels) + len(taken) + 1) if (code := f"{letter}{number}") not in taken]
-    new = [label for label in all_labels if label not in kept]
-    codes = free[: len(new)]
-    secrets.SystemRandom().shuffle(codes)
-    return kept | dict(zip(new, codes, strict=True))
+_OURS = {
+    ours: re.compile(rf"(?<![\w./#=-])(?:(an?) )?({ours}s?)(?![\w/=-]|\.\w)", re.IGNORECASE)
+    for ours in ("paper", "reviewer")
+}
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun.
+
+    >>> plural("essay"), plural("entry"), plural("pitch")
+    ('essays', 'entries', 'pitches')
+    """
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+
+def _like(match: re.Match[str], noun: str) -> str:
+    """Return a noun in the number and the case of the one that was found, with its article."""
+    article = match[1] or ""
+    found = match[2]
+    word = plural(noun) if found.lower().endswith("s") else noun
+    if found.isupper():
+        word = word.upper()
+    elif found[0].isupper():
+        word = word[0].upper() + word[1:]
+    if not article:
+        return word
+    fitting = "an" if noun[0] in "aeiou" else "a"
+    return f"{fitting.capitalize() if article[0].isupper() else fitting} {word}"
+
+
+
+# The page.
+
+
+@dataclass(frozen=True)
+class Section:
+    """Details under a heading, made when they are first read; ``name`` is what ``--verbose`` and links call it."""
+
+    name: str
+    heading: str
+    make: Callable[[], Sequence[Part]]
+
+    @cached_property
+    def parts(self) -> Sequence[Part]:
+        """The parts; a section without any is left out."""
+        return self.make()
+
+
+class Fact(NamedTuple):
+    """A name of a few letters, and what a reader can check by counting."""
+
+    name: str
+    value: str
+
+
+class Next(NamedTuple):
+    """The next command to type, and its purpose.
+
+    >>> print(Next("reviewgraph check plan.csv", "what it reaches"))
+    reviewgraph check plan.csv   (what it reaches)
+    """
+
+    command: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        """Return both as one line."""
+        return f"{self.command}   ({self.why})" if self.why else self.command
+
+    @classmethod
+    def of(cls, *parts: str, why: str = "") -> Next:
+        """Return a command from its parts, without empty ones."""
+        return cls(" ".join(filter(None, ("reviewgraph", *parts))), why)
+
+
+@dataclass(frozen=True, repr=False)
+class Page:
+    """What people are told of a result.
+
+    Parameters
+    ----------
+    title
+        What kind of result it is.
+    good
+        Whether the verdict is what readers hope for; None where it is neither.
+    verdict
+        The answer in a few words, which stand out.
+    summary
+        The rest of its line.
+    facts
+        What is seen first, in order: facts and short tables.
+    warnings
+        Sentences that change what a reader does.
+    sections
+        The details.
+    uploads
+        What was written, and what to do with it.
+    following
+        The next commands, each of which runs as it stands.
+    subject
+        The files, as typed.
+    nouns
+        What readers call papers and reviewers; renderers change the words of the page accordingly.
+    """
+
+    title: str
+    good: bool | None
+    verdict: str
+    summary: str = ""
+    facts: Sequence[Fact | Table] = ()
+    warnings: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    uploads: Sequence[Fact] = ()
+    following: Sequence[Next] = ()
+    subject: str = ""
+    nouns: Nouns = Nouns()
+
+    def text(self, detail: str = "", width: int | None = None, *, colour: bool = False) -> str:
+        """Return the page for a terminal.
+
+        Parameters
+        ----------
+        detail
+            Names of sections to add, separated by commas, or ``"all"``; none by default.
+        width
+            Columns; by default those of the terminal.
+        colour
+            Whether to write bold text and colours.
+
+        Returns
+        -------
+        str
+            Lines.
+
+        Raises
+        ------
+        InputError
+            If there is no such section.
+        """
+        from reviewgraph.report.text import in_terminal
+
+        page = reworded(self)
+        return in_terminal(page, page.detailed(detail), width, colour=colour)
+
+    def markdown(self, detail: str = "all") -> str:
+        """Return the page as Markdown, with all sections unless ``detail`` names some."""
+        from reviewgraph.report.text import in_markdown
+
+        page = reworded(self)
+        return in_markdown(page, page.detailed(detail))
+
+    def html(self) -> str:
+        """Return the page as one HTML file, which loads nothing."""
+        from reviewgraph.report.html import document
+
+        return document(reworded(self))
+
+    def detailed(self, names: str) -> list[Section]:
+        """Return the sections of some names, or all; those without parts are left out."""
+        known = [section.name for section in self.sections]
+        asked = known if names == "all" else [name.strip() for name in names.split(",") if name.strip()]
+        for name in asked:
+            if name not in known:
+                message = f"verbose: expected names of sections ({', '.join(known)}), found {name!r}"
+                raise InputError(message)
+        return [section for section in self.sections if section.name in asked and section.parts]
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """The pictures of all sections, in their order."""
+        sections = reworded(self).sections
+        return [part for section in sections for part in section.parts if isinstance(part, Picture)]
+
+    def __str__(self) -> str:
+        """Return what is seen first."""
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Page: {self.verdict} {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        """Return what is seen first for notebooks, the sections folded."""
+        from reviewgraph.report.html import fragment
+
+        return fragment(reworded(self))
+
+    def _repr_markdown_(self) -> str:
+        """Return what is seen first as Markdown."""
+        return self.markdown(detail="")
+
+
+def reworded(page: Page) -> Page:
+    """Return a page in the nouns of its readers; cells of tables and commands stay as they are."""
+    if page.nouns == Nouns():
+        return page
+    changed: Page = _reworded(page, page.nouns.worded)
+    return replace(changed, nouns=Nouns())
+
+
+def _reworded(value: Any, worded: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return worded(value)
+    if isinstance(value, Next):
+        return value._replace(why=worded(value.why))
+    if isinstance(value, Fact | Fold):
+        return type(value)(*(_reworded(part, worded) for part in value))
+    if isinstance(value, list | tuple):
+        return [_reworded(part, worded) for part in value]
+    if isinstance(value, Section):
+        return Section(value.name, worded(value.heading), lambda: _reworded(value.parts, worded))
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    kept = KEPT.get(type(value), ())
+    names = [entry.name for entry in fields(value) if entry.init and entry.name not in kept]
+    changed = {name: _reworded(getattr(value, name), worded) for name in names}
+    return replace(value, **changed, **({"worded": worded} if isinstance(value, Picture) else {}))
+
+
+#: What is not said in our words: names, data, and pictures before they are drawn.
+KEPT: Mapping[type, tuple[str, ...]] = {
+    Page: ("subject", "nouns", "good"),
+    Table: ("name", "links", "live", "shown"),
+    Column: ("values", "kind", "digits"),
+    Picture: ("name", "draw", "worded"),
+}

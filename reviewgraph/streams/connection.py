@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from reviewgraph._base.arrays import CodeArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, listed
-from reviewgraph.graph.check import PRECISE, facts
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk
 from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
 from reviewgraph.streams.cluster import ClusterTable, Future, Grid, Share
 from reviewgraph.streams.files import Labels
 from reviewgraph.streams.table import Stream
+
+if TYPE_CHECKING:
+    from reviewgraph.report.page import Page
 
 #: Maximum passes in which the cover of the busiest reviewer grows.
 PASSES = 30
@@ -283,37 +285,33 @@ def _cover_of_busiest(stream: Stream) -> int:
     return int(np.count_nonzero(covered))
 
 
-def page(connection: Connection) -> str:
-    """Return the page for people: the verdict first, then what is not decided."""
+def page_of(connection: Connection) -> Page:
+    """Return the page of a check in batches: the verdict, and what is not decided."""
+    from reviewgraph.report.check import sizes
+    from reviewgraph.report.page import Fact, Page
+
     stream = connection.stream
-    late = 0 < stream.n_scored < stream.n_reviews
-    state = [f"{stream.n_scored:,} of {counted(stream.n_reviews, 'review')} are in."] if late else []
-    return "\n".join([*state, *opening(connection), "", *facts(stream, stream.n_scored)])
-
-
-def opening(connection: Connection) -> list[str]:
-    """Return the verdict and what is not decided, one line each."""
-    n_items = connection.stream.n_items
     missing = connection.least_degrees_of_freedom
-    papers = f"All {n_items:,} papers are" if n_items != 1 else "The one paper is"
-    links = f"at least {counted(missing, 'link')} missing (degrees of freedom)"
     level = None if connection.level is None else level_named(connection.level)
-    lines = [] if level is None else [f"{papers} {level.words} ({level.term})."]
-    if level is None or not level.compares:
-        pieces = (
-            f"The {n_items:,} papers cannot all be compared: they fall into {connection.pieces:,} pieces without a "
-            f"common reviewer (connected components); {links}."
-        )
-        lines.insert(0, pieces)
-    elif missing:
-        lines.append(f"If reviewers also stretch or compress the scale they are not: {links}.")
-    lines.append(PRECISE)
+    papers = counted(stream.n_items, "paper")
+    verdict, summary, good = "Not comparable:", f"{papers}, in {counted(connection.pieces, 'island')}", False
+    if level is not None and level.compares:
+        verdict, summary, good = "Comparable:", f"all {papers}, {level.words.removeprefix('comparable').strip()}", True
+    if good and level is not None and level.name == Connected.name:
+        verdict, good = "Not comparable for certain:", False
+        summary = f"{papers}, {level.words.removeprefix('comparable').strip()}"
+    facts = [Fact("Reviews", sizes(stream))]
+    if missing:
+        facts.insert(0, Fact("Needed", f"at least {counted(missing, 'more review')}"))
     if connection.undecided:
-        lines.append(
-            f"Whether {listed(connection.undecided)} hold is not decided: that takes memory that grows with the "
-            f"reviews. One group of {counted(connection.least_cover, 'paper')} is comparable for certain."
+        facts.append(
+            Fact(
+                "Not decided",
+                f"{listed(connection.undecided)}: that takes memory that grows with the reviews. One group of "
+                f"{counted(connection.least_cover, 'paper')} is comparable for certain",
+            )
         )
-    return lines
+    return Page("Check of reviews", good, verdict, summary, facts)
 
 
 # On a cluster.

@@ -17,7 +17,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode, identity, natural_order
 from reviewgraph._base.results import Progress
 from reviewgraph._base.storing import FileRead
-from reviewgraph._base.text import counted, direction
+from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.audit.tables import sentinel_of
 from reviewgraph.formats.columns import ITEM, REVIEWER, Origin
@@ -166,7 +166,7 @@ class Stream:
     @property
     def direction(self) -> str:
         """Which scores were read as the best ones, as a sentence."""
-        return direction(lower_is_better=self.lower_is_better)
+        return "lower is better" if self.lower_is_better else "higher is better"
 
     def printed(self, values: FloatArray) -> FloatArray:
         """Return values on the scale of the scores in the original direction.

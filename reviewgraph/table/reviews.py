@@ -15,8 +15,8 @@ from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or_none, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
 from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
-from reviewgraph._base.results import Backend, Pictured, Result, backend_of
-from reviewgraph._base.text import counted, direction
+from reviewgraph._base.results import Backend, Paged, Result, backend_of
+from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.finding import in_python
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reviews(Pictured):
+class Reviews(Paged):
     """Reviews of items by reviewers: an immutable bipartite multigraph without repeated pairs.
 
     A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers have the codes 0..M-1 and items
@@ -105,7 +105,7 @@ class Reviews(Pictured):
     criteria: Mapping[str, FloatArray] = field(default_factory=dict)
     confidence: FloatArray | None = None
 
-    _pictured_by: ClassVar[str] = "reviewgraph.report.check:load_pictures"
+    _paged_by: ClassVar[str] = "reviewgraph.report.check:reviews_page"
 
     def headline(self) -> str:
         """Return the sizes, how many reviews are scored where not all are, and the further fields, if any."""
@@ -221,8 +221,17 @@ class Reviews(Pictured):
 
     @property
     def direction(self) -> str:
-        """Which scores were read as the best ones, as a sentence."""
-        return direction(lower_is_better=self.lower_is_better)
+        """Which scores are the best ones, in words."""
+        return "lower is better" if self.lower_is_better else "higher is better"
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What pages call items and reviewers: as the columns were called, unless labels contain our own nouns."""
+        if self.origin.nouns == UNKNOWN.nouns:
+            return UNKNOWN.nouns
+        labels = (str(label).lower() for side in (self.items, self.reviewers, self.titles.values()) for label in side)
+        clash = any(noun in label for label in labels for noun in UNKNOWN.nouns)
+        return UNKNOWN.nouns if clash else self.origin.nouns
 
     def printed(self, values: npt.ArrayLike) -> FloatArray:
         """Return values on the scale of :attr:`score` in the direction of the original scores.

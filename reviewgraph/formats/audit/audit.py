@@ -67,7 +67,7 @@ class Audit:
         names = [accept] if isinstance(accept, str) else list(accept)
         self.accept = tuple(name.strip() for entry in names for name in str(entry).split(","))
         self.words = words  #: What becomes of each message, such as :func:`in_python`.
-        self.note: Note = (lambda message: note(words(message))) if note else (lambda message: None)
+        self.note: Note = (lambda message: note(type(message)(words(message)))) if note else (lambda message: None)
         for name in self.accept:
             if name not in FINDINGS:
                 message = f"accept: expected names of findings, found {quote(name)}; there are "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import FileRead, LeftOut
-from reviewgraph._base.text import counted, listed, shortened
+from reviewgraph._base.text import Detail, counted, listed, shortened
 from reviewgraph.formats.columns import ITEM, SCORE, Role, Tally, Unlisted, named, naming, normalise, recognised
 from reviewgraph.formats.files import Problems, cut, quote, quote_all
 from reviewgraph.formats.tables import (
@@ -478,7 +478,9 @@ class Recognised(Wrapped):
         for number, (rule, _) in enumerate(rules, len(positions)):
             rows = self._without(rule, number, rows)
         self.counts = rows.columns if counted_in else []
-        self.note("; ".join(filter(None, (f"{self.name}: read as {self.export.what}", *self.found, self.export.say))))
+        words = "; ".join(filter(None, (f"{self.name}: read as {self.export.what}", *self.found, self.export.say)))
+        # A column that was chosen among several is to be seen.
+        self.note(words if self.found else Detail(words))
         for more in getattr(self.table, "notes", ()):
             self.note(f"{self.name}: {more}")
         return rows._replace(columns=rows.columns[: len(positions)])
@@ -520,7 +522,7 @@ class Recognised(Wrapped):
         left = LeftOut(int(failing.sum()), f"whose {rule.why}" if rule.why else _WHY[rule.means].format(self.use.kind))
         if rule.why:
             cells = sorted({judged.values[code] for code in np.unique(judged.codes[failing])})
-            self.note(f"{self.name}: {counted(left.rows, 'row')} left out, {left.why} ({quote_all(cells)})")
+            self.note(Detail(f"{self.name}: {counted(left.rows, 'row')} left out, {left.why} ({quote_all(cells)})"))
         self.left.append((rule.means, [of_rows(column, np.flatnonzero(failing)) for column in columns]))
         kept = np.flatnonzero(~failing)
         lines = [rows.lines[row] for row in kept.tolist()]

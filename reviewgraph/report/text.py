@@ -1,0 +1,197 @@
+"""Pages as lines of a terminal, and as Markdown."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from reviewgraph._base.text import columns, folded, noun, terminal_width, text_table, visible
+from reviewgraph.report.page import Fact, Folded, Listed, Picture, Prose, Table
+
+if TYPE_CHECKING:
+    from reviewgraph.report.page import Next, Page, Part, Section
+
+
+class Style(NamedTuple):
+    """How words stand out: functions from text to text."""
+
+    bold: Callable[[str], str]
+    good: Callable[[str], str]
+    open: Callable[[str], str]
+
+
+PLAIN = Style(str, str, str)
+
+
+def _sgr(code: str) -> Callable[[str], str]:
+    """Return the function that sets text in a rendition of terminals (SGR)."""
+    return lambda text: f"\x1b[{code}m{text}\x1b[0m"
+
+
+COLOURED = Style(_sgr("1"), _sgr("1;32"), _sgr("1;33"))
+
+#: Columns between the name of a fact and its value, and the indentation of what belongs to a line.
+GAP = 2
+INDENT = "  "
+
+
+def in_terminal(page: Page, sections: Sequence[Section], width: int | None = None, *, colour: bool = False) -> str:
+    """Return a page as lines: what is seen first, the sections, what was written, and the next commands."""
+    width = terminal_width() if width is None else width
+    style = COLOURED if colour else PLAIN
+    lines = headline(page, width, style)
+    lines += _facts(page.facts, width, style)
+    for warning in page.warnings:
+        first, *rest = folded(f"! {visible(warning)}", width)
+        lines += [style.open(first[:1]) + first[1:], *(f"{INDENT}{line.strip()}" for line in rest)]
+    for section in sections:
+        lines += ["", style.bold(visible(section.heading))]
+        for part in section.parts:
+            lines += part_lines(part, width)
+    if sections and (page.uploads or page.following):
+        lines.append("")
+    lines += _facts(page.uploads, width, style, indent="")
+    for following in page.following:
+        lines += _command(following, width, style)
+    return "\n".join(lines)
+
+
+def headline(page: Page, width: int, style: Style = PLAIN) -> list[str]:
+    """Return the first line, folded: the verdict in capitals, and its summary."""
+    verdict = visible(page.verdict.upper())
+    first, *rest = folded(f"{verdict} {visible(page.summary)}".strip(), width)
+    loud = {True: style.good, False: style.open, None: style.bold}[page.good]
+    if first.startswith(verdict):
+        first = loud(verdict) + first[len(verdict) :]
+    return [first, *(f"{INDENT}{line.strip()}" for line in rest)]
+
+
+def _facts(facts: Sequence[Fact | Table], width: int, style: Style, indent: str = INDENT) -> list[str]:
+    """Return facts, their values in one column, and tables at their places."""
+    size = max((columns(fact.name) for fact in facts if isinstance(fact, Fact)), default=0)
+    lines = []
+    for fact in facts:
+        if isinstance(fact, Table):
+            lines += [f"{indent}{line}" for line in table_lines(fact, width - len(indent), captioned=False)]
+            continue
+        lead = f"{indent}{visible(fact.name)}{' ' * (size - columns(fact.name) + GAP)}"
+        first, *rest = folded(visible(fact.value), max(width - columns(lead), 20)) or [""]
+        named = f"{indent}{style.bold(visible(fact.name))}{lead[len(indent) + len(visible(fact.name)) :]}"
+        lines += [named + first, *(" " * columns(lead) + line.strip() for line in rest)]
+    return lines
+
+
+def table_lines(table: Table, width: int, *, captioned: bool = True) -> list[str]:
+    """Return a table as lines, with what it leaves out."""
+    text = [place for place, column in enumerate(table.columns) if column.kind != "number"]
+    lines = text_table([column.name for column in table.columns], table.first_rows, text, width)
+    if table.hidden:
+        lines.append(table.more or f"... and {table.hidden:,} more {noun(table.hidden, 'row', 'rows')}")
+    return [*(_wrapped([f"{table.caption}:"], width) if captioned else []), *lines]
+
+
+def part_lines(part: Part, width: int) -> list[str]:
+    """Return a part of a section as lines; a picture as its words."""
+    if isinstance(part, Table):
+        return table_lines(part, width)
+    if isinstance(part, Prose):
+        lines = list(part.paragraphs)
+    elif isinstance(part, Listed):
+        more = [f"{INDENT}... and {len(part.folded):,} more"] if part.folded else []
+        lines = [part.opening, *(f"{INDENT}{line}" for line in part.seen), *more]
+    elif isinstance(part, Folded):
+        lines = [part.opening, *(f"{INDENT}{fold.summary}" for fold in part.folds)]
+    else:
+        lines = [part.instead or f"{part.title}: {part.words}"]
+    return _wrapped(lines, width)
+
+
+def _wrapped(lines: Iterable[str], width: int) -> list[str]:
+    return [part for line in lines for part in folded(visible(line), width)]
+
+
+def _command(following: Next, width: int, style: Style) -> list[str]:
+    """Return a command that runs as it stands, in lines that end with a backslash where a shell joins these."""
+    name = "Next"
+    lead = f"{style.bold(name)}  "
+    indent = len(name) + GAP
+    lines = [following.command]
+    if os.name != "nt":
+        lines = _continued(following.command, width - indent)
+    shown = [f"{lead}{lines[0]}", *(" " * (indent + 2) + line for line in lines[1:])]
+    if following.why:
+        shown += [" " * indent + line.strip() for line in folded(f"({visible(following.why)})", width - indent)]
+    return shown
+
+
+def _continued(command: str, width: int) -> list[str]:
+    """Return a command cut between words, so that each line fits; an option keeps its value.
+
+    >>> _continued("reviewgraph plan a.csv --items b.csv", 30)
+    ['reviewgraph plan a.csv \\\\', '--items b.csv']
+    """
+    words = shlex.split(command, posix=False) if "'" in command or '"' in command else command.split(" ")
+    groups = list[str]()
+    for word in words:
+        if groups and groups[-1].startswith("-") and " " not in groups[-1] and not word.startswith("-"):
+            groups[-1] += f" {word}"
+        else:
+            groups.append(word)
+    lines = [groups[0]]
+    for group in groups[1:]:
+        if columns(lines[-1]) + 1 + columns(group) <= width - 2:
+            lines[-1] += f" {group}"
+        else:
+            lines.append(group)
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+
+
+# Markdown.
+
+
+def in_markdown(page: Page, sections: Sequence[Section]) -> str:
+    """Return a page as Markdown: bold verdict, facts as a list, tables, sections under headings, commands as code."""
+    blocks = [f"**{_plain(page.verdict)}** {_plain(page.summary)}".strip()]
+    for fact in (*page.facts, *(Fact("!", warning) for warning in page.warnings), *page.uploads):
+        if isinstance(fact, Table):
+            blocks.append(_markdown_table(fact))
+        else:
+            blocks.append(f"- **{_plain(fact.name)}** {_plain(fact.value)}")
+    for section in sections:
+        blocks.append(f"## {_plain(section.heading)}")
+        blocks += [_in_markdown(part) for part in section.parts]
+    blocks += [f"Next: `{following.command}`" for following in page.following]
+    # Neighbouring facts are one list.
+    text = "\n\n".join(blocks)
+    return text.replace("\n\n- **", "\n- **").replace("\n- **", "\n\n- **", 1)
+
+
+def _in_markdown(part: Part) -> str:
+    if isinstance(part, Table):
+        return f"{_plain(part.caption)}:\n\n{_markdown_table(part)}"
+    if isinstance(part, Listed):
+        return "\n".join([f"{_plain(part.opening)}\n", *(f"- {_plain(line)}" for line in part.lines)])
+    if isinstance(part, Folded):
+        return "\n".join([f"{_plain(part.opening)}\n", *(f"- {_plain(fold.summary)}" for fold in part.folds)])
+    if isinstance(part, Picture):
+        return _plain(part.instead or f"{part.title}: {part.words}")
+    return "\n\n".join(_plain(paragraph) for paragraph in part.paragraphs)
+
+
+def _markdown_table(table: Table) -> str:
+    head = [_plain(column.name) for column in table.columns]
+    rule = ["---:" if column.kind == "number" else "---" for column in table.columns]
+    rows = [[_plain(cell) for cell in row] for row in table.first_rows]
+    lines = [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
+    return "\n".join([*lines, *([f"\n{_plain(table.more)}"] if table.hidden and table.more else [])])
+
+
+def _plain(text: str) -> str:
+    r"""Return text in which nothing is markup.
+
+    >>> _plain("a*b | <c>")
+    'a\\*b \\| \\<c>'
+    """
+    return "".join(f"\\{letter}" if letter in r"\`*_|<[" else letter for letter in visible(text).replace("\n", " "))
