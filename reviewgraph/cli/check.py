@@ -234,6 +234,14 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[F
     return [Fact("Required", f"{required}{going_by}: {'reached' if reached else 'missed'}")] if required else []
 
 
+def _upload(session: Session) -> str:
+    """Return the name of the file of a plan: what the system of the files reads, or a table."""
+    from reviewgraph.formats import takers
+
+    system = takers().get(session.system or "")
+    return "plan.csv" if system is None else f"upload{system.suffix}"
+
+
 def _next(session: Session, report: Report, missed: str | None, *, asked: bool) -> Next:
     """Return a plan if the level or reviews are missing, else a calibration."""
     from reviewgraph.graph.check import unreviewed
@@ -247,11 +255,9 @@ def _next(session: Session, report: Report, missed: str | None, *, asked: bool) 
     if missed or least or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f"--target {missed}" if missed else "", f"--min-reviews {least}" if least else ""]
-        why = f"the fewest extra reviews that make all papers {level.words}"
-        why += f", with {counted(least, 'review')} each" if least else ""
-        why += "; first correct the conflicts that match nobody" if asked else ""
+        why = "first correct the conflicts that match nobody" if asked else ""
         rules = (session.words("conflicts"), session.words("gone"))
-        return Next.of("plan", table, *options, *rules, why=why)
+        return Next.of("plan", table, *options, *rules, f"-o {_upload(session)}", why=why)
     if report.reviews.origin.unlisted:
         return Next.of("check", table, why="with all papers")
     late = report.reviews.n_reviews - int(report.reviews.scored.sum())

@@ -90,6 +90,8 @@ class Origin(NamedTuple):
     lacking: Tally | None = None  #: Reviews that a list of papers counts and the files lack; None without any.
     named: bool = True  #: Whether sentences may name hidden papers.
     n_meta: int = 0  #: Meta reviews, which are no rows.
+    #: Whether a list named all papers; otherwise those without a review may be unknown.
+    listed: bool = False
     nouns: tuple[str, str] = ("paper", "reviewer")  #: What the files call items and reviewers, in the singular.
 
     def not_counted(self) -> list[str]:
@@ -233,6 +235,33 @@ ITEM = Role(
     ),
     label=True,
 )
+#: Names of columns that are nouns for what they name; others are "paper" and "reviewer".
+_PAPERS = terms(
+    """submission, proposal, application, applicant, manuscript, abstract, essay, candidate, nominee, contestant, entry,
+    performance, talk, project, poster, pitch, artwork, work, movie, film, wine, beer, coffee, song, video, image,
+    photo, document, prompt, response, task, team, student, grant, thesis, sample, text"""
+)
+_REVIEWERS = terms(
+    """grader, rater, judge, assessor, referee, marker, examiner, evaluator, panelist, panellist, juror, tutor, critic,
+    taster, scorer, adjudicator, annotator, labeler, labeller, coder, worker"""
+)
+_ENDING = re.compile(r"_(id|number|no|nr|email|name|model)$")
+
+
+def nouns_of(headers: Collection[tuple[str, str]]) -> tuple[str, str]:
+    """Return what pages call items and reviewers, by the names of their columns, one pair per file.
+
+    >>> nouns_of([("Essay ID", "grader")]), nouns_of([("item", "user")])
+    (('essay', 'grader'), ('paper', 'reviewer'))
+    """
+    found = []
+    for names, known, ours in zip(zip(*headers, strict=True), (_PAPERS, _REVIEWERS), UNKNOWN.nouns, strict=True):
+        nouns = {_ENDING.sub("", normalise(name)) for name in names}
+        # Files that differ leave the noun open.
+        found.append(next(iter(nouns)) if len(nouns) == 1 and nouns <= set(known) else ours)
+    return found[0], found[1]
+
+
 SCORE = Role(
     "score",
     terms(

@@ -32,6 +32,7 @@ from reviewgraph.formats.columns import (
     locate,
     naming,
     normalise,
+    nouns_of,
     recognised,
     require_named,
 )
@@ -121,7 +122,7 @@ def from_frame(
         scored=part.scored if part.has_scores else None,
         titles=part.titles(),
         lower_is_better=lower_is_better,
-        origin=Origin(meta=frozenset(part.barred)),
+        origin=Origin(meta=frozenset(part.barred), nouns=nouns_of([part.heads])),
         row_name=lambda row: table.place(int(part.lines[row])),
         target=part.target,
         criteria=part.criteria,

@@ -69,6 +69,7 @@ class Part(NamedTuple):
     is_long: bool  #: Whether its rows are single scores of reviews.
     kept: Sequence[Any]  #: Items of rows left out that exist all the same.
     barred: Sequence[tuple[Any, Any]]  #: Pairs of a reviewer and an item whose score says that they are in conflict.
+    heads: tuple[str, str]  #: The names of the columns of items and reviewers.
 
     def titles(self) -> dict[Any, str]:
         """Return title by item: of several the alphabetically first, so that the order of rows is irrelevant."""
@@ -179,6 +180,7 @@ def read_part(
         is_long,
         draft.papers,
         draft.barred,
+        (table.header[places[ITEM.name]], table.header[places[REVIEWER.name]]),
     )
 
 

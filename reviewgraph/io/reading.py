@@ -30,6 +30,7 @@ from reviewgraph.formats.columns import (
     choose_score,
     columns_of,
     normalise,
+    nouns_of,
     require_named,
 )
 from reviewgraph.formats.criteria import joined_name, say_further
@@ -195,7 +196,13 @@ def read_reviews(
         **_fields(parts),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        origin=beyond._replace(unlisted=_unlisted(tables, declared), outsiders=outsiders, files=files_read),
+        origin=beyond._replace(
+            unlisted=_unlisted(tables, declared),
+            outsiders=outsiders,
+            files=files_read,
+            listed=declared is not None or bool(papers),
+            nouns=nouns_of([part.heads for part in parts]),
+        ),
         row_name=place,
         audited=True,
     )

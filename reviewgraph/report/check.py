@@ -147,7 +147,10 @@ def _apart(structure: Structure, seen: str) -> str:
     rest = islands.sizes[0]
     whole = structure.doubly_connected.largest_cover == rest
     lack = reviewer_or_review(structure.reviews)
-    others = f"; the other {rest:,} are comparable for certain" if whole else ""
+    others = f"; the other {rest:,} are comparable for certain"
+    if not whole:
+        groups = int((structure.doubly_connected.cover_sizes > 1).sum())
+        others = f"; the other {rest:,} are comparable only in part ({counted(groups, 'group')})"
     return f"{islands.unread:,} of {seen} {noun(islands.unread, 'has', 'have')} no {lack}{others}"
 
 
@@ -234,12 +237,14 @@ def _range(counts: IntArray) -> str:
 def _outlook(report: Report) -> list[Fact]:
     """Return the expected share of right selections, and what the loss of one reviewer changes."""
     facts = []
-    if report.reviews.n_reviews and report.reviews.n_items > 1:
+    assumed = report.assumptions == Assumptions()
+    # Of scores that are all in, calibrate knows more than assumptions do.
+    if report.reviews.n_items > 1 and report.reviews.n_reviews and not (assumed and report.reviews.scored.all()):
         outlook = report.expected
         now, *later = outlook.curve
         middle = later[len(later) // 2] if later else None
         more = f", {percent(middle.right)} with {middle.added:,} more" if middle else ""
-        how = " (assumed noise)" if report.assumptions == Assumptions() else ""
+        how = " (assumed noise)" if assumed else ""
         facts.append(Fact(f"Best {outlook.n_selected:,}", f"picked right: {percent(now.right)} now{more}{how}"))
     critical = report.fragile
     if critical is not None and critical.holds and report.recovery_resilient:
@@ -256,6 +261,8 @@ def _warnings(report: Report) -> list[str]:
     reviews = report.reviews
     origin = reviews.origin
     warnings = [f"{part.words}." for part in (origin.unlisted, origin.lacking) if part]
+    if origin.files and not origin.listed and not origin.unlisted:
+        warnings.append("Papers without a review are not in these files: --items FILE lists them.")
     few = np.flatnonzero(reviews.loads < 2)
     if few.size and not report.recovery_resilient:
         who = counted(few.size, "reviewer")

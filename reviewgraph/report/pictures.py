@@ -286,19 +286,20 @@ class Labels:
         length = LETTER * len(words)
         half = LINE / 2
         off = radius + 5
+        # Text is anchored at its mark, so that letters wider than the mean never reach it.
         corners = [
-            (x + off, y - half),
-            (x - off - length, y - half),
-            (x - length / 2, y + off - 2),
-            (x - length / 2, y - off - LINE + 2),
+            (x + off, y - half, x + off, "start"),
+            (x - off - length, y - half, x - off, "end"),
+            (x - length / 2, y + off - 2, x, "middle"),
+            (x - length / 2, y - off - LINE + 2, x, "middle"),
         ]
-        for left, top in corners:
+        for left, top, at, anchor in corners:
             box = (left, top, left + length, top + LINE)
             inside = (
                 left >= self.left and box[2] <= self.drawing.width and top >= self.top and box[3] <= self.drawing.height
             )
             if inside and not any(_overlap(box, occupied) for occupied in self.taken):
-                self.drawing.text(left, box[3] - 4, words, "label")
+                self.drawing.text(at, box[3] - 4, words, "label", anchor)
                 self.taken.append(box)
                 return True
         return False
