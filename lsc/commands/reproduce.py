@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from reviewgraph.cli import (
-    Next,
     PlainCommand,
     Refusal,
     Session,
@@ -21,6 +20,7 @@ from reviewgraph.cli import (
     show,
     telling,
 )
+from reviewgraph.report import Next
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 #: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.
@@ -66,11 +66,10 @@ def reproduce(
     if as_json:
         session.print_result({"cells": cells})
         return
-    session.show_files()
     if output:
         show(f"Tables are in {output}.")
     else:
-        Next.of("reproduce", name, session.again(), "-o results", why="to write tables").show()
+        show(f"Next  {Next.of('reproduce', name, session.again(), '-o results')}", whole=True)
 
 
 def _expect_installed() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from lsc._model.hypotheses import simulated
-from reviewgraph.cli import Next, Number, Refusal, Session, examples, option, pass_session, show
+from reviewgraph.cli import Number, Refusal, Session, examples, option, pass_session
+from reviewgraph.report import Fact, Next, Page
 
 PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
 #: The preset without reviews.
@@ -114,7 +115,7 @@ def simulate(
     if assignment:
         changes["assignment"] = _read_assignment(session, assignment)
     if preset == CONFERENCE:
-        _make_up_conference(output, overwrite, seed, **changes)
+        _make_up_conference(session, output, overwrite, seed, **changes)
     else:
         _make_up_scores(session, preset, output, overwrite, seed, changes)
 
@@ -139,13 +140,21 @@ def _make_up_scores(
     _write(output, {"reviews.csv": csv_text(table), "truth.csv": csv_text(truth)}, overwrite)
     where = os.path.join(output, "reviews.csv")
     busy = int((reviews.loads > 0).sum())
-    page = f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},\n"
-    page += "the true qualities in truth.csv in the same folder."
-    session.show(page, [Next.of("calibrate", shlex.quote(where), why="to estimate the qualities from the scores")])
+    summary = f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers"
+    places = [Fact("Reviews", where), Fact("Truth", os.path.join(output, "truth.csv"))]
+    following = [Next.of("calibrate", shlex.quote(where))]
+    session.show(Page("Simulation", None, "Simulated:", summary, places, following=following))
 
 
 def _make_up_conference(
-    output: str, overwrite: bool, seed: int, *, papers: int | None, reviewers: int | None, **further_options: Any
+    session: Session,
+    output: str,
+    overwrite: bool,
+    seed: int,
+    *,
+    papers: int | None,
+    reviewers: int | None,
+    **further_options: Any,
 ) -> None:
     from lsc.simulation import BIDS, draw_conference
     from reviewgraph._base import csv_text
@@ -169,10 +178,10 @@ def _make_up_conference(
     }
     _write(output, {name: csv_text(table) for name, table in tables.items()}, overwrite)
     where = {name: os.path.normpath(os.path.join(output, name)) for name in tables}
-    listed = ", ".join(where.values())
-    show(f"{len(paper)} papers and {len(reviewer)} reviewers, with bids and conflicts, are in {listed}.")
     lists = [f"--{option} {shlex.quote(where[name])}" for option, name in OFFERED]
-    Next.of("assign", *lists, why="to assign reviewers to papers").show()
+    summary = f"{len(paper)} papers and {len(reviewer)} reviewers, with bids and conflicts"
+    files = [Fact("Files", ", ".join(where.values()))]
+    session.show(Page("Simulation", None, "Simulated:", summary, files, following=[Next.of("assign", *lists)]))
 
 
 def _read_assignment(session: Session, paths: tuple[str, ...]) -> Any:

@@ -5,6 +5,7 @@ from .command import first_sentence as first_sentence
 from .command import load as load
 from .command import main as main
 from .command import option as option
+from .options import SHOWN_BY as SHOWN_BY
 from .options import Share as Share
 from .options import examples as examples
 from .options import expect_none_given as expect_none_given
@@ -20,12 +21,11 @@ from .options import weighed as weighed
 from .options import with_options as with_options
 from .output import Refusal as Refusal
 from .output import expect_table as expect_table
+from .output import note as note
 from .output import say as say
-from .output import say_progress as say_progress
 from .output import show as show
 from .output import telling as telling
 from .output import write_table as write_table
 from .session import TABLE as TABLE
-from .session import Next as Next
 from .session import Session as Session
 from .session import pass_session as pass_session

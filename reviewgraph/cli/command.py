@@ -562,6 +562,14 @@ class Commands(click.Group):
                 say("Interrupted, no result.")
                 ctx.exit(INTERRUPTED)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return a command with its arguments; an unknown name is answered with the near one."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            known = self.list_commands(ctx)
+            hint = near(args[0], known) or f"; there are {', '.join(known)}"
+            ctx.fail(f"No such command {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
+
     @cached_property
     def _found(self) -> dict[str, EntryPoint]:
         # entry_points searches all installed packages at every call.

@@ -158,7 +158,7 @@ _HOW_WRITTEN = with_options(
         callback=_scale,
         help="Scores are letter or word grades: all of them in order, best first.",
     ),
-    option("Input", "--lower-is-better", is_flag=True, help="1 is the best score."),
+    option("Input", "--lower-is-better", everyday=True, is_flag=True, help="1 is the best score."),
     option(
         "Input",
         "--duplicates",

@@ -259,7 +259,7 @@ class Session:
         the object, by default that of the result. The command ends with status 1 unless the result holds.
         """
         if self.params.get("html") and reviews is not None:
-            self._report(result, reviews, compose)
+            self._report(result, reviews, compose, content or result.to_dict)  # type: ignore[attr-defined]
         if self.params["as_json"]:
             self.print_result((content or result.to_dict)())  # type: ignore[attr-defined]
         else:
@@ -299,16 +299,25 @@ class Session:
         notes_of().whole = bool(self.params.get("verbose"))
         print_json({**content, **record_of(self.files)})
 
-    def _report(self, result: R, reviews: Reviews, compose: Callable[[R, Codes | None], Page]) -> None:
-        """Write the report, under codes with ``--anonymous``."""
+    def _report(
+        self,
+        result: R,
+        reviews: Reviews,
+        compose: Callable[[R, Codes | None], Page],
+        content: Callable[[], Mapping[str, Any]],
+    ) -> None:
+        """Write the report, with what independent code finds of the answer; with ``--anonymous`` under codes."""
         from reviewgraph._base.storing import line_of
+        from reviewgraph.cli.verify import CHECKED_AT_ONCE, checked_fact
         from reviewgraph.report.page import Prose, Section
 
         path = self.params["html"]
         load_igraph()
         if not self.params["anonymous"]:
             page = compose(result, None)
-            write_whole(path, replace(page, sections=[*page.sections, *self._own_sections()]).html())
+            checked = [checked_fact(self, content())] if reviews.n_reviews <= CHECKED_AT_ONCE else []
+            sections = [*page.sections, *self._own_sections()]
+            write_whole(path, replace(page, facts=[*page.facts, *checked], sections=sections).html())
             return
         from reviewgraph.report.codes import Codes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import plain, record_of
 from reviewgraph.cli.options import examples, weighed
 from reviewgraph.cli.output import Refusal, refusing, writable
 from reviewgraph.cli.session import Session
@@ -24,10 +26,11 @@ from reviewgraph.verify.plans import verify_check, verify_plan
 from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, panel_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from reviewgraph.formats.columns import Columns
     from reviewgraph.io.sides import Gone
+    from reviewgraph.report.page import Fact, Page
     from reviewgraph.table.reviews import Reviews
     from reviewgraph.verify.answers import Answer
     from reviewgraph.verify.graphs import Pair
@@ -71,7 +74,7 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
     with made:
         session = Session.of()
         findings = _findings(session, made, answer)
-        session.answer(findings.to_dict, lambda: _page(path, findings))
+        session.answer(findings, None, lambda shown, _: page_of(path, shown))
     if status := STATUS[findings.outcome]:
         ctx.exit(status)
 
@@ -107,20 +110,50 @@ def _findings(session: Session, made: click.Context, answer: Answer) -> Findings
     return findings
 
 
-def _page(path: str, findings: Findings) -> str:
-    """Return the verdict, then the unchecked, checked and assumed claims."""
+#: The verdict of each outcome, and whether it is what readers hope for.
+VERDICTS = {"holds": (True, "Holds:"), "refuted": (False, "Refuted:"), "not_refuted": (None, "Not refuted:")}
+
+
+def page_of(path: str, findings: Findings) -> Page:
+    """Return the verdict on an answer, with the reasons; then what was checked, and what was not."""
+    from reviewgraph.report.page import Fact, Listed, Page, Section
+
+    good, verdict = VERDICTS[findings.outcome]
+    summary = path
+    if findings.undecided:
+        summary = f"{path} depends on what could not be checked"
+    elif good:
+        summary = f"{path} is checked by independent code"
     more = len(findings.wrong) - LISTED
-    lines = [f"{path}: {findings.outcome.replace('_', ' ')}.", *(f"  {reason}" for reason in findings.wrong[:LISTED])]
-    lines += [f"  ... and {more} more"] if more > 0 else []
+    reasons = [*findings.wrong[:LISTED], *([f"... and {more} more"] if more > 0 else [])]
+    facts = [Fact("Because", reason) for reason in reasons]
+    facts += [Fact("Not checked", claim) for claim in findings.undecided]
+    facts += [Fact("Checked", claim) for claim in findings.checked]
     assumed = [words for words in findings.trusted if words not in findings.undecided]
-    parts = {
-        "Not checked, but the answer depends on it:": findings.undecided,
-        "Checked:": findings.checked,
-        "Not checked:": assumed,
-    }
-    for heading, claims in parts.items():
-        lines += ["", heading, *(f"  {claim}" for claim in claims)] if claims else []
-    return "\n".join(lines)
+    trusted = Section("assumed", "Not checked", lambda: [Listed("Taken as it is:", assumed)] if assumed else [])
+    return Page("Check of an answer", good, verdict, summary, facts, sections=[trusted])
+
+
+#: Reviews up to which a report is checked as it is written, in less than a second.
+CHECKED_AT_ONCE = 20_000
+
+
+def checked_fact(session: Session, content: Mapping[str, Any]) -> Fact:
+    """Return what independent code finds of an answer of the running command, without running that again."""
+    from reviewgraph.report.page import Fact
+
+    name = "Checked"
+    command = click.get_current_context().command.name or ""
+    try:
+        answer = from_json("the answer", json.dumps(plain({**content, **record_of(session.files)})))
+        findings = VERIFIERS[command](session, answer)
+    except (InputError, click.ClickException) as error:
+        return Fact(name, f"not by independent code: {error}")
+    if findings.wrong:
+        return Fact(name, f"REFUTED by independent code: {findings.wrong[0]}")
+    if findings.undecided:
+        return Fact(name, f"by independent code, but not {findings.undecided[0]}")
+    return Fact(name, f"by independent code: {'; '.join(findings.checked)}")
 
 
 def asked_again(made: click.Context) -> Answer | None:
@@ -134,7 +167,7 @@ def asked_again(made: click.Context) -> Answer | None:
     try:
         with TemporaryDirectory() as folder:
             made.params.update({name: str(Path(folder, name)) for name in files if before[name]}, as_json=True)
-            made.params |= {name: None for name in ("html", "anonymous") if name in before}
+            made.params |= {name: None for name in ("html", "anonymous", "verbose", "quiet") if name in before}
             with redirect_stdout(printed), redirect_stderr(io.StringIO()), suppress(click.exceptions.Exit):
                 made.command.invoke(made)
         printed.seek(0)
