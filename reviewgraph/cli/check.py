@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reviewgraph.graph.check import Report
     from reviewgraph.report.codes import Codes
     from reviewgraph.report.page import Fact, Next, Page
+    from reviewgraph.streams.connection import Connection
     from reviewgraph.streams.table import Stream
     from reviewgraph.table.reviews import Reviews
 
@@ -81,12 +82,12 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
     reached = not require or connection.reaches(require)
     if options["output"]:
         write_whole(options["output"], csv_parts(connection.parts()))
-    session.answer(
-        connection,
-        None,
-        lambda shown, _: replace(page_of(shown), uploads=_verdict(require, reached=reached, use_scores=False)),
-        holds=reached,
-    )
+
+    def compose(shown: Connection, _: Codes | None) -> Page:
+        page = page_of(shown)
+        return replace(page, facts=[*page.facts, *_verdict(require, reached=reached, use_scores=False)])
+
+    session.answer(connection, None, compose, holds=reached)
 
 
 @click.command(
@@ -218,7 +219,7 @@ def check(
         return replace(
             page,
             good=page.good if holds else False,
-            uploads=_verdict(require, reached=reached, use_scores=use_scores),
+            facts=[*page.facts, *_verdict(require, reached=reached, use_scores=use_scores)],
             following=[_next(session, report, missed, asked=asked)],
             subject=session.table(whole=True),
         )

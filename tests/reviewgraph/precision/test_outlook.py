@@ -7,7 +7,7 @@ import pytest
 
 from reviewgraph import Reviews, check
 from reviewgraph.graph import Assumptions, expected_share, precision
-from reviewgraph.graph.precision import Outlook, expectations, one_more
+from reviewgraph.graph.precision import Outlook, one_more
 
 
 def outlook(pairs: list[tuple[int, int]], **assumed: float) -> Outlook:
@@ -66,7 +66,8 @@ def test_the_weakest_come_first_and_ties_in_order() -> None:
     assert found.weakest.tolist() == [5, 0, 1, 2, 3, 4]
 
 
-def test_separate_pieces_are_told_to_follow_the_level() -> None:
-    found = outlook([(j, i) for j in range(3) for i in range(4)] + [(j, i) for j in range(3, 6) for i in range(4, 8)])
-    assert np.isfinite(found.error).all()
-    assert "papers of different pieces cannot be compared" in expectations(found)[-1]
+def test_errors_of_islands_hold_within_each() -> None:
+    pairs = [(j, i) for j in range(3) for i in range(4)] + [(j, i) for j in range(3, 6) for i in range(4, 8)]
+    report = check(Reviews.from_pairs(pairs))
+    assert np.isfinite(report.expected.error).all()
+    assert "Errors hold within an island" in report.page().text("errors")

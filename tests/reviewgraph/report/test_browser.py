@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from reviewgraph import check, read_reviews
-from reviewgraph.report import html
-from reviewgraph.report.check import document
 from tests.reviewgraph.report.browsing import expect_good_looks, opened
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
@@ -20,11 +18,11 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(str(folder / "r.csv"), rows(papers=60, reviewers=30))
     report = folder / "report.html"
     found = check(read_reviews(folder / "r.csv"), missing=0.1)
-    report.write_text(html(document(found, "r.csv", ["Next: go on"])), encoding="utf-8")
+    report.write_text(found.page().html(), encoding="utf-8")
     return report
 
 
-def column(page: Any, place: int, table: str = "papers") -> list[str]:
+def column(page: Any, place: int, table: str = "papers-table") -> list[str]:
     """Return the cells of a column that are shown, the first being 1."""
     found: list[str] = page.locator(f"#{table} tbody tr > :nth-child({place})").all_inner_texts()
     return found
@@ -32,44 +30,44 @@ def column(page: Any, place: int, table: str = "papers") -> list[str]:
 
 def test_tables_sort(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
-        button = page.locator("#papers thead button").nth(0)
+        button = page.locator("#papers-table thead button").nth(0)
         button.click()
-        assert page.locator("#papers thead th").nth(0).get_attribute("aria-sort") == "ascending"
+        assert page.locator("#papers-table thead th").nth(0).get_attribute("aria-sort") == "ascending"
         first = column(page, 1)
         assert first[:3] == ["Apart-Xw", "Label-0-Xw", "Label-1-Xw"]
         button.press("Enter")
-        assert page.locator("#papers thead th").nth(0).get_attribute("aria-sort") == "descending"
+        assert page.locator("#papers-table thead th").nth(0).get_attribute("aria-sort") == "descending"
         assert column(page, 1)[0] == "Label-59-Xw"
-        page.locator("#papers thead button", has_text="reviews").first.click()
+        page.locator("#papers-table thead button", has_text="reviews").first.click()
         numbers = [int(cell) for cell in column(page, 3)]
         assert numbers == sorted(numbers, reverse=True)
 
 
 def test_tables_search_and_filter(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
-        search = page.locator("#papers input[type=search]")
+        search = page.locator("#papers-table input[type=search]")
         search.fill("title 17 yv")
         assert "Label-17-Xw" in column(page, 1)
         search.fill("onerror")
         assert column(page, 2) == [SCRIPT]
-        assert page.locator("#papers .count").inner_text().startswith("1 to 1 of 1 papers (of ")
+        assert page.locator("#papers-table .count").inner_text().startswith("1 to 1 of 1 papers (of ")
         search.fill("nowhere to be found")
         assert column(page, 1) == []
         search.fill("")
-        page.locator("#papers .limit select").first.select_option(label="reviews")
-        page.locator("#papers .limit input").fill("4")
+        page.locator("#papers-table .limit select").first.select_option(label="reviews")
+        page.locator("#papers-table .limit input").fill("4")
         assert {int(cell) >= 4 for cell in column(page, 3)} == {True}
-        page.locator("#reviewers .controls > label select").first.select_option(label="links nothing")
-        assert set(column(page, 1, "reviewers")) == {"Lonely-Zq", "Lost-Zq"}
+        page.locator("#reviewers-table .controls > label select").first.select_option(label="links nothing")
+        assert set(column(page, 1, "reviewers-table")) == {"Lonely-Zq", "Lost-Zq"}
 
 
 def test_pages_turn(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
         first = column(page, 1)
         assert len(first) == 25
-        page.locator("#papers .pager button", has_text="Next").click()
+        page.locator("#papers-table .pager button", has_text="Next").click()
         assert not set(first) & set(column(page, 1))
-        page.locator("#papers .pager select").select_option("500")
+        page.locator("#papers-table .pager select").select_option("500")
         assert len(column(page, 1)) > 50
 
 
@@ -87,7 +85,7 @@ def test_all_rows_that_are_chosen_stand_on_paper(browser: Any, path: Path) -> No
         assert len(column(page, 1)) > 50
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert len(column(page, 1)) == 25
-        page.locator("#papers input[type=search]").fill("title 17 yv")
+        page.locator("#papers-table input[type=search]").fill("title 17 yv")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert len(column(page, 1)) < 25
 

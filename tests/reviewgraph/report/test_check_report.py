@@ -56,8 +56,9 @@ def test_every_number_of_the_terminal_stands_in_the_report(folder: Path, options
     html, printed = report(*options)
     page = Page(html)
     assert numbers(printed) <= numbers(page.text)
-    assert printed.splitlines()[0].rstrip(".") in page.text
-    assert re.sub(r"\s+", " ", printed.splitlines()[-1].strip()) in page.text
+    assert printed.splitlines()[0].partition(": ")[2] in page.text
+    command = printed.partition("Next  ")[2].replace("\\\n", " ").split("\n")[0]
+    assert " ".join(command.split()) in re.sub(r"\s+", " ", page.text)
 
 
 def test_what_could_be_markup_stays_text(folder: Path) -> None:
@@ -68,7 +69,7 @@ def test_what_could_be_markup_stays_text(folder: Path) -> None:
     assert kinds.count("script") == 1 + len(page.data)
     assert "img" not in kinds
     assert SCRIPT in page.text
-    assert SCRIPT in page.data[0]["cells"][0]
+    assert SCRIPT in page.data[1]["cells"][0]
 
 
 def test_nothing_is_loaded_and_only_the_own_script_may_run(folder: Path) -> None:
@@ -87,16 +88,16 @@ def test_nothing_is_loaded_and_only_the_own_script_may_run(folder: Path) -> None
 def test_tables_hold_all_rows_and_the_first_ones_without_a_script(folder: Path) -> None:
     html, _ = report()
     page = Page(html)
-    papers, reviewers, groups = page.data
+    groups, papers, reviewers = page.data
     names = [column["name"] for column in papers["columns"]]
     assert names == [
         "paper",
         "title",
         "reviews",
         "groups",
-        "expected error",
-        "with one more review",
-        "of plain average",
+        "error",
+        "with one more",
+        "average",
     ]
     labels = {row[1] for row in rows()}
     assert set(papers["cells"][0]) == labels
@@ -129,7 +130,7 @@ def test_the_same_table_gives_the_same_report_whatever_the_order_of_its_rows(fol
 def test_anonymous_reports_hold_no_name(folder: Path) -> None:
     html, printed = report("--anonymous")
     assert not re.search("Zq|Xw|Yv|alert", without_hashes(html))
-    assert "Reviewer-0-Zq" in printed  # the terminal is the chair's own
+    assert "Zq" in printed  # the terminal is the chair's own
     with Path("out.html.key.csv").open(newline="") as file:
         key = list(csv.DictReader(file))
     assert {(row["kind"], row["label"]) for row in key} == {
@@ -137,7 +138,7 @@ def test_anonymous_reports_hold_no_name(folder: Path) -> None:
         *(("paper", row[1]) for row in rows()),
     }
     assert {row["title"] for row in key} == {"", *(row[3] for row in rows())}
-    shown = set(Page(html).data[0]["cells"][0])
+    shown = set(Page(html).data[1]["cells"][0])
     assert shown == {row["code"] for row in key if row["kind"] == "paper"}
     again, _ = report("--anonymous")
     assert again == html  # a key that is there is kept
@@ -155,7 +156,7 @@ def test_codes_are_no_order_by_name() -> None:
 def test_anonymous_tables_do_not_tell_the_order_of_names(folder: Path) -> None:
     write("r.csv", [[f"r{j:02d}", f"p{i:02d}", "", ""] for j in range(30) for i in range(20)])
     html, _ = report("--anonymous")
-    _, reviewers, groups = Page(html).data
+    groups, _, reviewers = Page(html).data
     for codes in (reviewers["cells"][0], groups["cells"][5][0].split(", ")[:8]):
         order = [int(code[1:]) for code in codes]
         assert order == sorted(order)  # all are alike, so they stand in the order of the codes
@@ -206,7 +207,7 @@ def test_anonymous_checks_of_rules_and_of_reviewers_who_may_fail(folder: Path) -
     page = Page(html)
     labels = re.compile(r"(?:Label|Reviewer)-\d+(?=-Zq|-Xw)|Title \d+ Yv")
     assert numbers(labels.sub("", printed)) <= numbers(page.text)
-    assert re.search(r"Conflicts violated: 1: R\d+ on P\d+ ", page.text)
+    assert re.search(r"Conflicts 1: R\d+ on P\d+ ", page.text)
 
 
 def test_no_tick_stands_over_what_contradicts_it(folder: Path) -> None:
@@ -227,4 +228,4 @@ def test_no_tick_stands_over_what_contradicts_it(folder: Path) -> None:
         page = Page(html)
         (shown,) = [attributes["class"] for tag, attributes in page.tags if "verdict" in str(attributes.get("class"))]
         assert shown == f"verdict {state}", (options, shown)
-        assert printed.splitlines()[0].rstrip(".") in page.text
+        assert printed.splitlines()[0].partition(": ")[2] in page.text
