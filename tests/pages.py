@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 import shlex
 
+#: A command, whose lines but the last end with a backslash.
+NEXT = re.compile(r"^Next  reviewgraph ((?:.*\\\n)*.*)$", re.M)
+
+
+def all_offered(page: str) -> list[list[str]]:
+    """Return the words of the commands that a page offers next, ``reviewgraph`` left out, as a shell reads them."""
+    return [shlex.split(command) for command in NEXT.findall(page)]
+
 
 def offered(page: str) -> list[str]:
-    """Return the words of the command that a page offers next, ``reviewgraph`` left out; none where it offers none."""
-    commands = re.findall(r"^Next: reviewgraph (.*)$", page, re.M)
-    return shlex.split(commands[-1]) if commands else []
+    """Return the words of the last command that a page offers next; none where it offers none."""
+    return next(iter(all_offered(page)[::-1]), [])

@@ -246,6 +246,9 @@ def _outlook(report: Report) -> list[Fact]:
         more = f", {percent(middle.right)} with {middle.added:,} more" if middle else ""
         how = " (assumed noise)" if assumed else ""
         facts.append(Fact(f"Best {outlook.n_selected:,}", f"picked right: {percent(now.right)} now{more}{how}"))
+    for kept in () if report.keeps is None else report.keeps.levels[:1]:
+        still = level_named(kept.level).words
+        facts.append(Fact("If some fail", f"{still} with probability {percent(kept.probability)}"))
     critical = report.fragile
     if critical is not None and critical.holds and report.recovery_resilient:
         some = critical.reviewers.size

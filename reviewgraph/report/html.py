@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,8 @@ def document(page: Page) -> str:
 
 
 def fragment(page: Page) -> str:
-    """Return what is seen first as an HTML element, with the sections folded, for a page that has a style."""
-    return _rendered("page", page, scripts=False)
+    """Return what is seen first as an HTML element, for notebooks."""
+    return f"<div>{_rendered('page', replace(page, sections=()), scripts=False)}</div>"
 
 
 def _rendered(template: str, page: Page, **values: Any) -> str:

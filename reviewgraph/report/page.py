@@ -475,7 +475,7 @@ class Page:
         return f"<Page: {self.verdict} {self.summary}>"
 
     def _repr_html_(self) -> str:
-        """Return what is seen first for notebooks, the sections folded."""
+        """Return what is seen first for notebooks."""
         from reviewgraph.report.html import fragment
 
         return fragment(reworded(self))
@@ -507,6 +507,9 @@ def _reworded(value: Any, worded: Callable[[str], str]) -> Any:
     if not is_dataclass(value) or isinstance(value, type):
         return value
     kept = KEPT.get(type(value), ())
+    # Choices are our words; other cells are data.
+    if isinstance(value, Column) and value.kind == "choice":
+        kept = ("kind", "digits")
     names = [entry.name for entry in fields(value) if entry.init and entry.name not in kept]
     changed = {name: _reworded(getattr(value, name), worded) for name in names}
     return replace(value, **changed, **({"worded": worded} if isinstance(value, Picture) else {}))

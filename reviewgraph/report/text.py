@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,13 +126,17 @@ def _command(following: Next, width: int, style: Style) -> list[str]:
     return shown
 
 
+#: A word of a command as it was quoted for a shell.
+_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"[^"]*")+""")
+
+
 def _continued(command: str, width: int) -> list[str]:
     """Return a command cut between words, so that each line fits; an option keeps its value.
 
     >>> _continued("reviewgraph plan a.csv --items b.csv", 30)
     ['reviewgraph plan a.csv \\\\', '--items b.csv']
     """
-    words = shlex.split(command, posix=False) if "'" in command or '"' in command else command.split(" ")
+    words = _WORD.findall(command)
     groups = list[str]()
     for word in words:
         if groups and groups[-1].startswith("-") and " " not in groups[-1] and not word.startswith("-"):

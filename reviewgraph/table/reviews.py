@@ -15,7 +15,7 @@ from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or_none, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
 from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
-from reviewgraph._base.results import Backend, Paged, Result, backend_of
+from reviewgraph._base.results import Backend, Paged, Result, Result, backend_of
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.finding import in_python
@@ -106,6 +106,8 @@ class Reviews(Paged):
     confidence: FloatArray | None = None
 
     _paged_by: ClassVar[str] = "reviewgraph.report.check:reviews_page"
+    #: A notebook shows the rows.
+    _repr_html_ = Result._repr_html_
 
     def headline(self) -> str:
         """Return the sizes, how many reviews are scored where not all are, and the further fields, if any."""

@@ -55,7 +55,7 @@ def test_two_states_while_scores_are_missing() -> None:
     assert report.recovery_resilient
     page = str(report.page())
     assert page.startswith("COMPARABLE: all 2 papers, once all reviews are in\n")
-    assert "So far          3 of 4 are in, every paper has one or more; not comparable yet" in page
+    assert "So far          3 of 4 are in, every paper has one or more; comparable already" in page
     assert report.to_dict()["as_of_now"]["reviews"] == 3
 
 

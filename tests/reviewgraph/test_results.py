@@ -50,7 +50,7 @@ def test_a_result_is_one_line_a_dictionary_and_a_frame(make: Callable[[Reviews],
     assert len(repr(result)) <= 120
     assert "\n" not in repr(result)
     assert json.loads(json.dumps(plain(result.to_dict()))) == plain(result.to_dict())
-    assert result._repr_html_().startswith("<div><p>")
+    assert result._repr_html_().startswith("<div><")
     columns = result.to_columns()
     assert len({len(column) for column in columns.values()}) == 1
     for backend in ("pandas", "polars", "pyarrow"):

@@ -44,15 +44,16 @@ def test_the_command_names_losses_and_chances(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     Path("r.csv").write_text(TABLE)
     Path("m.csv").write_text("reviewer,probability\nann,1\n")
-    said = run("check", "r.csv", "--missing", "m.csv").stdout
-    assert "Not without this reviewer: ann" in said
-    assert "Not without this review: ann on p3" in said
-    assert "comparable for certain: 0 %" in said
+    said = run("check", "r.csv", "--missing", "m.csv", "--verbose", "losses").stdout
+    assert "not comparable without any of 1 reviewer (ann)" in said
+    assert "without this reviewer:\n  ann" in said
+    assert "without this review:\n  ann on p3" in said
+    assert "comparable for certain with probability 0 %" in said
     found = json.loads(run("check", "r.csv", "--missing", "0", "--json").stdout)
     assert found["fragile"]["reviews"] == [{"reviewer": "ann", "item": "p3"}]
     assert [kept["probability"] for kept in found["keeps"]] == [1.0, 1.0, 1.0]
     assert json.loads(run("check", "r.csv", "--no-fragile", "--json").stdout)["fragile"] is None
-    assert "--fragile does it" in run("check", "r.csv", "--no-fragile").stdout
+    assert "--fragile does it" in run("check", "r.csv", "--no-fragile", "--verbose=losses").stdout
     assert run("check", "r.csv", "--require", "survives-review").exit_code == 1
     assert run("check", "r.csv", "--missing", "2").exit_code == 2
     assert run("check", "r.csv", "--missing", "no.csv").exit_code == 2
