@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import Detail
 from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import CONFIDENCE, CRITERION, ITEM, REVIEWER, SCORE, TITLE, normalise, optional
 from reviewgraph.formats.columns import is_usual as is_usual
@@ -276,5 +277,6 @@ def say_further(name: str, target: str | None, criteria: Collection[str], confid
         kept = f"{quote_all(criteria)} {'is a further score' if len(criteria) == 1 else 'are further scores'}"
         notes.append(f"{name}: the score is {quote(target)}; {kept} (choose with --score NAME)")
     if confidence:
-        notes.append(f"{name}: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)")
+        sure = f"{name}: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)"
+        notes.append(Detail(sure))
     return notes
