@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph._base import InputError, counted, listed, noun, write_whole
+from reviewgraph._base import Detail, InputError, counted, listed, noun, write_whole
 from reviewgraph.cli import (
     Number,
     Refusal,
     Session,
     expect_table,
+    note,
     option,
     say,
     weighed,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from planner.rules import Rule
     from reviewgraph._base import Label
     from reviewgraph.formats import Columns, System
+    from reviewgraph.report import Fact
 
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: 
     if idle:
         asked = " ".join(SUGGESTED[name] for name in idle)
         column = f"{noun(len(idle), 'column', 'columns')} {' and '.join(idle)}"
-        say(f"{path}: no rule uses the {column}; to add one: {asked}")
+        note(f"{path}: no rule uses the {column}; to add one: {asked}")
 
 
 #: The form of each rule, by parameter.
@@ -133,7 +135,8 @@ def say_meta_reviews(*tables: Any) -> None:
     """Note the meta reviews that tables of reviews leave out: their pairs are forbidden."""
     pairs = {pair for table in tables if table is not None for pair in table.origin.meta}
     if pairs:
-        say(f"{counted(len(pairs), 'meta review')}: nobody is asked to review a paper that they meta-review")
+        meta = counted(len(pairs), "meta review")
+        note(Detail(f"{meta}: nobody is asked to review a paper that they meta-review"))
 
 
 # Reviewers of a plan.
@@ -266,7 +269,7 @@ def read_fixed(
     unlisted = sorted(loads, key=natural_key)
     if unlisted:
         who = counted(len(unlisted), "reviewer is", "reviewers are")
-        say(f"{path}: {who} not in {session.params['reviewers_file']} ({listed(unlisted)}): their reviews count")
+        note(f"{path}: {who} not in {session.params['reviewers_file']} ({listed(unlisted)}): their reviews count")
     return fixed, {label: loads[label] for label in unlisted}
 
 
@@ -396,7 +399,7 @@ class Destination:
         chosen.expect_settings_fit()
         chosen.expect_named_so()
         if self.output and chosen.upload is not self.upload:
-            say(f"{self.output}: {chosen.upload.words} (--to csv writes a table)")
+            note(Detail(f"{self.output}: {chosen.upload.words} (--to csv writes a table)"))
         return chosen
 
     @property
@@ -444,25 +447,32 @@ class Destination:
             say(f"{self.output}: {counted(len(left), 'review')} left out, to be entered by hand ({pairs}): {enter}")
         return not left
 
-    def advice(
-        self, session: Session, written: Sized, outsiders: Sized | None = None, stage: str | None = None
-    ) -> list[str]:
-        """Return lines of advice on the upload, except on what options or REVIEWS decide.
+    def uploads(self, session: Session, written: Sized, stage: str | None = None) -> list[Fact]:
+        """Return what was written, where to upload it, and what that changes; nothing without a file.
 
-        ``outsiders`` are reviewers outside the committee, who are not invited; None if the committee is unknown.
-        ``stage`` is the name of the round, where there is one. What it needs is on stderr beside a page or JSON.
+        ``stage`` is the name of the round, where there is one; what it needs is on stderr beside JSON.
         """
-        params = session.params
+        from reviewgraph.report import Fact
+
+        if not self.output or not len(written):
+            return []
         named = self.label or stage
-        if self.output and len(written) and named and self.upload.round_advice:
-            say(f"{self.output}: {self.upload.round_advice.format(named)}")
-        settled = () if outsiders is None else ("willing",)
-        lines = [
-            line
-            for name, line in self.upload.advice.items()
-            if not name or (name in params and not params[name] and name not in settled)
+        needed = self.upload.round_advice.format(named) if named else ""
+        if needed and session.params["as_json"]:
+            say(f"{self.output}: {needed}")
+        where = Fact("Upload", f"{self.output}: {self.upload.place}")
+        if not self.upload.place:
+            where = Fact("Written", f"{self.output}: {self.upload.words}")
+        return [*([Fact("First", needed)] if needed else []), where]
+
+    def warnings(self, session: Session, settled: Collection[str] = ()) -> list[str]:
+        """Return what may be wrong with an upload since options are not given, but those ``settled`` otherwise."""
+        params = session.params
+        return [
+            sentence
+            for name, sentence in self.upload.advice.items()
+            if name in params and not params[name] and name not in settled
         ]
-        return ["", *lines] if self.output and lines and len(written) else []
 
     def _text(self, outgoing: Outgoing) -> str:
         return self.upload.write(replace(outgoing, label=self.label, invitation=self.invitation))

@@ -50,6 +50,7 @@ from .storing import plain as plain
 from .storing import record_of as record_of
 from .storing import write_together as write_together
 from .storing import write_whole as write_whole
+from .text import Detail as Detail
 from .text import counted as counted
 from .text import listed as listed
 from .text import named as named

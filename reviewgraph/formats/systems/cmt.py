@@ -184,6 +184,7 @@ class CMT(System):
     )
     extras = ("paper_title", "reviewer_number", "created", "last_modified", "track_name", "track")
     words = "Microsoft CMT's assignments, as XML"
+    place = "CMT, Actions, Import, Assignments"
     suffix = ".xml"
     reviewers = emails("cmt")
 

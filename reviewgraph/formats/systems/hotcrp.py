@@ -274,7 +274,7 @@ _ROUND = Accepted(
 #: The parts of an address in a search: it finds subdomains and, except for these ends, longer domains too.
 _PARTS = re.compile(r"(?P<name>.*)@(?P<domain>.*?)(?P<end>(?:[.](?:com|net|edu|org|us|uk|fr|be|jp|cn))?)", re.I)
 
-_REFUSED = "HotCRP refuses the whole file for one row that"
+_REFUSED = "HotCRP refuses a file with"
 #: The tag of a quality, visible only to chairs, and the suffixes for lists.
 TAG = "~~calibrated"
 LISTS = ("in", "discuss", "out", "aside")
@@ -423,18 +423,15 @@ class HotCRP(System):
         "numbers of papers",
         "name papers by their numbers, or write another form, such as --to csv",
     )
+    place = "HotCRP, Assignments, Bulk update (it only adds)"
     advice: ClassVar = {
-        "conflicts": f'{_REFUSED} is a conflict: add --conflicts with its download "Paper information, PC conflicts".',
-        "items": f'{_REFUSED} is of a withdrawn paper: add --items with its download "Paper information, CSV".',
-        "willing": f"{_REFUSED} gives somebody outside the PC a primary review: add --willing with its download "
-        '"Review assignments, PC review preferences".',
-        "": "Who declined a review is in no download of HotCRP: list them in a file (paper,email) and give it with "
-        "--gone, or for assign among the conflicts.",
+        "conflicts": f'No conflicts given: --conflicts FILE (download "Paper information, PC conflicts"); {_REFUSED} one.',
+        "items": f'Withdrawn papers are unknown: --items FILE (download "Paper information, CSV"); {_REFUSED} one.',
+        "willing": 'Who is on the committee is unknown: --willing FILE (download "Review assignments, PC review '
+        f'preferences"); {_REFUSED} a primary review by somebody else.',
+        "gone": "Declined reviews are unknown, and in no download: list them (paper,email) in --gone FILE.",
     }
-    round_advice = (
-        "HotCRP refuses the whole file unless it has the round {}: add it first in Settings, Reviews, "
-        '"Deadlines and rounds".'
-    )
+    round_advice = 'add the round {} in Settings, Reviews, "Deadlines and rounds"; HotCRP refuses the whole file without it'
     results = "tags of qualities and lists that chairs see, as a bulk assignment"
 
     def write(self, outgoing: Outgoing) -> str:

@@ -299,6 +299,7 @@ class OpenReview(System):
         asked_at, of_meta_review"""
     )
     words = "OpenReview's edges, as JSON"
+    place = "OpenReview, by client.post_edge of openreview-py, one edge after the other"
     suffix = ".json"
     options = ("label", "invitation")
 

@@ -266,9 +266,10 @@ class Pretalx(System):
     suffix = ".json"
     reviewers = Accepted(_is_person, "codes or addresses of reviewers", _REMEDY)
     items = Accepted(is_code, "codes of proposals", _REMEDY)
+    place = 'pretalx, Assign reviewers, Actions, Import assignments ("Keep current assignments" only adds)'
     advice: ClassVar = {
-        "conflicts": "pretalx assigns a proposal to those who speak about it, too: add --conflicts with its "
-        "submissions.json (?expand=speakers)."
+        "conflicts": "No conflicts given: --conflicts submissions.json (?expand=speakers); pretalx assigns proposals to "
+        "their speakers, too."
     }
 
     def write(self, outgoing: Outgoing) -> str:

@@ -211,8 +211,11 @@ class System:
     read_back: ClassVar[bool] = True  #: Whether ``check`` reads that file.
     reviewers: ClassVar[Accepted] = ANY  #: The labels that it accepts.
     items: ClassVar[Accepted] = ANY
-    #: Advice on that file, by the parameter of a command that makes it needless; "" if none does.
-    advice: ClassVar[Mapping[str, str]] = {}
+    place: ClassVar[str] = ""  #: Where that file is uploaded, and what this changes; empty if nobody knows.
+    #: What may be wrong with that file, by the parameter of a command that prevents it.
+    advice: ClassVar[Mapping[str, str]] = {
+        "conflicts": "No conflicts given: --conflicts FILE keeps papers from their authors."
+    }
     round_advice: ClassVar[str] = ""  #: Advice on the round that the file names in the braces; empty if it needs none.
     results: ClassVar[str] = ""  #: Description of its import of qualities and lists; empty if it has none.
 
