@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner._plans import words
+from planner._plans import reasons
+from planner._plans.arrivals import joins
 from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
 from planner._plans.objectives import (
     OBJECTIVES,
@@ -28,7 +29,6 @@ from planner._plans.target import Ledger, PlanProgress, PlanTarget
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
-from planner._plans.words import filled
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked, counted
 from reviewgraph.io import Order
@@ -129,10 +129,7 @@ def priced(plan: Plan, aim: Objective, beyond: int, rounds: Rounds | None = None
         for review, gain, words in zip(plan.reviews[fixed:], effect.gains, effect.words, strict=True)
     )
     deal = purchase(aim, effect.after, plan.count - fixed, plan.count - beyond)
-    sentences = deal.sentences()
-    if rounds is not None:
-        sentences = [] if rounds.stop else deal.saved(rounds.after[0].wrong, rounds.number)
-    return replace(plan, reviews=reviews, purchase=deal, rounds=rounds, explanation=(*plan.explanation, *sentences))
+    return replace(plan, reviews=reviews, purchase=deal, rounds=rounds)
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
@@ -368,7 +365,7 @@ class _Search:
         task = _task(constraints, clock, self.reserve)
         budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
         ledger = Ledger(clock if budget is None else clock.share(BEFORE_BUDGET), self.progress, budget)
-        if too_many := words.fixed_too_many(task, budget):
+        if too_many := reasons.fixed_too_many(task, budget):
             return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
         rng = np.random.default_rng(self.seed)
         try:
@@ -423,7 +420,7 @@ def _round(
         task = _task(rules, clock, 0.0)
         target = target_named("double")
         ledger = Ledger(clock, None, budget - len(fixed))
-        if too_many := words.fixed_too_many(task, ledger.budget):
+        if too_many := reasons.fixed_too_many(task, ledger.budget):
             return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
         this_round = round_of(aim, task, terms, ledger, number)
         if this_round is None:
@@ -475,15 +472,14 @@ def _task(constraints: Constraints, clock: Clock, reserve: float) -> Task:
 
 def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Return the result of the search as a plan: complete, partial within a budget, or infeasible."""
-    reasons = ledger.reasons
     if ledger.infeasible:
-        reasons += [] if ledger.explained else words.why_not(task, target)
+        ledger.reasons += [] if ledger.explained else reasons.why_not(task, target)
         ledger.bounds.clear()
-        return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
+        return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), ledger.reasons)
     if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
         return _part_of_the_way(task, target, ledger, clock)
     status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
-    plan = _plan(task, target, ledger, status, ledger.pairs, reasons)
+    plan = _plan(task, target, ledger, status, ledger.pairs, ledger.reasons)
     return replace(plan, least_load=least_load(task, ledger))
 
 
@@ -494,10 +490,9 @@ def _most_of_it(
     until = clock.no_less_than(LEAST_FOR_BUDGET)
     pairs = nearest(target, task, ledger, until, rng)
     plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, list(why))
-    far = words.how_far(target, plan.reach, ledger.budget, plan.count, sure=False)
     if not target.reaches_in_time(task.table(pairs), until):
         plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
-    return replace(plan, explanation=(*plan.explanation, *far))
+    return plan
 
 
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
@@ -509,11 +504,10 @@ def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -
     pairs, sure = covered.best_few(target, task, partial, ledger.budget, until)
     if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
-    reasons = [*ledger.reasons, words.why_partial(target, ledger), *words.still_short(task, pairs)]
+    why = [*ledger.reasons, reasons.why_partial(target, ledger), *reasons.still_short(task, pairs)]
+    why += ["all choices within the budget were tried: none is better"] if sure else []
     status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
-    plan = _plan(task, target, ledger, status, pairs, reasons)
-    far = words.how_far(target, plan.reach, ledger.budget, plan.count, sure)
-    return replace(plan, explanation=(*plan.explanation, *far))
+    return _plan(task, target, ledger, status, pairs, why)
 
 
 def _plan(
@@ -522,7 +516,7 @@ def _plan(
     ledger: Ledger,
     status: PlanStatus,
     pairs: IntArray,
-    reasons: list[str],
+    why: list[str],
     more: IntArray | None = None,
 ) -> Plan:
     """Order the reviews, with ``more`` at the end, describe what each joins, and add bounds and certificate."""
@@ -533,7 +527,7 @@ def _plan(
     everything = np.concatenate([fixed, pairs[target.order(task, pairs, closing)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1) if len(rules.fixed) else task
     # What a fixed review joins is computed from the reviews without it.
-    joined, covers, left = words.joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
+    joined, covers, left = joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
     table = rules.reviews
     shift = len(rules.fixed)
     labelled = Mentions.labelled(table.reviewers, table.items)
@@ -542,15 +536,12 @@ def _plan(
             table.reviewers[j],
             table.items[i],
             rules.cost_of(j, i),
-            joins.words,
-            joins.short,
+            why_review,
             cover,
             groups,
             rules.affinity_of(j, i),
         )
-        for (j, i), joins, cover, groups in zip(
-            everything.tolist(), filled(plain, everything, joined), covers, left, strict=True
-        )
+        for (j, i), why_review, cover, groups in zip(everything.tolist(), joined, covers, left, strict=True)
     )
     # Bounds are on the other reviews; fixed ones are added.
     after = with_extra(table, everything)
@@ -559,7 +550,7 @@ def _plan(
         target=target.name,
         reviews=chosen,
         bounds=tuple(replace(bound, value=bound.value + shift, lost=labelled(bound.lost)) for bound in ledger.bounds),
-        explanation=tuple(map(labelled, reasons)),
+        explanation=tuple(map(labelled, why)),
         constraints=rules,
         pairs=everything,
         merges=target.certificate(after) if status.reaches else np.empty((0, 4), np.int64),

@@ -36,10 +36,9 @@ ROOMS: dict[str, dict[str, str]] = {
         "_plans": "errors rules solving",
         "_assign": "errors rules solving",
         "assignment_report": "_assign",
-        "plan_report": "_plans assignment_report",
         "planning": "_plans rules",
         "assigning": "_assign rules",
-        "commands": "_assign _plans assigning assignment_report plan_report planning rules",
+        "commands": "_assign _plans assigning assignment_report planning rules",
     },
     "lsc": {
         "errors": "",

@@ -105,14 +105,14 @@ class Objective(ABC):
     """What extra reviews are for: a loss of each item, which more reviews are expected to lower.
 
     ``name`` is used by commands and arguments, ``words`` by help. ``helps`` completes "it helps us ..." in letters to
-    reviewers; empty for a level. ``unit`` is that of :meth:`total`, as in "12.3 wrong of those selected". With
+    reviewers; empty for a level. ``unit`` is that of :meth:`total`, as in "1.3 wrong of 20 selected". With
     ``needs_level`` a plan always has a target; with ``selects`` the number of items to select is required.
     """
 
     name: ClassVar[str]
     words: ClassVar[str]
     helps: ClassVar[str] = ""
-    unit: ClassVar[str] = ""
+    unit: str = ""
     needs_level: ClassVar[bool] = False
     selects: ClassVar[bool] = False
 
@@ -136,11 +136,8 @@ class Objective(ABC):
         """Return a sum of losses over all items in ``unit``."""
 
     @abstractmethod
-    def effect(self, item: int, label: str, before: float, after: float) -> str:
-        """Describe a review that raises the precision beyond the pending one from ``before`` to ``after``.
-
-        The text begins with the label, which anonymous reports replace.
-        """
+    def effect(self, item: int, before: float, after: float) -> str:
+        """Describe a review that raises the precision beyond the pending one from ``before`` to ``after``, briefly."""
 
     def worth_reading(self) -> int | None:
         """Return the default number of reviews to plan; None if it has to be given."""
@@ -165,7 +162,6 @@ class Decision(Objective):
     name: ClassVar[str] = "decision"
     words: ClassVar[str] = "after scores, fewest wrong among the papers of --select"
     helps: ClassVar[str] = "be surer of which papers to select"
-    unit: ClassVar[str] = "wrong among those selected"
     selects: ClassVar[bool] = True
 
     def __init__(self, beliefs: Beliefs, n: int) -> None:
@@ -175,6 +171,7 @@ class Decision(Objective):
 
         super().__init__(beliefs)
         self.n = n
+        self.unit = f"wrong of {n} selected"
         self.distance = beliefs.mean - cut_of(beliefs.mean, beliefs.sd, n)
         self.chance = probability_in_top(beliefs.mean, beliefs.sd, n)
         # The price of a place is between the probabilities of the last paper in and of the first one out.
@@ -200,15 +197,14 @@ class Decision(Objective):
     def total(self, losses: float) -> float:
         return losses
 
-    def effect(self, item: int, label: str, before: float, after: float) -> str:
+    def effect(self, item: int, before: float, after: float) -> str:
         import numpy as np
 
         coming = self.beliefs.pending[item] + np.array([before, after])
         distance = np.full(2, self.distance[item])
         sd = np.full(2, self.beliefs.sd[item])
         often = settled(distance, sd, coming, ERROR_RATE)[1]
-        cause = "the planned reviews settle" if coming[0] > 0 else "this review settles"
-        return f"{label} is in with probability {100 * self.chance[item]:.0f} %: {cause} it {_times(often)}"
+        return f"chance {100 * self.chance[item]:.0f} %, settles {_times(often)}"
 
     def worth_reading(self) -> int | None:
         import numpy as np
@@ -222,10 +218,10 @@ def _times(often: float) -> str:
     """Round a share to tenths.
 
     >>> _times(0.38), _times(0.01)
-    ('4 times in 10', 'less than once in 20')
+    ('4 in 10', 'rarely')
     """
     tenths = int(10.0 * often + 0.5)
-    return "less than once in 20" if not tenths else f"{tenths} {noun(tenths, 'time')} in 10"
+    return f"{tenths} in 10" if tenths else "rarely"
 
 
 class OnlyLevel(Objective):
@@ -399,7 +395,7 @@ def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
         losses[item] = then
         total = float(aim.total(sum_))
         gains.append(now - total)
-        words.append(aim.effect(item, str(table.items[item]), before, float(extra[item])))
+        words.append(aim.effect(item, before, float(extra[item])))
         now = total
     return Bought(gains, words, now)
 

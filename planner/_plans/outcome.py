@@ -70,30 +70,6 @@ class Purchase:
         totals = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
         return {**totals, "at_random": self.at_random}
 
-    def saved(self, wrong: float, number: int) -> list[str]:
-        """Return the sentences on a round that is simulated: ``wrong`` selections after round ``number``.
-
-        ``after`` is that with the cut where it is; simulated scores move the cut, too.
-        """
-        return [
-            f"while the cut stays where it is, they save {self.before - self.after:.2f} wrong selections; the same "
-            f"number of reviews at random {self.before - self.at_random:.2f}",
-            f"new scores move the cut, too: in the simulation of rounds {self.before:.2f} wrong selections become "
-            f"{wrong:.2f} after round {number}",
-            "optimality is not proved",
-        ]
-
-    def sentences(self) -> list[str]:
-        sentences = [
-            f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}, with the same "
-            f"number of reviews at random {self.at_random:.2f}"
-        ]
-        # Equal after rounding is no difference.
-        if round(self.at_random, 2) < round(self.after, 2):
-            sentences.append("random reviews have a better expectation than these, which were chosen one by one")
-        caveat = "these are expectations if future scores are as noisy as the existing ones; optimality is not proved"
-        return [*sentences, caveat]
-
 
 def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tuple[int, str]]:
     """Count some papers by the requirement that they miss, described by what they have instead."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from reviewgraph.formats import Outgoing
     from reviewgraph.table import Reviews
 
+#: Reviews up to which the errors to be expected before and after a plan are computed.
+ERRORS_UP_TO = 20_000
+
 
 @dataclass(frozen=True)
 class PlannedReview:
@@ -35,9 +38,7 @@ class PlannedReview:
     cost
         Its cost.
     joins
-        The groups that it joins, in words.
-    short
-        The same for tables: sizes of the groups, in papers, the reviewer's first.
+        What it joins, in a few words that can be checked by counting papers; the reviewer's group comes first.
     covers
         Items in the largest group at the level of the target, after this review and those before it.
     groups
@@ -63,7 +64,6 @@ class PlannedReview:
     item: Label
     cost: float
     joins: str
-    short: str
     covers: int
     groups: int
     affinity: float | None = None
@@ -135,7 +135,7 @@ class Plan(Paged):
     rounds: Rounds | None = None
     timed_out: bool = False
 
-    _pictured_by: ClassVar[str] = "planner.plan_report:pictures"
+    _paged_by: ClassVar[str] = "planner._plans.page:page_of"
 
     @property
     def backend(self) -> Backend | None:
@@ -247,6 +247,17 @@ class Plan(Paged):
         after = self.reviews_with_plan
         return reach(before, target), reach(after, target)
 
+    @cached_property
+    def expected_errors(self) -> tuple[float, float] | None:
+        """The median expected error of a paper before and with the plan, as a check has it; None for large tables."""
+        from reviewgraph.graph import Assumptions, outlook_of, structure_of
+
+        tables = self.constraints.reviews, self.reviews_with_plan
+        if not 0 < tables[1].n_reviews <= ERRORS_UP_TO:
+            return None
+        before, after = (outlook_of(structure_of(table), Assumptions()).error for table in tables)
+        return float(np.median(before)), float(np.median(after))
+
     def added_to(self, frame: Any) -> Any:
         """Return a data frame of the reviews with a row for each planned one below, under its own names of columns.
 
@@ -339,6 +350,7 @@ class Plan(Paged):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as ``--json`` prints it."""
+        errors = self.expected_errors
         return {
             "status": self.status,
             "target": self.target if self.status != PlanStatus.CHOSEN else None,
@@ -353,6 +365,7 @@ class Plan(Paged):
             "timed_out": self.timed_out,
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
             **self._reach_to_dict(),
+            "expected_errors": None if errors is None else {"before": errors[0], "after": errors[1]},
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "rules": [rule.to_dict() for rule in self.rules],
             "reviews": [asdict(review) for review in self.reviews],

@@ -468,6 +468,7 @@ class Destination:
     def warnings(self, session: Session, settled: Collection[str] = ()) -> list[str]:
         """Return what may be wrong with an upload since options are not given, but those ``settled`` otherwise."""
         params = session.params
+        settled = {*settled, *(["bids"] if params["affinity"] else [])}
         return [
             sentence
             for name, sentence in self.upload.advice.items()

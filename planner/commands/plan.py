@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
@@ -20,25 +21,25 @@ from planner.commands.options import (
     say_meta_reviews,
     upload_options,
 )
-from reviewgraph._base import counted
+from reviewgraph._base import counted, listed
 from reviewgraph.cli import (
     TABLE,
     Command,
-    Next,
     Number,
     Refusal,
     Session,
     Share,
     examples,
     gone_options,
+    note,
     option,
     pass_session,
     result_options,
     reviewers_option,
     say,
-    say_progress,
     select_option,
     table_options,
+    telling,
 )
 from reviewgraph.formats import CSV
 from reviewgraph.graph import ALL_NAMES, level_named
@@ -46,7 +47,8 @@ from reviewgraph.graph import ALL_NAMES, level_named
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
     from planner.commands.options import Destination
-    from reviewgraph.report import Codes, Document
+    from reviewgraph._base import Label
+    from reviewgraph.report import Codes, Next, Page
     from reviewgraph.table import Reviews
 
 
@@ -104,8 +106,6 @@ def _goals(session: Session, goals: Sequence[str]) -> Sequence[str]:
     return [selecting]
 
 
-INSTEAD = "--to csv writes a table with what each review joins, --to mail writes letters"
-KEEP = "to save the plan, with what each review joins; --to mail writes a letter to each reviewer"
 #: Options that the next command does not repeat.
 NOT_AGAIN = {*TABLE, *DESTINATION, "conference", "as_json"}
 
@@ -227,6 +227,7 @@ GONE = {
 @result_options(
     "Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or in the format of --to.",
     upload_options,
+    sections=("reviews", "reviewers", "groups", "rounds", "proof", "mail"),
 )
 @pass_session
 def plan(
@@ -246,7 +247,7 @@ def plan(
     Ctrl-C ends the search with the best plan so far. With --capacity only the reviewers listed there are invited.
     Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
     """
-    from planner._plans.words import absent_words, page
+    from planner._plans.page import absent_words, coded, page_of
     from planner.planning import plan_extra_reviews
 
     # The options fit each other, and to the table.
@@ -267,29 +268,43 @@ def plan(
         **{name: options[name] for name in AS_GIVEN},
         **files,
     }
-    extra = plan_extra_reviews(reviews, cast("Any", aims.target), progress=say_progress, **request)
+    with telling() as tell:
+        extra = plan_extra_reviews(reviews, cast("Any", aims.target), progress=tell, **request)
 
     # A partial plan is written, too.
     none = extra.status == "infeasible"
     if output and none:
         say(f"{output}: not written, since there is no plan")
     complete = none or destination.write(extra.outgoing())
-    following = _next_round(session, extra) or [_next(session, extra, destination)]
-
-    def compose(shown: Plan, codes: Codes | None) -> Document:
-        from planner.plan_report import coded_plan, document
-
-        coded = shown if codes is None else coded_plan(shown)
-        return document(coded, session.table(whole=True), list(map(str, following)))
-
-    session.report(extra, extra.constraints.reviews, compose)
     rounds = extra.rounds
     if rounds is not None and rounds.terms.absent and session.params["as_json"]:
-        say(f"{session.params['after']}: {absent_words(rounds.terms)}")
-    stage = None if rounds is None else rounds.name
-    advice = destination.advice(session, extra.reviews, reviews.origin.outsiders, stage)
-    holds = extra.attained and complete
-    session.answer(extra.to_dict, lambda: "\n".join([page(extra), *advice]), following, holds=holds)
+        say(f"{session.params['after']}: {absent_words(rounds)}")
+    uploads = destination.uploads(session, extra.reviews, None if rounds is None else rounds.name)
+    known = {*reviews.reviewers, *files.get("willing", ())}
+    warnings = _warnings(session, destination, extra, known) if extra.reviews else []
+
+    def compose(shown: Plan, codes: Codes | None) -> Page:
+        page = page_of(shown, output or "") if codes is None else page_of(coded(shown))
+        return replace(
+            page,
+            warnings=[*page.warnings, *warnings],
+            uploads=uploads,
+            following=_next_round(session, extra) or [_next(session, extra, destination)],
+            subject=session.table(whole=True),
+        )
+
+    session.answer(extra, extra.constraints.reviews, compose, holds=extra.attained and complete)
+
+
+def _warnings(session: Session, destination: Destination, extra: Plan, known: Collection[Label]) -> list[str]:
+    """Return what may be wrong with the reviews since options are not given, or since a reviewer is not ``known``."""
+    committee = extra.constraints.reviews.origin.outsiders is not None
+    warnings = destination.warnings(session, ["willing"] if committee else [])
+    strangers = dict.fromkeys(review.reviewer for review in extra.reviews if review.reviewer not in known)
+    if strangers and destination.upload.members:
+        names = listed([*strangers])
+        warnings.append(f"Not on the committee, as far as the files say: {names}. {destination.upload.members}")
+    return warnings
 
 
 #: Parameters that are arguments of :func:`planner.plan_extra_reviews` as they are.
@@ -308,7 +323,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     files = {"gone": session.read("gone"), **session.read_given("capacity", "willing")}
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])
     if new := sum(label not in known for label in files.get("willing", ())):
-        say(f"{params['willing']}: {counted(new, 'reviewer is', 'reviewers are')} in no review; emergency reviewers")
+        note(f"{params['willing']}: {counted(new, 'reviewer is', 'reviewers are')} in no review; emergency reviewers")
     files |= session.read_given("institutions", "senior")
     people = params["reviewers"]
     listed = {people: session.read("roster", people).attributes} if people else {}
@@ -321,7 +336,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
         )
     if reviews.origin.outsiders and "willing" not in files:
         who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
-        say(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
+        note(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
     files |= read_rules(session, listed, known, REVIEWS)
     files |= session.read_given("conflicts", "fixed", "cost")
     return files if barred is None else {**files, "conflicts": joined(files.get("conflicts"), barred)}
@@ -355,6 +370,8 @@ OF_ROUNDS = {
 
 def _next_round(session: Session, extra: Plan) -> list[Next]:
     """Return how to keep this round, and how to plan the one after it; nothing for a last round."""
+    from reviewgraph.report import Next
+
     rounds = extra.rounds
     table = session.table(extra.constraints.reviews)
     if rounds is None or rounds.last:
@@ -372,22 +389,20 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
 
 def _next(session: Session, extra: Plan, destination: Destination) -> Next:
     """Return the next command: another plan if there is none or no file of it, else the check of its file."""
-    table = session.table(extra.constraints.reviews)
-    offers_part = extra.has_part and not session.params["best_effort"]
-    again = session.again(NOT_AGAIN)
-    if offers_part:
-        why = "to get the closest plan, and the reviewers to recruit for the rest"
-        return Next.of("plan", table, again, "--best-effort", why=why)
-    if not extra.reviews:
-        return Next.of("check", table)
+    from reviewgraph.report import Next
 
+    reviews = extra.constraints.reviews
+    table = session.table(reviews)
+    if extra.has_part and not session.params["best_effort"]:
+        why = "the closest plan, and the reviewers to recruit for the rest"
+        return Next.of("plan", table, session.again(NOT_AGAIN), "--best-effort", why=why)
     output = destination.output
     upload = destination.upload
-    if output is None and upload is not CSV:
-        why = f"to write {upload.words}; {INSTEAD}"
-        return Next.of("plan", table, again, f"-o upload{upload.suffix}", why=why)
-    if output is None or not upload.read_back:
-        return Next.of("plan", table, again, "-o plan.csv", why=KEEP)
+    if not extra.reviews or (output and not upload.read_back):
+        return Next.of("calibrate" if extra.attained and reviews.scored.all() else "check", table)
+    if output is None:
+        name = "plan.csv" if upload is CSV else f"upload{upload.suffix}"
+        return Next.of("plan", table, session.again(NOT_AGAIN), f"-o {name}", why=f"writes {upload.words}")
     options = [f"--require {extra.target}"] if extra.status.reaches else []
     return Next.of("check", _with(session, table, output), *options, session.words("gone"))
 

@@ -23,4 +23,5 @@ from .precision import error_variances as error_variances
 from .precision import expected_errors as expected_errors
 from .precision import expected_share as expected_share
 from .precision import learned_from as learned_from
+from .precision import outlook_of as outlook_of
 from .precision import projections as projections

@@ -216,6 +216,7 @@ class System:
     advice: ClassVar[Mapping[str, str]] = {
         "conflicts": "No conflicts given: --conflicts FILE keeps papers from their authors."
     }
+    members: ClassVar[str] = ""  #: What it does with reviews by somebody who is not of the committee, if it matters.
     round_advice: ClassVar[str] = ""  #: Advice on the round that the file names in the braces; empty if it needs none.
     results: ClassVar[str] = ""  #: Description of its import of qualities and lists; empty if it has none.
 

@@ -1,0 +1,216 @@
+"""What each review of a plan joins, in the order in which they arrive; the groups are those of the plan's target."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._plans.constraints import no_pairs
+from planner._plans.task import Loss, after_loss, looked_at
+from reviewgraph._base import Clock, counted
+from reviewgraph.graph import connected_components
+from reviewgraph.report import Nouns
+
+if TYPE_CHECKING:
+    from planner._plans.target import Groups, Target
+    from planner._plans.task import Losses, Task
+    from reviewgraph._base import IntArray
+    from reviewgraph.table import Reviews
+
+#: Losses tested for one that a review helps to repair.
+LOOKED_AT = 50
+
+
+def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[list[str], list[int], list[int]]:
+    """Describe what each review joins when they arrive in this order.
+
+    Returns the descriptions, and after each review the size of the largest group and the number of groups. The task has
+    no fixed reviews, ``pairs`` is (P, 2); once the clock is over, reviews are not checked against losses.
+    """
+    table = task.constraints.reviews
+    groups = ArrivingGroups(table, target.groups(table))
+    descriptions = []
+    covers = []
+    left = []
+    backups = None if target.losses is None else Backups(task, target, target.losses, clock)
+    for place, partners in enumerate(target.merges(task, pairs)):
+        j, i = pairs[place].tolist()
+        why = groups.arrival(j, i, partners)
+        if backups is not None and not partners:
+            why = backups.after(pairs, place) or why
+        if not target.level.compares:  # groups are no matter
+            why = groups.nouns.worded(f"so that all papers get {target.level.words}")
+        descriptions.append(why)
+        covers.append(groups.largest)
+        left.append(groups.count)
+    return filled(task, pairs, descriptions), covers, left
+
+
+class Backups:
+    """What reviews join after a loss, if they join nothing without one."""
+
+    def __init__(self, task: Task, target: Target, losses: Losses, clock: Clock) -> None:
+        self.task = task
+        self.target = target
+        self.losses = losses
+        self.clock = clock
+        self.open: list[Loss] | None = None
+
+    def after(self, pairs: IntArray, place: int) -> str:
+        """Name a loss that a review helps to repair, once those before it have arrived; nothing if none is found."""
+        with suppress(Clock.Over):
+            return self._repaired(pairs, place)
+        return ""
+
+    def _repaired(self, pairs: IntArray, place: int) -> str:
+        before = pairs[:place]
+        table = self.task.constraints.reviews
+        if self.open is None or self.open == [Loss()]:
+            self.open = self.losses.failing(self.task.table(before), self.clock)
+        for loss in self.clock.watch(self.open[:LOOKED_AT]):
+            left = after_loss(self.task, before, loss)
+            self.clock.spend(2 * looked_at(table))
+            if left.is_done:
+                self.open.remove(loss)
+            elif loss.reviewer >= 0 and (why := self._joined(left, pairs[place])):
+                return f"{self.losses.words(loss, table.reviewers, table.items)}: {why}"
+        return ""
+
+    def _joined(self, left: Task, pair: IntArray) -> str:
+        """Describe what a review joins in the reviews left after a loss; nothing if it joins nothing."""
+        j, i = pair.tolist()
+        groups = ArrivingGroups(left.constraints.reviews, self.target.groups(left.constraints.reviews))
+        (partners,) = self.target.merges(left, pair[None, :])
+        lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
+        in_reserve = not partners and i in groups.cover[groups.group_of(j)]
+        return "" if lost or in_reserve else groups.arrival(j, i, partners)
+
+
+class Islands:
+    """The connected components of a table as reviews arrive, and their numbers of papers."""
+
+    def __init__(self, table: Reviews) -> None:
+        components = connected_components(table)
+        self.of_reviewer = components.labels.tolist()
+        self.of_item = components.item_labels.tolist()
+        self.home = list(range(len(components)))
+        self.papers = components.cover_sizes.tolist()
+
+    def _root(self, island: int) -> int:
+        while self.home[island] != island:
+            self.home[island] = self.home[self.home[island]]
+            island = self.home[island]
+        return island
+
+    def arrival(self, reviewer: int, item: int) -> tuple[int, int] | None:
+        """Add a review; return the numbers of papers of two islands that it joins, None if it joins none."""
+        home = self._root(self.of_reviewer[reviewer])
+        other = self._root(self.of_item[item])
+        if other == home:
+            return None
+        sizes = self.papers[home], self.papers[other]
+        self.home[other] = home
+        self.papers[home] = sum(sizes)
+        return sizes
+
+
+class ArrivingGroups:
+    """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
+
+    ``home`` is the forest of groups, each named by the group that took the others in.
+    """
+
+    def __init__(self, table: Reviews, groups: Groups) -> None:
+        self.labels = groups.labels.tolist()
+        self.table = table
+        self.nouns = Nouns(*table.nouns)
+        self.lack = "review" if table.scored.all() and table.n_reviews else "reviewer"
+        self.islands = Islands(table)
+        self.reviewed = (table.reviews_per_item > 0).tolist()
+        self.home = list(range(len(groups.covers)))
+        self.cover = [dict.fromkeys(cover.tolist()) for cover in groups.covers]
+        self.largest = max(map(len, self.cover), default=0)
+        self.count = sum(map(bool, self.cover))
+        # Groups without a reviewer: papers nobody reviews, where these count as groups.
+        held = set(self.labels)
+        self.unread = {i for g, cover in enumerate(self.cover) if g not in held for i in cover}
+
+    def group_of(self, reviewer: int) -> int:
+        g: int = self.labels[reviewer]
+        while self.home[g] != g:
+            self.home[g] = self.home[self.home[g]]
+            g = self.home[g]
+        return g
+
+    def arrival(self, reviewer: int, item: int, joined_reviewers: list[int]) -> str:
+        """Add a review after which the groups of some other reviewers join; describe what it joins."""
+        home = self.group_of(reviewer)
+        partners = [self.group_of(reviewer_of_group) for reviewer_of_group in joined_reviewers]
+        why = self._description(reviewer, home, item, partners)
+        # A reviewer without reviews makes a group with the first one.
+        self.count += (not self.cover[home]) - len(partners) - (item in self.unread)
+        self.unread.discard(item)
+        self.cover[home][item] = None
+        for partner in partners:
+            self.home[partner] = home
+            self.cover[home].update(self.cover[partner])
+        self.largest = max(self.largest, len(self.cover[home]))
+        return why
+
+    def _description(self, reviewer: int, home: int, item: int, partners: list[int]) -> str:
+        worded = self.nouns.worded
+        before = len(self.cover[home])
+        islands = self.islands.arrival(reviewer, item)
+        if not self.reviewed[item]:
+            self.reviewed[item] = True
+            return worded(f"has no {self.lack}")
+        if before == 0:
+            return worded("brings in a reviewer")
+        partner, common = self._shared(home, item, partners)
+        if islands is not None and common < 0:
+            why = worded(f"joins islands of {islands[0]} and {counted(islands[1], 'paper')}")
+        elif not partners:
+            return "in reserve" if item in self.cover[home] else worded(f"joins the group of {counted(before, 'paper')}")
+        elif common < 0:
+            why = worded(f"joins groups of {before} and {counted(len(self.cover[partner]), 'paper')}")
+        else:
+            why = f"joins groups of {before} and {len(self.cover[partner])} sharing {self.table.items[common]}"
+        return f"{why}, and {counted(len(partners) - 1, 'more group')}" if len(partners) > 1 else why
+
+    def _shared(self, home: int, item: int, partners: list[int]) -> tuple[int, int]:
+        """Return the first partner that covers an item and already shares another with a group, and that other item.
+
+        Without one, the first partner and -1.
+        """
+        for partner in partners if item not in self.cover[home] else ():
+            if item in self.cover[partner]:
+                small, large = sorted((self.cover[partner], self.cover[home]), key=len)
+                common = next((thing for thing in small if thing in large), -1)
+                if common >= 0:
+                    return partner, common
+        return (partners[0] if partners else -1), -1
+
+
+def filled(task: Task, pairs: IntArray, descriptions: list[str]) -> list[str]:
+    """Add to what each review joins, in turn, the need of its paper that it fills."""
+    people = task.constraints.people
+    table = task.table(no_pairs())
+    worded = Nouns(*table.nouns).worded
+    count = table.reviews_per_item.tolist()
+    missing = people.needs(table).members.copy()
+    place, group = people.groups_of(pairs[:, 0])
+    with_needs = []
+    for k, (i, why) in enumerate(zip(pairs[:, 1].tolist(), descriptions, strict=True)):
+        needs = []
+        count[i] += 1
+        if count[i] <= people.min_reviews:
+            needs.append(f"review {count[i]} of {people.min_reviews}")
+        for panel_group in group[place == k].tolist():
+            if missing[i, panel_group] > 0:
+                missing[i, panel_group] -= 1
+                article = "the" if people.panels.least[panel_group] == 1 else "a"
+                needs.append(worded(f"{article} {people.ruled.kind(panel_group)} of the paper"))
+        with_needs.append("; ".join([*([why] if why != "in reserve" or not needs else []), *needs]))
+    return with_needs
