@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from reviewgraph._base import IntArray
     from reviewgraph.table import Reviews
 
+#: Of a review that joins nothing.
+IN_RESERVE = "in reserve"
 #: Losses tested for one that a review helps to repair.
 LOOKED_AT = 50
 
@@ -172,7 +174,7 @@ class ArrivingGroups:
         if islands is not None and common < 0:
             why = worded(f"joins islands of {islands[0]} and {counted(islands[1], 'paper')}")
         elif not partners:
-            return "in reserve" if item in self.cover[home] else worded(f"joins the group of {counted(before, 'paper')}")
+            return IN_RESERVE if item in self.cover[home] else worded(f"joins a group of {counted(before, 'paper')}")
         elif common < 0:
             why = worded(f"joins groups of {before} and {counted(len(self.cover[partner]), 'paper')}")
         else:
@@ -204,13 +206,13 @@ def filled(task: Task, pairs: IntArray, descriptions: list[str]) -> list[str]:
     with_needs = []
     for k, (i, why) in enumerate(zip(pairs[:, 1].tolist(), descriptions, strict=True)):
         needs = []
+        if 0 < count[i] < people.min_reviews:
+            needs.append(f"has {count[i]} of {people.min_reviews} reviews")
         count[i] += 1
-        if count[i] <= people.min_reviews:
-            needs.append(f"review {count[i]} of {people.min_reviews}")
         for panel_group in group[place == k].tolist():
-            if missing[i, panel_group] > 0:
+            lacking = int(missing[i, panel_group])
+            if lacking > 0:
+                needs.append(worded(f"lacks {lacking} {people.ruled.kind(panel_group, lacking)}"))
                 missing[i, panel_group] -= 1
-                article = "the" if people.panels.least[panel_group] == 1 else "a"
-                needs.append(worded(f"{article} {people.ruled.kind(panel_group)} of the paper"))
-        with_needs.append("; ".join([*([why] if why != "in reserve" or not needs else []), *needs]))
+        with_needs.append("; ".join([*([] if why == IN_RESERVE and needs else [why]), *needs]))
     return with_needs

@@ -231,6 +231,8 @@ def _warnings(plan: Plan) -> list[str]:
         few = counted(sum(origin.lacking.reviews.values()), "review")
         papers = listed(origin.lacking.reviews)
         warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; fewer may be enough.")
+    if origin.files and not origin.listed and not origin.unlisted:
+        warnings.append("Papers without a review are not in these files: --items FILE lists them.")
     deal = plan.purchase
     # Equal after rounding is no difference.
     if deal is not None and plan.rounds is None and round(deal.at_random, 2) < round(deal.after, 2):

@@ -59,7 +59,6 @@ def test_plans_that_take_all_there_is_leave_out_meta_reviewers(run: Run, words: 
     line = f"plan scores.csv pcassignments.csv {words} --json"
     done = run(line)
     assert done.exit_code == status, done.output
-    assert done.stderr.count("nobody is asked to review a paper that they meta-review") == 1
     chosen = asked_for(done)
     assert chosen <= FREE
     # With a budget for all of them, only those without a gain are left.
@@ -84,7 +83,6 @@ def test_assignments_leave_out_meta_reviewers(run: Run, option: str) -> None:
     line = f"assign --items papers.csv --reviewers people.csv {option} --load 9 --target none --json"
     done = run(line)
     assert done.exit_code == 0, done.output
-    assert "6 meta reviews: nobody is asked to review a paper that they meta-review" in done.stderr
     new = asked_for(done) - (EXISTING if "fixed" in option else set())
     assert new == FREE
     Path("answer.json").write_text(done.stdout, "utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
 from reviewgraph.graph import random_assignment
-from tests.pages import offered
+from tests.pages import all_offered, offered
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -35,12 +34,16 @@ def test_decisions_are_planned_and_every_review_says_what_it_buys() -> None:
     words = ("plan", "scores.csv", "--for", "decision", "--select", "20%", "--max-reviews", "3", "--spare", "1")
     found = run(*words, "-o", "plan.csv")
     assert found.exit_code == 0
-    assert "\nbuys: wrong among those selected.\n" in found.stdout
-    assert "with the same number of reviews at random" in " ".join(found.stdout.split())
-    assert found.stdout.rstrip().endswith("Next: reviewgraph check scores.csv plan.csv")
+    assert offered(found.stdout) == ["check", "scores.csv", "plan.csv"]
     assert Path("plan.csv").read_text().splitlines()[0] == "item,reviewer,cost,joins,gain"
     report = json.loads(run(*words, "--json").stdout)
     assert (report["status"], report["target"], report["count"]) == ("chosen", None, 3)
+    deal = report["purchase"]
+    assert " ".join(found.stdout.split()).startswith(
+        f"3 REVIEWS: expect {deal['after']:.2f} wrong of 4 selected, instead of {deal['before']:.2f} without and "
+        f"{deal['at_random']:.2f} with as many at random"
+    )
+    assert all(f"{review['gain']:.3f}  {review['buys']}" in found.stdout for review in report["reviews"])
     gained = report["purchase"]["before"] - report["purchase"]["after"]
     assert sum(review["gain"] for review in report["reviews"]) == pytest.approx(gained)
     assert "--for decision --select 20%" in " ".join(offered(run(*words).stdout))
@@ -85,19 +88,20 @@ def test_options_without_what_they_go_with_are_refused() -> None:
 
 def test_the_next_lines_of_rounds_run_as_printed() -> None:
     """Of a first round, of the next, which is the last, and of one that holds nothing back."""
-    words = ("--for", "decision", "--select", "20%", "--max-reviews", "6", "--spare", "1")
+    first = ("--for", "decision", "--select", "20%", "--max-reviews", "6", "--spare", "1")
     for options in (("--rounds", "2"), ("--rounds", "2", "--min-reviews", "5"), ("--rounds", "1")):
-        found = run("plan", "scores.csv", *words, *options)
+        found = run("plan", "scores.csv", *first, *options)
         seen = 0
-        while "Next: " in found.stdout and seen < 4:
-            for line in [line for line in found.stdout.splitlines() if line.startswith("Next: ")]:
-                command, _, output = line.removeprefix("Next: reviewgraph ").partition(" > ")
-                found = run(*shlex.split(command))
-                assert found.exit_code == 0, (line, found.output)
+        words = list[str]()
+        while (proposals := all_offered(found.stdout)) and seen < 4:
+            for words in proposals:
+                *command, output = [*words, ""] if ">" not in words else [word for word in words if word != ">"]
+                found = run(*command)
+                assert found.exit_code == 0, (words, found.output)
                 seen += 1
                 if output:
                     Path(output).write_text(found.stdout, "utf-8")
-            if "--after" not in line:
+            if "--after" not in words:
                 break
         assert seen >= 1
         assert (seen > 2) is (options == ("--rounds", "2"))

@@ -37,7 +37,7 @@ def test_people_from_the_files_of_an_assignment() -> None:
     assert found.exit_code == 0, found.stderr
     assert "people.csv: 1 of 4 reviewers is not in the reviews; left out (reviewer 'dan')" in found.stderr
     assert "affinity.csv: 1 of 6 pairs names a reviewer or paper that is not in the reviews; left out" in found.stderr
-    assert found.stdout.rstrip().endswith("Next: reviewgraph check reviews.csv plan.csv --require double")
+    assert found.stdout.rstrip().endswith("Next  reviewgraph check reviews.csv plan.csv --require double")
     with Path("plan.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["item", "reviewer", "affinity", "joins"]

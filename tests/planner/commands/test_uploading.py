@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from reviewgraph.cli import main
 from reviewgraph.formats import takers
 from reviewgraph.io import read_reviews
+from tests.pages import offered
 
 Run = Callable[..., Result]
 
@@ -49,7 +50,10 @@ def test_a_plan_for_hotcrp_reaches_the_level_and_clears_nothing(run: Run) -> Non
     assert rows
     assert [row["paper"] for row in rows] == [f"{row['paper'].split()[0]} -re:{row['email']}" for row in rows]
     assert {(row["action"], row["reviewtype"]) for row in rows} == {("review", "primary")}
-    assert "Next: reviewgraph check pcassignments.csv upload.csv --items data.csv --require double" in told.stdout
+    assert "Upload  upload.csv: HotCRP, Assignments, Bulk update (it only adds)" in told.stdout
+    assert offered(told.stdout) == [
+        *("check", "pcassignments.csv", "upload.csv", "--items", "data.csv", "--require", "double")
+    ]
     assert run("check", "pcassignments.csv", "upload.csv", "--require", "double").exit_code == 0
     assert pairs("pcassignments.csv") < pairs("pcassignments.csv", "upload.csv")
 
@@ -65,13 +69,13 @@ def test_every_form_holds_the_same_assignment(run: Run, name: str) -> None:
     assert papers[0] in text
     if takers()[name].read_back:
         assert pairs("out") == {(f"{who}@example.org", paper) for who in ("ann", "bob") for paper in papers}
-        assert "Next: reviewgraph check out --require double" in told.stdout
+        assert offered(told.stdout) == ["check", "out", "--require", "double"]
 
 
 def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
     told = run("plan", "pcassignments.csv", "-o", "upload.csv")
     assert told.exit_code == 0, told.output
-    assert "upload.csv: HotCRP's bulk assignment, which only adds (--to csv writes a table)" in told.stderr
+    assert "Upload  upload.csv: HotCRP, Assignments, Bulk update (it only adds)" in told.stdout
     assert Path("upload.csv").read_text("utf-8").startswith("paper,action,email,reviewtype,round\n")
     assert run("plan", "pcassignments.csv", "--to", "csv", "-o", "upload.csv").exit_code == 0
     assert Path("upload.csv").read_text("utf-8").startswith("item,reviewer,")

@@ -14,10 +14,10 @@ from planner._plans.objectives import Beliefs, Decision
 from planner._plans.process import at_most, choose
 from planner._plans.rounds import Papers, asked_for, cuts, flat, play, schedule, spend, step_rates
 from planner._plans.task import new_task
-from planner._plans.words import expectations, where_it_stands
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
+from reviewgraph.report import Fact
 from tests.trials import NIGHTLY, trials
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -317,9 +317,10 @@ def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
     reviews = table()
     plan = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=100, rounds=3, spare=1)
     assert (plan.rounds.capacity, plan.rounds.now, plan.rounds.held_back) == (24, 8, 16)
-    said = where_it_stands(plan.rounds)
-    assert said[0] == "Round 1 of 3 (R2 in uploads): 8 of 100 reviews now, 16 held back for later rounds."
-    assert said[1].startswith("Loads, limits and conflicts allow 24 of the 100 at most: the other 76 cannot")
+    page = plan.page()
+    assert page.verdict == "round 1 of 3: 8 reviews now,"
+    assert page.summary.startswith("16 of 100 held back; ")
+    assert any(words.startswith("Loads, limits and conflicts allow 24 of the 100 reviews") for words in page.warnings)
     # A reviewer who comes later can still be given what is left of the budget.
     after = plan_extra_reviews(reviews, objective="decision", after=written(plan), spare=2)
     assert after.rounds.budget == 92
@@ -328,15 +329,13 @@ def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
 
 def test_a_round_that_holds_nothing_back_says_so() -> None:
     plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=2, min_reviews=3)
-    assert where_it_stands(plan.rounds)[0] == (
-        "Round 1 of 2 (R2 in uploads): 10 of 10 reviews now; nothing is held back, so this round is the last."
-    )
+    assert (plan.page().verdict, plan.page().summary[:15]) == ("round 1 of 2: 10 reviews now,", "none held back;")
     one = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=1)
-    assert where_it_stands(one.rounds)[0] == "Round 1 of 1 (R2 in uploads): 10 of 10 reviews now."
-    assert " in 1 round" not in expectations(one.rounds)[0]
+    assert (one.page().verdict, one.page().summary[:15]) == ("round 1 of 1: 10 reviews now,", "none held back;")
     late = plan_extra_reviews(table(), objective="decision", after=written(replayed_first()))
-    assert any(line.endswith(", ...") for line in where_it_stands(late.rounds))
-    assert not any(line.endswith("....") for line in where_it_stands(late.rounds))
+    (fact,) = [fact for fact in late.page().facts if isinstance(fact, Fact) and fact.name == "Still to come"]
+    assert fact.value.startswith(f"{len(late.rounds.terms.outstanding)} reviews of earlier rounds")
+    assert fact.value.endswith(", ...")
 
 
 def replayed_first():
