@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from planner._plans.constraints import no_pairs
 from planner._plans.task import Loss, after_loss, looked_at
 from reviewgraph._base import Clock, counted

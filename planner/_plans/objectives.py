@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
-from reviewgraph._base import InputError, named, noun
+from reviewgraph._base import InputError, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable

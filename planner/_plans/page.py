@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from planner._plans.arrivals import joins
 from planner._plans.outcome import NAMED, PlanStatus
 from planner._plans.targets import target_named
 from planner._plans.task import new_task
-from reviewgraph._base import Clock, Mentions, counted, listed, natural_key, noun, places, ranging
+from reviewgraph._base import Clock, Mentions, counted, listed, natural_key, noun, places
 from reviewgraph.graph import level_named, structure_of
 from reviewgraph.report import (
     MOST,
@@ -37,17 +37,18 @@ from reviewgraph.report import (
 )
 
 if TYPE_CHECKING:
+    from planner._plans.outcome import Purchase
     from planner._plans.plan import Plan
     from planner._plans.process import Asked as Late
     from planner._plans.process import Rounds
-    from reviewgraph._base import IntArray, Label
-    from reviewgraph.report.pictures import Drawing
+    from reviewgraph._base import Label
     from reviewgraph.table import Reviews
 
-#: Reviews that are seen first, rounds too, and characters of a paper's title.
+#: Reviews that are seen first, and rounds.
 FIRST = 6
 FIRST_ROUNDS = 4
-TITLE = 20
+#: Characters of what a review joins that are never cut.
+BRIEF = 40
 #: Share of the papers for each of which a warning proposes one more review.
 MORE = 0.3
 
@@ -55,26 +56,22 @@ MORE = 0.3
 def page_of(plan: Plan, output: str = "") -> Page:
     """Return the page of a plan, which is written to ``output``, if anywhere."""
     reviews = plan.constraints.reviews
-    rounds = plan.rounds
-    good, verdict, summary = _verdict(plan) if rounds is None else _verdict_on_round(plan, rounds)
-    invited = Invited(plan)
+    rounds = None if plan.rounds is None or plan.rounds.stop else plan.rounds
+    good, verdict, summary = _verdict(plan)
+    first = [_table(plan, "first", output)] if plan.reviews else []
+    first += [] if rounds is None else [_after(rounds)]
     return Page(
         "Plan of extra reviews",
         good,
         verdict,
         summary,
-        facts=[
-            *([_first(plan, output)] if plan.reviews else []),
-            *([] if rounds is None or rounds.stop else [_after(rounds, FIRST_ROUNDS)]),
-            *_facts(plan, invited),
-            *not_counted(reviews),
-        ],
+        facts=[*first, *_facts(plan), *not_counted(reviews)],
         warnings=_warnings(plan),
         sections=[
             Section("reviews", "Review by review", lambda: [_table(plan)] if plan.reviews else []),
-            Section("reviewers", "Invited reviewers", lambda: invited.parts() if plan.reviews else []),
+            Section("reviewers", "Who is asked", lambda: _invited(plan) if plan.reviews else []),
             Section("groups", "Groups", lambda: _groups(plan)),
-            Section("rounds", "Rounds", lambda: [] if rounds is None or rounds.stop else _rounds(rounds)),
+            Section("rounds", "Rounds", lambda: [] if rounds is None else _rounds(rounds)),
             Section("proof", "What is proved", lambda: _proof(plan)),
             Section("mail", "Mail to reviewers", lambda: _mail(plan)),
         ],
@@ -88,33 +85,35 @@ def page_of(plan: Plan, output: str = "") -> Page:
 def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
     """Return whether all is well, the verdict, and the rest of its line."""
     reviews = plan.constraints.reviews
-    words = level_named(plan.target).words
-    papers = f"all {counted(reviews.n_items, 'paper')}" if reviews.n_items != 1 else "the paper"
-    make, get = ("makes", "make") if level_named(plan.target).compares else ("gets", "get")
-    number = counted(plan.count, "review")
+    level = level_named(plan.target)
+    n = reviews.n_items
     deal = plan.purchase
+    good = None if reviews.origin.is_partial else True
+    number = counted(plan.count, "review")
+    least = plan.constraints.people.min_reviews
+    papers = f"all {n:,} papers" if n != 1 else "the paper"
+    reached = f"{papers} {level.words}{f', with {least} or more each' if least else ''}"
+    make, makes = ("make", "makes") if level.compares else ("get", "gets")
     if plan.status == PlanStatus.INFEASIBLE:
-        return False, "No plan", f"{make} {papers} {words} within the rules"
+        return False, "No plan", f"{makes} {reached} within the rules"
+    if plan.rounds is not None:
+        return _verdict_on_round(plan.rounds)
     if not plan.attained:
         before, after = plan.reach
         closest = "the closest to the request" if plan.status == PlanStatus.BEST_EFFORT else "not enough"
-        reached = f"{after.papers:,} of {counted(after.of, 'paper')} {words}, {before.papers:,} without them"
-        return False, f"{number},", f"{closest}: {reached}"
+        far = f"{after.papers:,} of {counted(after.of, 'paper')} {level.words}, {before.papers:,} without them"
+        return False, f"{number},", f"{closest}: {far}"
     if deal is not None and plan.status == PlanStatus.CHOSEN:
-        if not plan.reviews:
-            return None, "No review helps:", f"expect {deal.before:.2f} {deal.unit}"
-        return True, f"{number}:", _expected(plan)
-    good = None if reviews.origin.is_partial else True
+        if plan.reviews:
+            return True, f"{number}:", _expected(deal)
+        return None, "No review helps:", f"expect {deal.before:.2f} {deal.unit}"
     if not plan.reviews:
         few = " of this file" if reviews.origin.unlisted else ""
-        return good, "No review is missing:", f"{papers}{few} {'are' if reviews.n_items != 1 else 'is'} {words}"
-    least = plan.constraints.people.min_reviews
-    reached = f"{papers} {words}{f', with {least} or more each' if least else ''}"
+        return good, "No review is missing:", f"{papers}{few} {noun(n, 'is', 'are')} {level.words}"
     if deal is not None and plan.status == PlanStatus.EXTENDED:
-        rest = plan.count - deal.first
-        summary = f"{deal.first:,} {get} {reached} ({_proved(plan, deal.first)}); with {rest:,} more {_expected(plan)}"
-        return good, f"{number}:", summary
-    return good, number, f"{get if plan.count != 1 else make} {reached} ({_proved(plan, plan.count)})"
+        first = f"{deal.first:,} {make} {reached} ({_proved(plan, deal.first)})"
+        return good, f"{number}:", f"{first}; with {plan.count - deal.first:,} more {_expected(deal)}"
+    return good, number, f"{make if plan.count != 1 else makes} {reached} ({_proved(plan, plan.count)})"
 
 
 def _proved(plan: Plan, count: int) -> str:
@@ -128,51 +127,54 @@ def _proved(plan: Plan, count: int) -> str:
     return f"proved: no fewer{inside}{better}"
 
 
-def _expected(plan: Plan) -> str:
-    deal = plan.purchase
-    if deal is None:
-        return ""
+def _expected(deal: Purchase) -> str:
     return (
         f"expect {deal.after:.2f} {deal.unit}, instead of {deal.before:.2f} without and {deal.at_random:.2f} with as "
         "many at random"
     )
 
 
-def _verdict_on_round(plan: Plan, rounds: Rounds) -> tuple[bool | None, str, str]:
-    if plan.status == PlanStatus.INFEASIBLE:
-        return _verdict(plan)
+def _verdict_on_round(rounds: Rounds) -> tuple[bool | None, str, str]:
+    wrong = f"wrong of {rounds.terms.select} selected"
     if rounds.stop is not None:
-        return None, "The process ends here:", f"{rounds.stop}; expect {rounds.before:.2f} {_of(rounds)}"
+        return None, "The process ends here:", f"{rounds.stop}; expect {rounds.before:.2f} {wrong}"
     kept = f"{rounds.held_back:,} of {rounds.budget:,} held back"
     if not rounds.held_back or rounds.left == 1:
         kept = f"{rounds.unspent:,} of {rounds.budget:,} not spent" if rounds.unspent else "none held back"
     now = f"round {rounds.number} of {rounds.number + rounds.left - 1}: {counted(rounds.now, 'review')} now"
-    return True, f"{now},", f"{kept}; expect {rounds.after[0].wrong:.2f} {_of(rounds)}, instead of {rounds.before:.2f}"
+    return True, f"{now},", f"{kept}; expect {rounds.after[0].wrong:.2f} {wrong}, instead of {rounds.before:.2f}"
 
 
-def _of(rounds: Rounds) -> str:
-    return f"wrong of {rounds.terms.select} selected"
+# What is seen first: the reviews and why, whom they are asked of, what is expected, and what may be wrong.
 
 
-# What is seen first: a few reviews, whom they are asked of, what is expected, and what may be wrong.
-
-
-def _first(plan: Plan, output: str) -> Table:
-    """Return the reviews of a plan with why they are asked for, the first of which are seen."""
-    titles = plan.constraints.reviews.titles
-    papers = [f"{review.item} {titles.get(review.item, '')}".strip() for review in plan.reviews]
+def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
+    """Return the reviews of a plan with why they are asked for; the ``first`` of them with less detail."""
+    table = plan.constraints.reviews
+    reviews = plan.reviews
+    first = name == "first"
+    why = [_why(plan, place) for place in range(plan.count)]
+    papers = paper_columns(table, plan.pairs[:, 1].tolist())
+    if first:
+        titled = zip(*(column.values for column in papers), strict=True)
+        papers = [Column("paper", [" ".join(map(str, cells)).strip() for cells in titled])]
     columns = [
-        Column("paper", [paper if len(paper) <= TITLE else f"{paper[: TITLE - 1].rstrip()}…" for paper in papers]),
-        Column("ask", [str(review.reviewer) for review in plan.reviews]),
-        Column("because", [_why(plan, place) for place in range(plan.count)]),
+        *papers,
+        Column("ask", [str(review.reviewer) for review in reviews]),
+        Column("because", why, whole=max(map(len, why)) <= BRIEF),
     ]
-    if plan.status == PlanStatus.CHOSEN:
-        columns.insert(2, Column("saves", [review.gain for review in plan.reviews], "number", 3))
+    if plan.purchase is not None and not (first and plan.links):
+        columns.append(Column("saves", [review.gain for review in reviews], "number", 3))
+    if plan.links and not first:
+        columns.append(Column("largest group", [review.covers for review in reviews], "number"))
+    if plan.constraints.cost and not first:
+        priced = "cost" if plan.affinity is None else "affinity"
+        columns.append(Column(priced, [getattr(review, priced) for review in reviews], "number", 2))
     # A line on the rest takes the place of one more row.
-    shown = plan.count if plan.count <= FIRST + 1 else FIRST
+    shown = FIRST if first and plan.count > FIRST + 1 else plan.count
     where = f"all {plan.count:,} in {output}" if output else "section reviews"
     more = f"... and {plan.count - shown:,} more ({where})"
-    return Table("first", "Reviews to ask for", columns, "reviews", live=False, shown=shown, more=more)
+    return Table(name, "The most useful reviews first", columns, "reviews", live=not first, shown=shown, more=more)
 
 
 def _why(plan: Plan, place: int) -> str:
@@ -184,38 +186,38 @@ def _why(plan: Plan, place: int) -> str:
     return review.joins if plan.status != PlanStatus.CHOSEN and for_level else review.buys
 
 
-def _facts(plan: Plan, invited: Invited) -> list[Fact]:
+def _facts(plan: Plan) -> list[Fact]:
     """Return who is asked, what is expected, what is missing, and what rules say."""
-    deal = plan.purchase
-    facts = [Fact("Asked", invited.words())] if plan.reviews else []
-    if plan.affinity is not None:
-        facts.append(Fact("Affinity", f"{plan.affinity:g}"))
-    elif plan.constraints.cost:
-        facts.append(Fact("Cost", f"{plan.cost:g}"))
-    if deal is not None:
+    facts = [Fact("Asked", _asked(plan))] if plan.reviews else []
+    if plan.affinity is not None or plan.constraints.cost:
+        priced = ("Cost", plan.cost) if plan.affinity is None else ("Affinity", plan.affinity)
+        facts.append(Fact(priced[0], f"{priced[1]:g}"))
+    if plan.purchase is not None:
         facts.append(Fact("Scores", plan.constraints.reviews.direction))
     if plan.rounds is not None:
         facts += _on_round(plan.rounds)
     if not plan.attained and plan.count < plan.lower_bound:
         facts.append(Fact("Needed", f"at least {counted(plan.lower_bound, 'review')}"))
     if plan.explanation:
-        facts.append(Fact("Why" if not plan.attained else "Search", "; ".join(plan.explanation)))
+        facts.append(Fact("Search" if plan.attained else "Why", "; ".join(plan.explanation)))
     for sentence in [] if plan.shortage is None else plan.shortage.sentences():
         recruit = sentence.removeprefix("To recruit: ")
         facts.append(Fact("To recruit" if recruit != sentence else "Lacking", recruit.removesuffix(".")))
     if plan.attained and plan.status != PlanStatus.CHOSEN and target_named(plan.target).scales:
-        facts += _weaker(plan)
+        islands = int((structure_of(plan.constraints.reviews).connected.cover_sizes > 0).sum())
+        fewest = f"{islands - 1:,} or more" if islands > 1 else "none"
+        if islands - 1 < plan.count:
+            facts.append(Fact("Fewest", f"{fewest} if only severity differs (--target connected)"))
     return facts + [_rule(rule.words, rule.papers, rule.broken) for rule in plan.rules]
 
 
-def _weaker(plan: Plan) -> list[Fact]:
-    """Return the number of reviews that a weaker assumption needs, if that is fewer."""
-    islands = structure_of(plan.constraints.reviews).connected.cover_sizes > 0
-    fewest = int(islands.sum()) - 1
-    if fewest >= plan.count or level_named(plan.target).name == "connected":
-        return []
-    enough = f"{fewest:,} or more" if fewest else "none"
-    return [Fact("Fewest", f"{enough} if only severity differs (--target connected)")]
+def _asked(plan: Plan) -> str:
+    """Return the numbers of reviewers and papers, and the largest extra load with what is proved of it."""
+    reviewers, papers = (int(np.unique(codes).size) for codes in plan.pairs.T)
+    least = plan.largest_load_lower_bound
+    proof = "" if least is None else " (the least possible)" if least == plan.largest_load else f" ({least:,} or more)"
+    asked = f"{counted(reviewers, 'reviewer')}, {counted(papers, 'paper')}"
+    return f"{asked}, at most {plan.largest_load:,} each{proof}"
 
 
 def _rule(words: str, papers: int, broken: Sequence[Label]) -> Fact:
@@ -301,7 +303,7 @@ def absent_words(rounds: Rounds) -> str:
     )
 
 
-def _after(rounds: Rounds, shown: int) -> Table:
+def _after(rounds: Rounds) -> Table:
     """Return the wrong selections that are expected after each round."""
     names = [
         f"round {rounds.number + expected.rounds - 1} ({rounds.name_after(expected.rounds - 1)})"
@@ -316,117 +318,62 @@ def _after(rounds: Rounds, shown: int) -> Table:
         Column("+-", [None, *(expected.error for expected in rounds.after)], "number", 2),
     ]
     caption = "Wrong selections expected after each round, with standard errors (+-)"
-    return Table("after", caption, columns, "rounds", (), live=False, shown=shown + 1)
+    return Table("after", caption, columns, "rounds", (), live=False, shown=FIRST_ROUNDS + 1)
 
 
 def _rounds(rounds: Rounds) -> list[Part]:
     """Return the picture of the rounds, and what other numbers of rounds would reach."""
-    shown = [Bar("now", round(rounds.before, 2))]
-    shown += [
-        Bar(f"after {rounds.name_after(place)}", round(expected.wrong, 2), stands_out=True)
-        for place, expected in enumerate(rounds.after)
-    ]
     first, *more = rounds.reach
-    shown += [Bar("all in one round", round(first.wrong, 2))] if more else []
-    shown.append(Bar("spread evenly", round(rounds.even.wrong, 2)))
+    after = [(f"after {rounds.name_after(place)}", expected.wrong) for place, expected in enumerate(rounds.after)]
+    other = [("all in one round", first.wrong)] if more else []
+    named = [("now", rounds.before), *after, *other, ("spread evenly", rounds.even.wrong)]
+    shown = [Bar(name, round(wrong, 2), stands_out=(name, wrong) in after) for name, wrong in named]
     reach = f"{first.wrong:.2f} in 1 round{''.join(f', {later.wrong:.2f} in {later.rounds}' for later in more)}"
     words = (
         f"Expected wrong selections of {rounds.terms.select}: now, after each round, and with the same reviews spread "
         "evenly over all papers."
     )
-    return [
-        Picture("rounds", "Wrong selections by round", words, lambda width: bars(shown, width, "wrong selections")),
-        Prose(
-            [
-                f"Expected after all {rounds.reach[-1].reviews:.0f} reviews in equal rounds: {reach}; "
-                f"{rounds.even.wrong:.2f} with these reviews spread evenly over all papers.",
-                f"Means of {rounds.rollouts} simulated continuations, in which loads and conflicts do not bind, and "
-                "future scores are as noisy as the existing ones.",
-                TO_AUTHORS,
-            ]
-        ),
+    sentences = [
+        f"Expected after all {rounds.reach[-1].reviews:.0f} reviews in equal rounds: {reach}; {rounds.even.wrong:.2f} "
+        "with these reviews spread evenly over all papers.",
+        f"Means of {rounds.rollouts} simulated continuations, in which loads and conflicts do not bind, and future "
+        "scores are as noisy as the existing ones. What each review saves is without the move of the cut.",
+        TO_AUTHORS,
     ]
+    draw = partial(bars, shown, heading="wrong selections")
+    return [Picture("rounds", "Wrong selections by round", words, draw), Prose(sentences)]
 
 
-# Details: reviews, reviewers, groups, proofs, letters.
+# Details: reviewers, groups, proofs, letters.
 
 
-def _table(plan: Plan) -> Table:
-    """Return all reviews, in their order."""
+def _invited(plan: Plan) -> list[Part]:
+    """Return the loads of the invited reviewers before the plan and with it, those with most extra reviews first."""
     table = plan.constraints.reviews
-    prices = plan.constraints.cost
-    reviews = plan.reviews
+    extra = np.bincount(plan.pairs[:, 0], minlength=table.n_reviewers)
+    order = np.lexsort((places(table.reviewers), -(table.loads + extra), -extra))
+    codes = order[: int((extra > 0).sum())]
+    names = [str(table.reviewers[j]) for j in codes.tolist()]
+    before = table.loads[codes].tolist()
+    more = extra[codes].tolist()
+    shown = [Bar(name, number, extra=added) for name, number, added in zip(names, before, more, strict=True)][:MOST]
+    words = "Reviews before the plan, and in another colour the extra ones."
+    alike = len({(bar.number, bar.extra) for bar in shown}) == 1
+    instead = f"All have {counted(before[0], 'review')} and get {more[0]} more." if alike else ""
+    papers: dict[int, list[Label]] = {}
+    for j, i in plan.pairs.tolist():
+        papers.setdefault(j, []).append(table.items[i])
     columns = [
-        *paper_columns(table, plan.pairs[:, 1].tolist()),
-        Column("reviewer", [table.reviewers[j] for j in plan.pairs[:, 0].tolist()]),
-        Column("because", [_why(plan, place) for place in range(plan.count)]),
+        Column("reviewer", names),
+        Column("extra", more, "number"),
+        Column("papers", [", ".join(map(str, sorted(papers[j], key=natural_key))) for j in codes.tolist()]),
+        Column("before", before, "number"),
+        Column("with these", (table.loads + extra)[codes].tolist(), "number"),
     ]
-    if prices:
-        priced = "affinity" if prices.best is not None else "cost"
-        columns.append(Column(priced, [getattr(review, priced) for review in reviews], "number", 2))
-    if plan.links:
-        columns.append(Column("largest group", [review.covers for review in reviews], "number"))
-    if plan.purchase is not None:
-        columns.append(Column("saves", [review.gain for review in reviews], "number", 3))
-    return Table("reviews-table", "Extra reviews, the most useful first", columns, "reviews", shown=plan.count)
-
-
-class Invited:
-    """The invited reviewers of a plan, by decreasing number of reviews, then in the natural order of labels."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.table = plan.constraints.reviews
-        extra = np.bincount(plan.pairs[:, 0], minlength=self.table.n_reviewers)
-        order = np.lexsort((places(self.table.reviewers), -(self.table.loads + extra), -extra))
-        self.codes: IntArray = order[: int((extra > 0).sum())]
-        self.extra = extra[self.codes]
-        self.before = self.table.loads[self.codes]
-
-    def words(self) -> str:
-        """Return the number of reviewers and papers, and the largest extra load with what is proved of it."""
-        plan = self.plan
-        papers = counted(int(np.unique(plan.pairs[:, 1]).size), "paper")
-        largest = plan.largest_load
-        least = plan.largest_load_lower_bound
-        proof = ""
-        if least == largest:
-            proof = " (the least possible)"
-        elif least is not None:
-            proof = f" ({least:,} may be enough)"
-        return f"{counted(self.codes.size, 'reviewer')}, {papers}, at most {largest:,} each{proof}"
-
-    def parts(self) -> list[Part]:
-        """Return the picture of loads before the plan and with it, and the table of the invited reviewers."""
-        names = self._names[:MOST]
-        shown = [
-            Bar(name, before, extra=extra)
-            for name, before, extra in zip(names, self.before.tolist(), self.extra.tolist(), strict=False)
-        ]
-        who = f"The {MOST} with most extra reviews" if self.codes.size > MOST else "All of them"
-        words = f"{who}: their reviews before the plan, and in another colour the extra ones."
-        alike = len({(bar.number, bar.extra) for bar in shown}) == 1
-        instead = f"All have {ranging(int(self.before.min()), int(self.before.max()))} and get {self.extra[0]} more."
-        picture = Picture(
-            "loads", "Invited reviewers", words, lambda width: bars(shown, width, "reviews"), instead if alike else ""
-        )
-        papers: dict[int, list[Label]] = {}
-        for j, i in self.plan.pairs.tolist():
-            papers.setdefault(j, []).append(self.table.items[i])
-        named = [", ".join(map(str, sorted(papers[j], key=natural_key))) for j in self.codes.tolist()]
-        columns = [
-            Column("reviewer", self._names),
-            Column("extra", self.extra.tolist(), "number"),
-            Column("papers", named),
-            Column("before", self.before.tolist(), "number"),
-            Column("with these", (self.before + self.extra).tolist(), "number"),
-        ]
-        caption = "Invited reviewers, those with most extra reviews first"
-        return [picture, Table("asked", caption, columns, "reviewers", live=self.codes.size > MOST)]
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return [str(self.table.reviewers[j]) for j in self.codes.tolist()]
+    return [
+        Picture("loads", "Loads", words, partial(bars, shown, heading="reviews"), instead),
+        Table("asked", "Those with most extra reviews first", columns, "reviewers", live=codes.size > MOST),
+    ]
 
 
 def _groups(plan: Plan) -> list[Part]:
@@ -435,23 +382,20 @@ def _groups(plan: Plan) -> list[Part]:
     grouping = grouping_of(structure_of(table))
     parts: list[Part] = []
     if len(grouping) > 1:
-        asked = f" Each dashed line is an extra review, from the group of its reviewer to the paper." * bool(plan.links)
-        words = f"Groups before the plan: circles as large as their papers, lines for the papers that two share.{asked}"
-        drawn = grouping.map(plan.pairs) if plan.links else grouping.map()
+        words = "Groups before the plan: circles as large as their papers, lines for the papers that two share."
+        if plan.links and plan.reviews:
+            words += " Each dashed line is an extra review, from the group of its reviewer to the paper."
+        drawn = grouping.map(plan.pairs if plan.links else None)
         parts.append(Picture("map", "Which groups the reviews join", words, partial(group_map, drawn)))
-    if not plan.links or not plan.reviews:
-        return parts
-    before = max((cover.size for cover in target_named(plan.target).groups(table).covers), default=0)
-    sizes = [review.covers for review in plan.reviews]
-    names = [f"{review.reviewer} on {review.item}" for review in plan.reviews]
-    grown = f"Papers in the largest group: {before:,} before the plan, {sizes[-1]:,} of {table.n_items:,} with it."
-    draw = partial(_stairs, before, sizes, names, table.n_items)
-    instead = grown if len({before, *sizes}) < 3 else ""
-    return [*parts, Picture("steps", "The largest group after each review", grown, draw, instead)]
-
-
-def _stairs(before: int, sizes: Sequence[int], names: Sequence[str], papers: int, width: int) -> Drawing:
-    return steps(before, sizes, names, papers, width, "papers in the largest group", "papers")
+    if plan.links and plan.reviews:
+        before = max((cover.size for cover in target_named(plan.target).groups(table).covers), default=0)
+        sizes = [review.covers for review in plan.reviews]
+        names = [f"{review.reviewer} on {review.item}" for review in plan.reviews]
+        words = f"Papers in the largest group: {before:,} before the plan, {sizes[-1]:,} of {table.n_items:,} with it."
+        draw = partial(steps, before, sizes, names, table.n_items, what="papers in the largest group", unit="papers")
+        instead = words if len({before, *sizes}) < 3 else ""
+        parts.append(Picture("steps", "The largest group after each review", words, draw, instead))
+    return parts
 
 
 def _proof(plan: Plan) -> list[Part]:
@@ -470,7 +414,7 @@ def _proof(plan: Plan) -> list[Part]:
             "far."
         )
     if plan.expected_errors is not None and plan.links:
-        lines.append("Expected errors are medians over papers, in spreads of quality, with the noise that a check assumes.")
+        lines.append("Expected errors are medians over papers, in spreads of quality, as a check assumes noise.")
     least = plan.largest_load_lower_bound
     if plan.reviews and least is not None:
         lines.append(f"A plan of {counted(plan.count, 'review')} has a largest extra load of {least:,} or more.")

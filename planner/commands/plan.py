@@ -23,6 +23,7 @@ from planner.commands.options import (
 )
 from reviewgraph._base import counted, listed
 from reviewgraph.cli import (
+    SHOWN_BY,
     TABLE,
     Command,
     Number,
@@ -107,7 +108,7 @@ def _goals(session: Session, goals: Sequence[str]) -> Sequence[str]:
 
 
 #: Options that the next command does not repeat.
-NOT_AGAIN = {*TABLE, *DESTINATION, "conference", "as_json"}
+NOT_AGAIN = {*TABLE, *DESTINATION, *SHOWN_BY, "conference", "as_json"}
 
 
 #: Options that went, and what to do instead.
@@ -381,7 +382,8 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
     while f"round{number}.json" in str(session.params["after"]):
         number += 1
     file = f"round{number}.json"
-    keep = Next.of("plan", table, session.again({*TABLE, "conference"}), f"--json > {file}", why="to keep this round")
+    kept = session.again({*TABLE, *SHOWN_BY, "conference", "html", "anonymous"})
+    keep = Next.of("plan", table, kept, f"--json > {file}", why="to keep this round")
     again = session.again(NOT_AGAIN | OF_ROUNDS)
     why = "the next round, once these reviews have scores"
     return [keep, Next.of("plan", table, f"--after {file}", again, why=why)]

@@ -162,12 +162,16 @@ def folded(line: str, width: int) -> list[str]:
 
 
 def text_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], text: Collection[int], width: int | None = None
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    text: Collection[int],
+    width: int | None = None,
+    whole: Collection[int] = (),
 ) -> list[str]:
     """Return a table, one line per row; columns at the places ``text`` are left-aligned, others right-aligned.
 
     Text is cut where the table is wider than the terminal, the widest column first, but never so far that two different
-    cells of a column look the same.
+    cells of a column look the same; columns at the places ``whole`` are not cut.
 
     >>> text_table(["paper", "rank"], [["p1", "10"], ["p2 On the comparison", "9"]], text=[0], width=16)
     ['paper       rank', 'p1            10', 'p2 On the…     9']
@@ -175,7 +179,8 @@ def text_table(
     lines = [list(header), *([visible(cell) for cell in row] for row in rows)]
     sizes = [max(map(columns, column)) for column in zip(*lines, strict=True)]
     room = (terminal_width() if width is None else width) - len(_GAP) * (len(sizes) - 1)
-    least = {place: _told_apart([line[place] for line in lines]) for place in text} if sum(sizes) > room else {}
+    cut = [place for place in text if place not in whole] if sum(sizes) > room else []
+    least = {place: _told_apart([line[place] for line in lines]) for place in cut}
     while sum(sizes) > room and (longer := [place for place in least if sizes[place] > least[place]]):
         sizes[max(longer, key=lambda place: sizes[place])] -= 1
     return [

@@ -20,7 +20,7 @@ import numpy as np
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode, natural_key
 from reviewgraph._base.storing import FileRead
-from reviewgraph._base.text import LISTED, counted, listed, noun
+from reviewgraph._base.text import LISTED, Detail, counted, listed, noun
 from reviewgraph.formats import spellings
 from reviewgraph.formats.columns import (
     FILE,

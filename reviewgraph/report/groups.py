@@ -143,6 +143,9 @@ def _pushed_apart(place: FloatArray, radius: FloatArray, box: tuple[float, float
 
 #: Groups up to which shared papers have marks of their own.
 FEW = 40
+#: Lines that labels do not cross, at most, and boxes along each.
+LINES = 60
+BOXES = 60
 #: Labels beside circles, at most.
 LABELS = 24
 #: Groups labelled for their size on a map of many.
@@ -251,12 +254,23 @@ def _circles(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatA
             drawing.text(x, y + 4, str(number + 1), f"inside {kinds[number]}", "middle")
 
 
+def _along(ends: FloatArray) -> list[FloatArray]:
+    """Return small boxes along lines between ends, shape (L, 2, 2); none where there are many lines."""
+    if not 0 < len(ends) <= LINES:
+        return []
+    share = np.linspace(0.0, 1.0, BOXES)[:, np.newaxis, np.newaxis]
+    points = (ends[:, 0] + share * (ends[:, 1] - ends[:, 0])).reshape(-1, 2)
+    return [np.column_stack([points - 2.0, points + 2.0])]
+
+
 def _labels(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray, top: float) -> None:
     """Write names beside circles, and papers by which groups hang, where there is room; weak ones first."""
     weak = groups.hanging | (groups.piece > 0)
     order = np.lexsort((np.arange(weak.size), -groups.sizes, ~weak))
-    boxes = np.column_stack([place - radius[:, None], place + radius[:, None]]).tolist()
-    labels = Labels(drawing, top, [(a, b, c, d) for a, b, c, d in boxes])
+    boxes = np.column_stack([place - radius[:, None], place + radius[:, None]])
+    if len(groups.names) <= FEW:
+        boxes = np.concatenate([boxes, *_along(place[groups.joined]), *_along(place[groups.extra])])
+    labels = Labels(drawing, top, [(a, b, c, d) for a, b, c, d in boxes.tolist()])
     written = 0
     short = len(groups.names) > FEW
     for number in order.tolist():

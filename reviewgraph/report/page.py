@@ -173,13 +173,15 @@ FINER = 6
 class Column:
     """A column of cells: text, numbers (with ``digits`` after the point), or None.
 
-    ``"text"`` is searched, ``"number"`` is filtered by minimum and maximum, ``"choice"`` is one of a few words.
+    ``"text"`` is searched, ``"number"`` is filtered by minimum and maximum, ``"choice"`` is one of a few words. In a
+    terminal a ``whole`` column is not cut, whatever the width.
     """
 
     name: str
     values: Sequence[Any]
     kind: Kind = "text"
     digits: int = 0
+    whole: bool = False
 
     def shown(self, value: Any) -> str:
         """Return a cell as text, as the script writes it."""

@@ -234,7 +234,7 @@ def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", siz
         turn = 1 if kind == "up" else -1
         drawing.path(f"M{x:.1f} {y - 5 * turn:.1f}l5 {9 * turn}h-10z", kind, tooltip)
     elif kind == "extra":
-        drawing.line(x - 6, y, x + 7, y, "link extra", tooltip)
+        drawing.line(x - 8, y, x + 5, y, "link extra", tooltip)
     elif kind == "apart":
         side = 1.77 * size  # of equal area
         drawing.box(x - side / 2, y - side / 2, side, side, kind, tooltip)

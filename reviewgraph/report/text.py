@@ -86,7 +86,8 @@ def _facts(facts: Sequence[Fact | Table], width: int, style: Style, indent: str 
 def table_lines(table: Table, width: int, *, captioned: bool = True) -> list[str]:
     """Return a table as lines, with what it leaves out."""
     text = [place for place, column in enumerate(table.columns) if column.kind != "number"]
-    lines = text_table([column.name for column in table.columns], table.first_rows, text, width)
+    whole = [place for place, column in enumerate(table.columns) if column.whole]
+    lines = text_table([column.name for column in table.columns], table.first_rows, text, width, whole)
     if table.hidden:
         lines.append(table.more or f"... and {table.hidden:,} more {noun(table.hidden, 'row', 'rows')}")
     return [*(_wrapped([f"{table.caption}:"], width) if captioned else []), *lines]

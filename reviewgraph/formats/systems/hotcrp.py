@@ -426,14 +426,13 @@ class HotCRP(System):
     members = f"{_REFUSED} a primary review by somebody else."
     place = "HotCRP, Assignments, Bulk update (it only adds)"
     advice: ClassVar = {
-        "conflicts": f'No conflicts given: --conflicts FILE (download "Paper information, PC conflicts"); {_REFUSED} one.',
+        "conflicts": f'No conflicts given: --conflicts FILE (download "PC conflicts"); {_REFUSED} one.',
         "items": f'Withdrawn papers are unknown: --items FILE (download "Paper information, CSV"); {_REFUSED} one.',
-        "willing": 'Who is on the committee is unknown: --willing FILE (download "Review assignments, PC review '
-        f'preferences"); {members}',
-        "bids": 'Preferences are not used: --bids FILE (download "Review assignments, PC review preferences").',
+        "willing": 'The committee is unknown: --willing FILE (download "PC review preferences"); ' + members,
+        "bids": 'Preferences are not used: --bids FILE (download "PC review preferences").',
         "gone": "Declined reviews are in no download: list them in --gone FILE (paper,email).",
     }
-    round_advice = 'add the round {} in Settings, Reviews, "Deadlines and rounds"; HotCRP refuses the whole file without it'
+    round_advice = 'add the round {} in Settings, Reviews, "Deadlines and rounds"; HotCRP refuses the file without it'
     results = "tags of qualities and lists that chairs see, as a bulk assignment"
 
     def write(self, outgoing: Outgoing) -> str:

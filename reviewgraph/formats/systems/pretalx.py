@@ -268,8 +268,8 @@ class Pretalx(System):
     items = Accepted(is_code, "codes of proposals", _REMEDY)
     place = 'pretalx, Assign reviewers, Actions, Import assignments ("Keep current assignments" only adds)'
     advice: ClassVar = {
-        "conflicts": "No conflicts given: --conflicts submissions.json (?expand=speakers); pretalx assigns proposals to "
-        "their speakers, too."
+        "conflicts": "No conflicts given: --conflicts submissions.json (?expand=speakers); pretalx assigns proposals "
+        "to their speakers, too."
     }
 
     def write(self, outgoing: Outgoing) -> str:

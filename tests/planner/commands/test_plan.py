@@ -44,7 +44,9 @@ def test_a_plan_is_written_and_checks() -> None:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["item", "reviewer", "cost", "joins"]
     assert len(rows) == 2
-    assert [row["joins"] for row in rows] == [review.joins for review in plan_extra_reviews(read_reviews("reviews.csv")).reviews]
+    assert [row["joins"] for row in rows] == [
+        review.joins for review in plan_extra_reviews(read_reviews("reviews.csv")).reviews
+    ]
     assert all(row["joins"] in found.stdout for row in rows)
     assert run("check", "reviews.csv", "plan.csv", "--require", "double").exit_code == 0
     assert run("check", "reviews.csv", "--require", "double").exit_code == 1

@@ -79,7 +79,7 @@ def test_reviews_in_none_of_the_files_are_said_and_counted_as_still_to_come(run:
 
 
 def test_the_round_of_the_file_is_that_of_the_page_and_has_to_exist(run: Run) -> None:
-    needed = 'add the round {} in Settings, Reviews, "Deadlines and rounds"; HotCRP refuses the whole file without it'
+    needed = 'add the round {} in Settings, Reviews, "Deadlines and rounds"; HotCRP refuses the file without it'
     done = run(f"{FIRST} -o upload.csv --json")
     assert f"upload.csv: {needed.format('R2')}" in done.stderr
     assert json.loads(done.stdout)["rounds"]["name"] == "R2"
