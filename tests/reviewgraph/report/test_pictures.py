@@ -68,7 +68,9 @@ def test_labels_of_a_map_do_not_lie_upon_each_other(n: int, width: int) -> None:
     for text in drawn_map(n, width).iter("text"):
         if text.get("class") == "label":
             left, base = float(text.get("x", 0)), float(text.get("y", 0))
-            boxes.append((left, base - 11, left + LETTER * len(text.text or ""), base + 4))
+            length = LETTER * len(text.text or "")
+            left -= {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor", "start")] * length
+            boxes.append((left, base - 11, left + length, base + 4))
     assert boxes
     for place, one in enumerate(boxes):
         assert one[0] >= 0
