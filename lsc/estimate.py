@@ -139,7 +139,7 @@ class Estimate(Paged):
     quality: FloatArray
     method: str
 
-    _pictured_by: ClassVar[str] = "lsc.report:pictures"
+    _paged_by: ClassVar[str] = "lsc.pages.page:page_of"
 
     @property
     def items(self) -> Sequence[Label]:

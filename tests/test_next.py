@@ -21,6 +21,8 @@ LISTS = ("--items", "labconf-data.csv", "--conflicts", "labconf-pcconflicts.csv"
 STARTED = ("labconf-pcassignments.csv", *LISTS)
 SCORED = ("labconf-pcassignments.csv", "labconf-scores.csv", *LISTS)
 WANTED = ("--items", "labconf-data.csv", "--reviewers", "labconf-allprefs.csv", "--bids", "labconf-allprefs.csv")
+#: Without a list of reviewers those of the preferences count.
+BIDDING = WANTED[:2] + WANTED[4:]
 #: Commands of a chair, by the stage of the exports.
 OF_CHAIRS = {
     "stage1": (
@@ -32,6 +34,10 @@ OF_CHAIRS = {
         ("plan", *STARTED, "--min-reviews", "3", "--spare", "0"),
         ("assign", *WANTED, "--conflicts", "labconf-pcconflicts.csv"),
         ("assign", *WANTED, "--load", "1"),
+        ("assign", *BIDDING, "--conflicts", "labconf-pcconflicts.csv", "--html", "report.html"),
+        ("assign", *BIDDING, "--conflicts", "labconf-pcconflicts.csv", "--to", "hotcrp", "-o", "upload.csv"),
+        ("assign", *BIDDING, "--fixed", "labconf-pcassignments.csv", "-o", "upload.csv"),
+        ("assign", *BIDDING, "--load", "4", "-o", "upload.csv"),
     ),
     "stage2": (
         ("check", *SCORED),
@@ -48,11 +54,11 @@ OF_CHAIRS = {
 SMALL = {
     "islands": "reviewer,paper\nann,p1\nann,p2\nbob,p3\nbob,p4\n",
     "hanging": "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\n",
-    "scored": "grader,essay,grade\n" + "".join(f"g{j},e{i},{(3 * i + j) % 7 + j}\n" for j in range(4) for i in range(6)),
+    "scored": "grader,essay,grade\n"
+    + "".join(f"g{j},e{i},{(3 * i + j) % 7 + j}\n" for j in range(4) for i in range(6)),
     "half scored": "reviewer,paper,score\nann,p1,3\nann,p2,4\nbob,p1,5\nbob,p2,\n",
-    "apart and scored": "reviewer,paper,score\n" + "".join(
-        f"r{j},p{i + 6 * (j // 3)},{(i * 5 + j) % 6}\n" for j in range(6) for i in range(6)
-    ),
+    "apart and scored": "reviewer,paper,score\n"
+    + "".join(f"r{j},p{i + 6 * (j // 3)},{(i * 5 + j) % 6}\n" for j in range(6) for i in range(6)),
     "one paper": "reviewer,paper,score\nann,p1,3\nbob,p1,4\n",
 }
 OF_ANYBODY = (("check",), ("plan",), ("calibrate",), ("calibrate", "--select", "1"))
@@ -76,7 +82,7 @@ def follow(words: tuple[str, ...]) -> int:
             done = run(*command)
             # Status 1: a level or a selection is missed, which the page says in its first line.
             assert done.exit_code in (0, 1), (words, command, done.output)
-            assert done.exit_code == 0 or done.stdout.splitlines()[0][:12].isupper(), (command, done.output)
+            assert done.exit_code == 0 or done.stdout.split()[0].isupper(), (command, done.output)
             if output:
                 Path(output).write_text(done.stdout, encoding="utf-8")
             ran += 1
@@ -106,6 +112,46 @@ def test_what_is_proposed_for_small_tables_runs(name: str, tmp_path: Path, monke
         if "score" in SMALL[name].split("\n")[0] or "grade" in SMALL[name] or command != "calibrate":
             proposed += follow((command, "my table.csv", *options))
     assert proposed
+
+
+PAPERS = "item\n" + "".join(f"p{i}\n" for i in range(8))
+PEOPLE = "reviewer,load\n" + "".join(f"r{j},4\n" for j in range(8))
+BIDS = "item,reviewer,bid\n" + "".join(
+    f"p{i},r{j},{'yes' if (i + j) % 3 else 'no'}\n" for i in range(8) for j in range(8)
+)
+#: Two tracks, which no review connects, and a reviewer who is in conflict with all.
+TRACKS = "item,reviewer\n" + "".join(f"p{i},r{j}\n" for i in range(8) for j in range(8) if (i < 4) != (j < 4))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--reviewers", "people.csv", "--bids", "bids.csv"),
+        ("--bids", "bids.csv", "-o", "assigned.csv", "--html", "report.html", "--quiet"),
+        ("--reviewers", "people.csv", "--demand", "5"),
+        ("--reviewers", "people.csv", "--demand", "5", "--best-effort", "-o", "assigned.csv"),
+        ("--reviewers", "people.csv", "--demand", "2", "--conflicts", "tracks.csv"),
+        ("--reviewers", "people.csv", "--demand", "2", "--conflicts", "tracks.csv", "--best-effort"),
+        ("--reviewers", "people.csv", "--demand", "5", "--max-probability", "0.5"),
+        ("--reviewers", "people.csv", "--design", "double"),
+        ("--reviewers", "people.csv", "--demand", "1", "--survive"),
+        ("--reviewers", "people.csv", "--to", "mail", "-o", "letters.csv"),
+    ],
+)
+def test_what_is_proposed_for_small_assignments_runs(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"papers.csv": PAPERS, "people.csv": PEOPLE, "bids.csv": BIDS, "tracks.csv": TRACKS}.items():
+        Path(name).write_text(text)
+    if not options:
+        refused = run("assign", "--items", "papers.csv")
+        assert refused.exit_code == 2
+        assert "--reviewers: expected a file of all reviewers, or of their preferences" in refused.stderr
+        return
+    proposed = follow(("assign", "--items", "papers.csv", *options))
+    assert proposed or "--quiet" in options or "--max-probability" in options
 
 
 @pytest.mark.slow

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,9 +28,9 @@ from reviewgraph._base import (
     write_whole,
 )
 from reviewgraph.cli import (
+    SHOWN_BY,
     TABLE,
     Command,
-    Next,
     Number,
     Refusal,
     Session,
@@ -49,13 +51,24 @@ from reviewgraph.formats import rated
 
 if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
-    from lsc.estimate import Estimate
+    from lsc.pages.page import Lottery
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
     from reviewgraph._base import BoolArray, Label
-    from reviewgraph.report import Codes, Document
+    from reviewgraph.report import Codes, Fact, Next, Page
     from reviewgraph.streams import Stream
     from reviewgraph.table import Reviews
+
+
+#: What a page says where nothing says which scores are the best.
+GUESSED = "Higher is read as better; if 1 is best: --lower-is-better"
+
+
+def is_guessed(session: Session, result: Any) -> bool:
+    """Whether scores of a plain table were read as better the higher they are, and nothing said so."""
+    table = result.reviews if hasattr(result, "reviews") else result.stream
+    stated = session.is_given("lower_is_better") or session.params.get("scale") or session.system
+    return not stated and not table.lower_is_better
 
 
 def expect_number_to_draw(session: Session) -> None:
@@ -66,33 +79,30 @@ def expect_number_to_draw(session: Session) -> None:
 
 
 class Outcome:
-    """What the options ask of a result: a selection, a lottery, contributions to a quality.
+    """What the options ask of a result: a selection, a lottery, explanations.
 
-    ``explain`` has labels of the result, which may be codes.
+    ``explained`` has labels of the result, which may be codes.
 
     ``selected`` has the selected labels, best first, ``selection`` the three lists if the method has probabilities, and
     ``refused`` the reason if nothing can be selected. ``lists`` has ``in``, ``discuss``, ``out`` or ``aside`` for each
     paper, None for a paper without a score; it is None without a selection. ``aside`` are labels of papers set aside.
-    ``lines`` are for people, ``record`` has keys of the JSON.
     """
 
-    def __init__(self, session: Session, result: Any, explain: Sequence[Label] = ()) -> None:
+    def __init__(self, session: Session, result: Any, explained: Sequence[Label] = ()) -> None:
         self.result = result
+        self.explained = explained
         self.selected: list[Any] = []
         self.selection: Selection | None = None
         self.refused: str | None = None
         self.lists: list[str | None] | None = None
         self.aside: list[Any] = []
-        self.lines: list[str] = []
-        self.record: dict[str, Any] = {}
+        self.lottery: Lottery | None = None
         params = session.params
         if params["select"] is not None:
             count = params["select"].of(int((result.rank > 0).sum()))
             self._select(count, params["error_rate"], params["by_group_average"])
         if params["lottery"] and self.selection is not None:
             self._draw(self.selection, params["seed"])
-        if explain:
-            self._explain(explain)
 
     def _select(self, count: int, error_rate: float, across_groups: bool) -> None:
         """Select the best papers, in three lists if the result has probabilities."""
@@ -100,60 +110,41 @@ class Outcome:
 
         from lsc.errors import Incomparable, UndeterminedWarning
         from lsc.estimate import comparable
-        from lsc.posteriors import PosteriorEstimate
-        from lsc.streams import StreamedPosterior
+        from lsc.selection import Uncertain
 
         result = self.result
         try:
-            if isinstance(result, PosteriorEstimate | StreamedPosterior):
+            if isinstance(result, Uncertain):
                 chosen = result.selection(count, error_rate=error_rate, across_groups=across_groups)
                 self.selected = chosen.named(chosen.best)
                 self.selection = chosen
                 self.lists = chosen.lists
-                self.aside = chosen.named(chosen.aside)
             else:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UndeterminedWarning)  # the output opens with this warning
+                    warnings.simplefilter("ignore", UndeterminedWarning)  # the page has this warning
                     inside = comparable(result.quality, result.group, count, across_groups=across_groups)
                     self._list(result.select(count, across_groups=across_groups), inside)
+            self.aside = [label for label, name in zip(result.items, self.lists or [], strict=True) if name == "aside"]
         except Incomparable as refusal:
             self.refused = str(refusal)
 
     def _list(self, selected: list[Any], inside: BoolArray) -> None:
         """List papers without probabilities: they are in or out, or set aside if they cannot be compared."""
         best = set(selected)
-        items = self.result.items
-        places = zip(items, (self.result.rank > 0).tolist(), inside.tolist(), strict=True)
+        places = zip(self.result.items, (self.result.rank > 0).tolist(), inside.tolist(), strict=True)
         self.selected = selected
         self.lists = [
             None if not scored else "aside" if not comparable else "in" if label in best else "out"
             for label, scored, comparable in places
         ]
-        self.aside = [label for label, where in zip(items, self.lists, strict=True) if where == "aside"]
 
-    def _draw(self, selection: Selection, typed_seed: int | None) -> None:
+    def _draw(self, selection: Selection, seed: int | None) -> None:
         """Randomise among the papers that a selection cannot distinguish; the default seed is 0."""
-        from lsc.words.posterior_page import lottery_lines
+        from lsc.pages.page import Lottery
 
-        seed = typed_seed or 0
-        drawn = selection.draw(seed)
         probability = selection.lottery.tolist()
-        listed = {label: p for label, p in zip(selection.labels, probability, strict=True) if p > 0}
-        self.lines += ["", *lottery_lines(drawn, listed, seed, given=typed_seed is not None)]
-        chances = [{"item": label, "probability": p} for label, p in listed.items()]
-        self.record["lottery"] = {"seed": seed, "drawn": drawn, "probabilities": chances}
-
-    def _explain(self, papers: Sequence[Label]) -> None:
-        """Show the contributions to qualities: lines without names of reviewers, and a record with them."""
-        from lsc.report import scale_of
-        from lsc.words.posterior_page import account_lines
-
-        accounts = [self.result.account(paper) for paper in papers]
-        scale = scale_of(self.result)
-        for account in accounts:
-            title = self.result.reviews.titles.get(account.item, "")
-            self.lines += [*([""] if self.lines else []), *account_lines(account.anonymous(), title, scale)]
-        self.record["accounts"] = [account.to_dict() for account in accounts]
+        chances = {label: p for label, p in zip(selection.labels, probability, strict=True) if p > 0}
+        self.lottery = Lottery(selection.draw(seed or 0), chances, seed)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the file."""
@@ -161,52 +152,62 @@ class Outcome:
         return {**columns, **({} if self.lists is None else {"list": self.lists})}
 
     def to_dict(self, method: Method) -> dict[str, Any]:
-        """Return the JSON."""
-        lists: dict[str, Any] = {"certain": [], "discuss": []} if method.probabilities else {}
-        answer = self.result.to_dict(*filter(None, [self.selection]))
-        return {"selected": self.selected, "set_aside": self.aside, **lists, **answer, **self.record}
+        """Return the JSON, with what a lottery drew and the contributions to qualities."""
+        record: dict[str, Any] = {"selected": self.selected, "set_aside": self.aside}
+        record |= {"certain": [], "discuss": []} if method.probabilities else {}
+        record |= self.result.to_dict(*filter(None, [self.selection]))
+        if self.lottery is not None:
+            drawn, chances, seed = self.lottery
+            probabilities = [{"item": label, "probability": p} for label, p in chances.items()]
+            record["lottery"] = {"seed": seed or 0, "drawn": drawn, "probabilities": probabilities}
+        if self.explained:
+            record["accounts"] = [self.result.account(paper).to_dict() for paper in self.explained]
+        return record
 
-    @property
-    def aside_lines(self) -> list[str]:
-        """The papers that were set aside, if there are any, for people."""
-        from lsc.words.posterior_page import aside_lines
+    def page(self) -> Page:
+        """Return the page of the result."""
+        from lsc.pages.page import page_of
 
-        codes = [self.result.reviews.item_code[label] for label in self.aside]
-        n_others = int((self.result.rank > 0).sum()) - len(codes)
-        return aside_lines(self.aside, self.result.group[codes], n_others)
-
-    def last_lines(self, closing: list[str], output: str | None) -> list[str]:
-        """Return the last lines of the page: the selected papers, those ``closing`` it, and the file."""
-        lines = []
-        if self.selected and self.selection is None:
-            lines += [f"Selected, best first: {', '.join(map(str, self.selected))}", *self.aside_lines, ""]
-        return [*lines, *closing, *([f"All papers are in {output}."] if output else [])]
+        return page_of(
+            self.result,
+            self.selection,
+            lists=self.lists,
+            lottery=self.lottery,
+            explained=self.explained,
+            refused=self.refused is not None,
+        )
 
     def following(self, session: Session) -> list[Next]:
-        """Return the next commands."""
+        """Return the next command: what connects the papers, helps the decision, or follows it."""
+        from reviewgraph.report import Next
+
         table = session.table()
-        commands = []
-        if self.result.n_groups > 1 and self._connected_by_planned():
-            again = session.again(NOT_AGAIN - {"select"})
-            words = "once the missing reviews are in, which connect the groups"
-            commands.append(Next.of("calibrate", table, again, why=words))
-        elif self.aside:
-            words = f"reviews that would connect the {counted(len(self.aside), 'paper')} set aside"
-            commands.append(Next.of("plan", table, "--target connected", why=words))
-        elif self.result.n_groups > 1:
-            commands.append(Next.of("plan", table, why="reviews that would connect the groups"))
-        elif not self.selected:
-            again = session.again(NOT_AGAIN)
-            commands.append(Next.of("calibrate", table, again, "--select 10% -o calibrated.csv", why="to choose"))
+        select = session.params["select"]
+        if (self.result.rank > 0).any() and len(set(self.result.group[self.result.rank > 0].tolist())) > 1:
+            if self._connected_by_planned():
+                again = session.again(NOT_AGAIN - {"select"})
+                return [
+                    Next.of("calibrate", table, again, why="once the missing reviews are in, which connect the groups")
+                ]
+            target = "--target connected" if self.aside else ""
+            why = "reviews that connect the groups"
+            paths = session.words("paths")
+            rest = table.removeprefix(paths)
+            return [Next.of("plan", paths, shlex.join(beside(session)), rest.strip(), target, why=why)]
         # More reviews cannot tell what the reviewers leave unexplained of the references.
         validity = getattr(self.result, "validity", None)
         of_references = validity is not None and validity.is_learned
-        if self.selection is not None and self.selection.discuss.size and not of_references:
-            more = min(self.selection.discuss.size, MORE)
-            words = f"where {counted(more, 'more review')} would help this decision most"
-            options = f"--for decision --select {session.params['select']} --max-reviews {more}"
-            commands.append(Next.of("plan", table, options, why=words))
-        return commands
+        discuss = 0 if self.selection is None else self.selection.discuss.size
+        if discuss and not of_references:
+            options = f"--for decision --select {select} --max-reviews {min(discuss, MORE)}"
+            why = "where more reviews help most; or discuss" + ("" if self.lottery else ", or --lottery")
+            return [Next.of("plan", table, options, why=why)]
+        again = session.again(NOT_AGAIN - {"select"})
+        choice = "" if select is not None else "--select 10%"
+        if session.params["output"] is None:
+            why = "all papers, with the list of each" if select is not None else "to choose"
+            return [Next.of("calibrate", table, again, choice, "-o calibrated.csv", why=why)]
+        return []
 
     def _connected_by_planned(self) -> bool:
         """Return whether reviews without a score connect all papers that have scores."""
@@ -218,11 +219,21 @@ class Outcome:
         ranked = self.result.rank > 0
         return not reviews.scored.all() and np.unique(connected_components(reviews).item_labels[ranked]).size == 1
 
-    def end(self) -> None:
-        """End with status 1 if nothing could be selected."""
-        if self.refused:
-            say(self.refused)
-            click.get_current_context().exit(1)
+
+#: Downloads of HotCRP that belong to its scores in a plan: how their names end, and their option.
+BESIDE = (("pcassignments.csv", ""), ("pcconflicts.csv", "--conflicts"))
+
+
+def beside(session: Session) -> list[str]:
+    """Return the downloads with assignments and conflicts that lie beside scores, as words of a command."""
+    words = []
+    for path in session.params["paths"]:
+        start, replaced = re.subn(r"scores[.]csv$", "", path)
+        for ending, flag in BESIDE if replaced and session.is_export(path) else ():
+            name = f"{start}{ending}"
+            if os.path.isfile(name) and name not in session.params["paths"]:
+                words += [flag, name] if flag else [name]
+    return words
 
 
 #: Maximum number of reviews in the suggested plan, one for each paper to discuss.
@@ -230,7 +241,7 @@ MORE = 100
 #: Options that the next calibration does not repeat.
 NOT_AGAIN = {
     *(*TABLE, "conference", "select", "lottery", "seed", "explain", "sheet"),
-    *("output", "to", "html", "anonymous", "as_json"),
+    *("output", "to", "html", "anonymous", "as_json", *SHOWN_BY),
 }
 
 
@@ -352,7 +363,7 @@ def _hypotheses(reviews: Reviews, default: str, by_reviewer: Mapping[Any, str] |
 # ``--stream``: tables larger than memory.
 
 #: Supported options; the second list is for the posterior only.
-KNOWN = ("method", "hypothesis", "max_slope", "output", "as_json")
+KNOWN = ("method", "hypothesis", "max_slope", "output", "as_json", *SHOWN_BY)
 OF_POSTERIOR = ("select", "error_rate", "by_group_average", "lottery", "seed")
 LINES = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
 HELP = f"the posterior, or --method lsc with {LINES} reviewers"
@@ -363,7 +374,6 @@ def calibrate_by_passes(
 ) -> None:
     """Calibrate a table larger than memory."""
     from lsc.streams import StreamedPosterior
-    from lsc.words.posterior_page import calibration_lines, posterior_lines
 
     # The method has a form for streams, and the other options belong to it.
     method = settle_method(options, ["lottery"])
@@ -380,24 +390,35 @@ def calibrate_by_passes(
     method_options = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
     result = method.stream(stream, **method_options, progress=tell)
 
-    saved = [f"All papers are in {output}."] if output else []
-    if not isinstance(result, StreamedPosterior):
-        if output:
-            write_whole(output, csv_parts(result.parts()))
-        session.answer(result.to_dict, lambda: "\n".join([*calibration_lines(result), *saved]))
-        return
-
-    # Probabilities: a selection, and perhaps a lottery.
     outcome = Outcome(session, result)
-    lists = dict[str, Any](set_aside=[], certain=[], discuss=[])
-    selection = outcome.selection
+    posterior = isinstance(result, StreamedPosterior)
     if output:
-        write_whole(output, csv_parts(result.parts(selection=selection)))
-    session.answer(
-        lambda: {"selected": outcome.selected, **lists, **result.to_dict(selection), **outcome.record},
-        lambda: "\n".join([*posterior_lines(result, selection), *outcome.lines, *saved]),
-    )
-    outcome.end()
+        write_whole(output, csv_parts(result.parts(selection=outcome.selection) if posterior else result.parts()))
+    answer(session, outcome, None, lambda: outcome.to_dict(method) if posterior else result.to_dict())
+
+
+def answer(
+    session: Session,
+    outcome: Outcome,
+    reviews: Reviews | None,
+    content: Callable[[], Mapping[str, Any]],
+    written: Sequence[Fact] = (),
+) -> None:
+    """Tell an outcome; end with status 1 if nothing could be selected."""
+    result = outcome.result
+
+    def compose(shown: Any, codes: Codes | None) -> Page:
+        told = outcome
+        if codes is not None:
+            told = Outcome(session, shown, tuple(codes.item[label] for label in outcome.explained))
+        page = told.page()
+        warnings = [*page.warnings, *([GUESSED] if is_guessed(session, result) else [])]
+        following = told.following(session) if codes is None and reviews is not None else ()
+        return replace(page, warnings=warnings, uploads=written, following=following, subject=session.table(whole=True))
+
+    if outcome.refused and session.params["as_json"]:
+        say(outcome.refused)
+    session.answer(result, reviews, compose, content, holds=outcome.refused is None)
 
 
 @click.command(
@@ -512,6 +533,7 @@ def calibrate_by_passes(
             "; ".join(f"{name}, {system.results}" for name, system in rated().items())
         ),
     ),
+    sections=("cut", "out", "lottery", "why", "scores", "papers", "each", "reviewers", "model"),
 )
 @pass_session
 def calibrate(
@@ -522,7 +544,6 @@ def calibrate(
     sheet: str | None,
     output: str | None,
     to: str | None,
-    as_json: bool,
     **_: Any,
 ) -> None:
     """Calibrate the scores of REVIEWS: the quality of every paper on one scale, with its uncertainty.
@@ -531,8 +552,6 @@ def calibrate(
     correction for reviewers, and shows the plain average of every paper. With --select it lists the papers that are
     in, those that are out, and those that the scores cannot distinguish.
     """
-    from lsc.words.posterior_page import Page, page_of
-
     # What cannot be is refused before the work begins.
     method = settle_method(session.params, ["lottery", "explain", "sheet"])
     expect_number_to_draw(session)
@@ -549,65 +568,37 @@ def calibrate(
     if sheet is not None:
         expect_folder(sheet)
 
-    # Page, file and JSON use one selection. With --explain there is no page, and no held-out prediction.
+    # Page, file and JSON use one selection.
     with telling() as tell:
         clock = Clock(None)
         result: Any = method(reviews, **options_of(session, method, reviews, tell))
+        tell(Progress(clock.elapsed(), "the selection, and the page"))
         outcome = Outcome(session, result, papers)
-        tell(Progress(clock.elapsed(), "the benefit of the correction, and the page"))
-        short = bool(papers) and not as_json and not session.params["html"]
-        page = Page([], [], []) if short else page_of(result, outcome.selection)
-
-    if output and to:
-        columns = outcome.to_columns()
-        if session.params["by_group_average"] or result.n_groups < 2:
-            # All papers are on one scale.
-            del columns["group"]
-        else:
-            groups = f"no review connects the {counted(result.n_groups, 'group')} of papers"
-            say(f"{output}: {groups}, so each group of two papers or more has an order of its own, and none is of all")
-        write_whole(output, rated()[to].write_results(columns))
-    elif output:
-        write_table(output, outcome.to_columns())
-    if sheet:
-        outcome.lines += write_sheets(result, sheet, papers)
-
-    def compose(shown: Estimate, codes: Codes | None) -> Document:
-        explained = papers if codes is None else tuple(codes.item[label] for label in papers)
-        return _report(session, Outcome(session, shown, explained))
-
-    session.report(result, reviews, compose)
-    for line in [*page.opening, *outcome.aside_lines] if as_json else ():
-        say(line)
-    page = Page([], [], []) if papers else page
-    opening = [*page.opening, ""] if page.opening else []
-    last = outcome.last_lines(page.closing, output)
-    closing = ["", *last] if last else []
-    session.answer(
-        lambda: outcome.to_dict(method),
-        lambda: "\n".join([*opening, *page.body, *outcome.lines, *closing]),
-        outcome.following(session),
-    )
-    outcome.end()
+        written = []
+        if output:
+            written.append(write_papers(session, outcome, output, to))
+        if sheet is not None:
+            written.append(write_sheets(result, sheet, papers))
+        answer(session, outcome, reviews, lambda: outcome.to_dict(method), written)
 
 
-def _report(session: Session, outcome: Outcome) -> Document:
-    """Return the report of a result, under its names or codes."""
-    from lsc.report import document
-    from lsc.words.posterior_page import page_of
+def write_papers(session: Session, outcome: Outcome, output: str, to: str | None) -> Fact:
+    """Write all papers, as a table or in the format of a conference system; return what was written."""
+    from reviewgraph.report import Fact
 
-    result = outcome.result
-    selection = outcome.selection
-    following = map(str, outcome.following(session))
-    return document(
-        result,
-        selection,
-        page_of(result, selection),
-        session.table(whole=True),
-        lists=outcome.lists,
-        extras=outcome.lines,
-        closing=[*outcome.last_lines([], session.params["output"]), *following],
-    )
+    columns = outcome.to_columns()
+    if to is None:
+        write_table(output, columns)
+        return Fact("Written", f"{output}: all papers")
+    n_groups = outcome.result.n_groups
+    where = f"{output}: {rated()[to].results}"
+    if session.params["by_group_average"] or n_groups < 2:
+        # All papers are on one scale.
+        del columns["group"]
+    else:
+        where += f"; no review connects the {counted(n_groups, 'group')} of papers, so each has an order of its own"
+    write_whole(output, rated()[to].write_results(columns))
+    return Fact("Upload", where)
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:
@@ -696,12 +687,12 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> list[str]:
-    """Write a page for each paper with a score, or for the explained ones, and the index; returns lines for people."""
-    from lsc.report import scored, sheets
-    from reviewgraph.report import html
+def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> Fact:
+    """Write a page for each paper with a score, or for the explained ones, and the index; return what was written."""
+    from lsc.pages.accounts import scored, sheets
+    from reviewgraph.report import Fact
 
     papers = explained or scored(result)
     names = file_names(papers, ".html")
-    write_folder(folder, names, ((label, html(document)) for label, document in sheets(result, papers)))
-    return ["", f"{counted(len(papers), 'sheet')} for authors in {folder}; {INDEX} lists them by paper."]
+    write_folder(folder, names, ((label, page.html()) for label, page in sheets(result, papers)))
+    return Fact("Sheets", f"{folder}: {counted(len(papers), 'sheet')} for authors; {INDEX} lists them by paper")

@@ -38,8 +38,7 @@ from planner._assign.problem import Randomisation, restricted
 from planner._assign.robust import harden
 from planner._assign.spanning import bridge
 from planner._assign.stages import Run, decide
-from planner._assign.why_none import level_alone, why_apart
-from planner._assign.words import why_capped, why_missed, why_too_few
+from planner._assign.why_none import level_alone, why_apart, why_capped, why_missed, why_too_few
 from reviewgraph._base import ranks, snapped
 
 if TYPE_CHECKING:

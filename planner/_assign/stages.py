@@ -62,10 +62,11 @@ from planner._assign.why_none import (
     why_counted,
     why_fragile,
     why_infeasible,
+    why_no_floor,
+    why_no_good,
     why_no_panels,
     why_unreachable,
 )
-from planner._assign.words import why_no_floor, why_no_good
 from reviewgraph._base import Clock, Mentions, counted, reaches
 from reviewgraph.table import Reviews
 

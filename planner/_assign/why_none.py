@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,19 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.core import largest_cover
+from planner._assign.fair import too_few_good
 from planner._assign.flow import shortfall
 from planner._assign.panel_programme import crowded_items, feasible, lacking_items
+from planner._assign.problem import unit_of
 from planner.rules import Shortage, ruled_by, usual_load
 from reviewgraph._base import Mentions, counted, noun
-from reviewgraph.graph import check
+from reviewgraph.graph import check, level_named
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from planner._assign.assignment import Assignment
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
     from planner.rules import Attribute, Rule
-    from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray, Label
 
 
 #: Names listed; of more only the first three.
@@ -205,13 +205,15 @@ def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock, *, proof: 
     N = int(problem.required.sum())
     M = problem.n_reviewers
     report = check(Reviews.from_codes(problem.reviewer[kept], codes, reviewers=M, items=N))
-    has = f"{report.level}, no more" if report.level else "not even connected"
+    has = (
+        f"The papers are {level_named(report.level).words}" if report.level else "Some papers cannot be compared at all"
+    )
     end = "The search found no further change that helps; raise demands or loads"
     if proof:
         end = proof.removesuffix(".")
     elif clock.interrupted or clock.over():
         end = "It was interrupted" if clock.interrupted else "The time limit ended the search"
-    return f"{end}. This assignment is {has}."
+    return f"{end}. {has}."
 
 
 def each(numbers: IntArray, what: str, of: str = "") -> str:
@@ -259,26 +261,6 @@ def rules_in_words(problem: Problem) -> list[str]:
     on_each = [f"{' and '.join(problem.ruled.words())} on each"] if problem.ruled.rules else []
     sums = [] if floor is None else [f"a sum of affinities of {floor:g} or more each"]
     return [*on_each, *rules_on_authors(problem), *sums]
-
-
-def authors_lines(assignment: Assignment) -> list[str]:
-    """Return lines on the rules of the authors' file: which hold, and their cost."""
-    authors = assignment.authors
-    if authors is None:
-        return []
-    rules = ["nobody reviews their own paper" + (" or of a co-author" if authors.author_distance else "")]
-    rules += [] if authors.cycles_of_two else ["no two review a paper of each other"]
-    rules += [] if authors.coauthors else ["no two co-authors review the same paper"]
-    which = f"{', '.join(rules[:-1])}, and {rules[-1]}" if len(rules) > 1 else rules[0]
-    lines = [f"Authors: {which}."]
-    # How often affinity alone breaks the rules, and the distance of the assignment from the bound.
-    if authors.rivals and math.isfinite(authors.bound) and assignment.randomised is None:
-        short = 100 * max(authors.bound - assignment.affinity, 0.0) / abs(authors.bound) if authors.bound else 0.0
-        lines.append(
-            f"  The most affinity alone breaks this {counted(authors.rivals, 'time')}; no assignment within all rules "
-            f"has more than {authors.bound:.6g}, and this one is {round(short, 4):g} % below."
-        )
-    return lines
 
 
 # Why the rules on who reviews a paper together cannot hold.
@@ -428,3 +410,99 @@ def _shrink(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray:
         elif part.size > 1:
             todo += np.array_split(part, 2)
     return core
+
+
+# Why a floor cannot be reached.
+
+
+def why_no_floor(problem: Problem, cannot: IntArray) -> str:
+    """Explain a floor that some papers cannot reach, or that is above the bound by linear programming."""
+    floor = f"the floor of {problem.floors.total:g}"
+    if not cannot.size:
+        return (
+            f"Not every paper can have {floor}: some share reviewers whose loads are limited (a bound by linear "
+            f"programming). {problem.advice('lower the floor', 'raise loads')}"
+        )
+    most = unit_of(problem.affinity) * problem.reach(problem.open_demand())[cannot]
+    can = f"{most.min():.4g}" if cannot.size == 1 else f"{most.min():.4g} to {most.max():.4g}"
+    return (
+        f"{papers(cannot)} can have {can} at most, the sum of the best affinities of those who may review "
+        f"{noun(cannot.size, 'it', 'them')}, below {floor}. {problem.advice('lower the floor')}"
+    )
+
+
+def why_no_good(problem: Problem) -> str:
+    """Explain why not every paper can have a good reviewer, by counting."""
+    least = f"of affinity {problem.floors.best:g} or more"
+    load, _ = problem.open_loads()
+    cut = too_few_good(problem)
+    if cut is None:
+        return (
+            f"Not every paper can have a reviewer {least} beside its other reviews (proved by a flow). "
+            f"{problem.advice('lower the floor', 'raise loads')}"
+        )
+    if not cut.reviewers.size:
+        has = noun(cut.items.size, "has", "have")
+        it = noun(cut.items.size, "it", "them")
+        return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {problem.advice('lower the floor')}"
+    rest = f", and others have {counted(cut.pairs, 'such pair')} with them" if cut.pairs else ""
+    fit = noun(cut.reviewers.size, "fits", "fit")
+    return (
+        f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each = "
+        f"{counted(cut.needed, 'review')}; {people(cut.reviewers)} who {fit} with "
+        f"{each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: {cut.needed} > "
+        f"{cut.supply + cut.pairs}. {problem.advice('lower the floor', 'raise loads')}"
+    )
+
+
+# Why caps on probabilities leave no assignment.
+
+
+def why_missed(missed: int, count: int) -> str:
+    """Explain a draw that misses the level, as ``missed`` of ``count`` assignments do under the caps."""
+    whole = counted(count, "assignment")
+    return (
+        f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; raise caps, demands "
+        "or loads."
+    )
+
+
+def why_too_few(count: int) -> str:
+    """Explain caps that leave probabilities, but none in whole shares of the assignments to draw from."""
+    whole = counted(count, "assignment")
+    return (
+        f"As one of {whole} is drawn, caps are rounded down to multiples of 1/{count}, and leave no probabilities "
+        "then. Raise --draws or --max-probability."
+    )
+
+
+def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
+    """Explain caps ``most``, shape (P,), that leave no probabilities, by a set that needs more than they give.
+
+    ``units`` is the number of units of one whole review, of which caps are multiples.
+    """
+    free = ~problem.given
+    load, least = problem.open_loads()
+    advice = problem.advice("raise --max-probability")
+    capacity = np.rint(most[free] * units).astype(np.int64)
+    demand = problem.open_demand() * units
+    cut = shortfall(problem.item[free], problem.reviewer[free], demand, load * units, least * units, capacity)
+    if cut is None:
+        rules = ", ".join(problem.ruled.words())
+        return f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. {advice}"
+    needed = cut.needed / units
+    supply = cut.supply / units
+    pairs = cut.pairs / units
+    rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if cut.pairs else ""
+    if not cut.by_items:
+        return (
+            f"{people(cut.reviewers)} must get {needed:g} reviews; {papers(cut.items)} can give "
+            f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
+        )
+    needs = f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed:g} reviews"
+    total = f"{needed:g} > {supply + pairs:g}. {advice}"
+    if not cut.reviewers.size:
+        who = noun(cut.items.size, "its", "their")
+        return f"{needs}, and the probabilities of {who} candidates sum to {pairs:g} at most: {total}"
+    loads = each(load[cut.reviewers], "load", of="of")
+    return f"{needs}; {people(cut.reviewers)} with {loads} can give {supply:g}{rest}: {total}"

@@ -26,15 +26,17 @@ from planner.commands.options import (
 )
 from reviewgraph._base import counted
 from reviewgraph.cli import (
+    SHOWN_BY,
     Command,
-    Next,
     Number,
     Refusal,
     Session,
     examples,
     file_options,
+    note,
     option,
     pass_session,
+    preferring_reviewers,
     result_options,
     reviewers_option,
     say,
@@ -42,14 +44,16 @@ from reviewgraph.cli import (
     with_options,
     write_table,
 )
+from reviewgraph.formats import takers
 from reviewgraph.graph import ALL_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from planner._assign.assignment import Assignment
+    from planner.commands.options import Destination
     from reviewgraph.formats import Columns
-    from reviewgraph.report import Codes, Document
+    from reviewgraph.report import Codes, Next, Page
     from reviewgraph.table import Reviews
 
 #: Authors who review.
@@ -189,7 +193,12 @@ def read_cap(session: Session) -> Any:
     ),
 )
 @option("Input", "--items FILE", "items_file", everyday=True, required=True, help="All papers (item[,demand,title]).")
-@reviewers_option("reviewers_file", everyday=True, required=True)
+@reviewers_option(
+    "reviewers_file",
+    everyday=True,
+    help="All reviewers (reviewer[,load,min_load]), with the columns that rules refer to.  [default: those of --bids "
+    "and --affinity]",
+)
 @file_options
 @wanted_options
 @option("Preferences", "--allow-unscored", is_flag=True, help="Allow pairs without affinity, as affinity 0.")
@@ -255,7 +264,11 @@ def read_cap(session: Session) -> Any:
     help="If the demands cannot be met, meet as many as possible, and list the papers that lack reviews and the "
     "reviewers to recruit.",
 )
-@result_options("Write the assignment, as CSV (item,reviewer,affinity) or in the format of --to.", upload_options)
+@result_options(
+    "Write the assignment, as CSV (item,reviewer,affinity) or in the format of --to.",
+    upload_options,
+    sections=("loads", "affinities", "rules", "losses", "papers", "reviewers"),
+)
 @pass_session
 def assign(session: Session, /, **_: Any) -> None:
     """Assign reviewers to papers: maximum affinity within demands, loads and conflicts, and comparable scores.
@@ -263,7 +276,6 @@ def assign(session: Session, /, **_: Any) -> None:
     Ctrl-C ends the search with the best assignment so far, and reports its level.
     """
     from planner._assign.assignment import AssignmentStatus
-    from planner._assign.words import page
 
     params = session.params
     destination = read_destination(session)
@@ -291,26 +303,40 @@ def assign(session: Session, /, **_: Any) -> None:
             say(f"{path}: not written, since there is no assignment")
         else:
             write_table(path, assignment.alternates.to_columns())
-    following = [] if empty else _next(session, assignment, output if destination.upload.read_back else None)
-    if empty and problem is not None and (params["html"] or not params["as_json"]):
-        following = _instead(session, problem)
+    following: list[Next] = []
+    if params["html"] or not (params["as_json"] or params["quiet"]):
+        following = _instead(session, problem) if empty and problem else [_next(session, assignment, destination)]
 
-    def compose(shown: Assignment, codes: Codes | None) -> Document:
-        from planner.assignment_report import coded_assignment, document
+    def compose(shown: Assignment, codes: Codes | None) -> Page:
+        from planner._assign.page import coded, page_of
 
-        subject = f"{params['items_file']}, {params['reviewers_file']}"
-        return document(
-            shown if codes is None else coded_assignment(shown, codes), subject, [str(command) for command in following]
+        page = page_of(shown if codes is None else coded(shown, codes), _wishes(session))
+        uploads = [] if empty else destination.uploads(session, assignment.reviews.reviewer)
+        return replace(
+            page,
+            good=page.good and complete,
+            warnings=[*page.warnings, *(_unknown(session, destination, problem) if problem and not empty else [])],
+            uploads=uploads,
+            following=following,
+            subject=", ".join(filter(None, (params["items_file"], params["reviewers_file"]))),
         )
 
-    session.report(assignment, assignment.reviews, compose)
-    advice = destination.advice(session, () if empty else assignment.reviews.reviewer)
-    session.answer(
-        assignment.to_dict,
-        lambda: "\n".join([page(assignment), *advice]),
-        following,
-        holds=assignment.status.reached and complete,
-    )
+    session.answer(assignment, assignment.reviews, compose, holds=assignment.status.reached and complete)
+
+
+def _wishes(session: Session) -> str:
+    """Return what the numbers of pairs are called."""
+    return "Bids" if session.params["bids"] and not session.params["affinity"] else "Affinity"
+
+
+def _unknown(session: Session, destination: Destination, problem: Mapping[str, Any]) -> list[str]:
+    """Warn of what nobody passed, without which reviewers get papers that they should not."""
+    params = session.params
+    wishes = bool(params["affinity"] or params["bids"])
+    pairs = problem["conflicts"]
+    settled = ["conflicts"] if params["authors"] or (pairs and pairs.item.size) else []
+    lacks = [] if wishes else ["No bids and no affinities given: any paper suits any reviewer; --bids FILE."]
+    return [*lacks, *destination.warnings(session, settled)]
 
 
 def _assign(problem: dict[str, Any], origin: Any) -> Assignment:
@@ -332,18 +358,19 @@ AS_GIVEN = (
 def _problem(session: Session) -> tuple[dict[str, Any], Any]:
     """Read the files; returns the arguments of assigning, and which papers and reviews are not counted."""
     from planner._assign.problem import LISTS
+    from reviewgraph.formats import nouns_of
 
     params = session.params
     cap = read_cap(session)
     listing = session.read("listing", params["items_file"])
     items = listing.items
-    reviewers, attributes = session.read("roster", params["reviewers_file"])
+    reviewers, attributes, head = _people(session)
     fixed, unlisted = read_fixed(session, reviewers, items)
     people = dict.fromkeys([*reviewers, *unlisted])
     conflicts = session.read("conflicts")
     wanted, barred = read_wanted(session, people, items)
     authors = read_who_wrote(session, people)
-    rules = read_rules(session, {params["reviewers_file"]: attributes}, people, LISTS)
+    rules = read_rules(session, attributes, people, LISTS)
     phase_one = session.read("phase_one")
     say_meta_reviews(phase_one, fixed, wanted["previous"])
     arguments = {
@@ -370,9 +397,18 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any]:
     origin = listing.origin({pair for table in tables for pair in _pairs_of(table)})
     if origin.lacking and not tables:
         count = counted(sum(origin.lacking.reviews.values()), "review")
-        say(f"{params['items_file']}: counts {count} already, which are ignored; --fixed FILE keeps those of FILE")
+        note(f"{params['items_file']}: counts {count} already, which are ignored; --fixed FILE keeps those of FILE")
         origin = origin._replace(lacking=None)
-    return arguments, origin
+    return arguments, origin._replace(nouns=nouns_of([(listing.head, head)]))
+
+
+def _people(session: Session) -> tuple[Mapping[str, Any], dict[str, Any], str]:
+    """Read the reviewers; returns also their attributes by file, and the name of their column."""
+    path = session.params["reviewers_file"]
+    if not path:
+        return preferring_reviewers(session), {}, ""
+    reviewers, attributes, head = session.read("roster", path)
+    return reviewers, {path: attributes}, head
 
 
 def _pairs_of(table: Columns | Reviews) -> Iterator[tuple[Any, Any]]:
@@ -405,13 +441,16 @@ def _design(session: Session) -> Assignment:
         message = f"--design: expected loads alone with it, found {place}; drop one of the two"
         raise Refusal(message)
     items = session.read("items", params["items_file"])
-    reviewers = session.read("reviewers", params["reviewers_file"])
+    reviewers, *_ = _people(session)
     loads = {label: params["load"] if entry.load is None else entry.load for label, entry in reviewers.items()}
     if unstated := [label for label, load in loads.items() if load is None]:
         message = f"--design: expected a load for every reviewer with it, found none for {unstated[0]}; add --load N"
         raise Refusal(message)
     return design_assignment(tuple(items), loads, params["design"], params["seed"])
 
+
+#: Parameters of the page and the report, which the next command has anew.
+REPORTED = ("as_json", "html", "anonymous", *SHOWN_BY)
 
 #: Papers up to which lower levels are tried where there is no assignment; above, only none.
 TRIED = 300
@@ -420,6 +459,7 @@ TRIED = 300
 def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
     """Return a command that gives an assignment where this one gives none: it is tried before it is proposed."""
     from planner.assigning import assign as solve
+    from reviewgraph.report import Next
 
     params = session.params
 
@@ -433,7 +473,7 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
     if lower and "survive" not in session.taken and trial(target=lower[-1]).status.reached:
         levels = lower if len(problem["items"]) <= TRIED else lower[-1:]
         target = next(name for name in levels if name == lower[-1] or trial(target=name).status.reached)
-        again = session.again({"as_json", "target", "survive"})
+        again = session.again({*REPORTED, "target", "survive"})
         why = "all demands can be met without a level" if target == names[-1] else "this lower level can be reached"
         return [Next.of("assign", again, f"--target {target}", why=why)]
     # A randomised assignment cannot be a part of what was requested.
@@ -441,19 +481,27 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
         return []
     if not trial(target=names[-1], best_effort=True).reviews.n_reviews:
         return []
-    again = session.again({"as_json"})
+    again = session.again(REPORTED)
     return [Next.of("assign", again, "--best-effort", why="to meet as many demands as possible")]
 
 
-def _next(session: Session, assignment: Assignment, output: str | None) -> list[Next]:
-    """Return the next command."""
+def _next(session: Session, assignment: Assignment, destination: Destination) -> Next:
+    """Return the next command: the same with a file, or a check of the file."""
+    from reviewgraph.report import Next
+
     params = session.params
-    if output is None:
-        again = session.again({*DESTINATION, "as_json", "probabilities"})
-        return [Next.of("assign", again, "-o assignment.csv", why="to keep the assignment")]
+    output = destination.output
+    if output is None or not destination.upload.read_back:
+        again = session.again({*DESTINATION, *REPORTED, "probabilities"})
+        # The system of the files would refuse other names.
+        system = takers().get(session.system or "")
+        taken = system is None or destination.asked or destination.upload is system
+        return Next.of("assign", again, f"-o assignment{destination.upload.suffix}", "" if taken else "--to csv")
     # Reviews of a first phase link what is assigned now, and may have pairs twice.
     first = params["phase_one"]
     words = [first, output, "--duplicates", "last"] if first else [output]
     words += ["--require", assignment.target] if assignment.target in ALL_NAMES and assignment.status.reached else []
+    # Names of columns may be those of files that a check does not read.
+    lists = "" if session.columns else session.words("items_file", "conflicts")
     written = session.words("columns", "score", "merge") if first else session.words("merge")
-    return [Next.of("check", shlex.join([*words, *session.conference_words]), written)]
+    return Next.of("check", shlex.join([*words, *session.conference_words]), lists, written)

@@ -12,6 +12,7 @@ from .options import expect_none_given as expect_none_given
 from .options import file_options as file_options
 from .options import gone_options as gone_options
 from .options import json_option as json_option
+from .options import preferring_reviewers as preferring_reviewers
 from .options import result_options as result_options
 from .options import reviewers_option as reviewers_option
 from .options import select_option as select_option

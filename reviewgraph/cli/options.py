@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import counted, listed
 from reviewgraph.cli.command import near, option
 from reviewgraph.cli.output import Refusal, note, refusing, say, telling
 from reviewgraph.cli.session import TABLE, Session, pass_session
 
 if TYPE_CHECKING:
     from reviewgraph._base.results import Progress
+    from reviewgraph.formats.side import Reviewer
     from reviewgraph.formats.spellings import Merge
     from reviewgraph.streams.table import Stream
 
@@ -197,7 +199,25 @@ def table_options(command: Decorated) -> Decorated:
 def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Return ``--reviewers FILE``: one file for all commands; each uses the columns that it needs."""
     text = "All reviewers (reviewer[,load,min_load]), with the columns that rules refer to."
-    return option("Input", "--reviewers FILE", *names, help=text, **settings)
+    return option("Input", "--reviewers FILE", *names, **{"help": text, **settings})
+
+
+def preferring_reviewers(session: Session) -> dict[str, Reviewer]:
+    """Return the reviewers in the files of ``--bids`` and ``--affinity``, where no other file lists them."""
+    from reviewgraph._base.labels import natural_key
+    from reviewgraph.formats.side import Reviewer
+
+    bids = [weighed(text)[0] for text in session.params["bids"]]
+    affinities = [weighed(text)[0] for text in session.params["affinity"]]
+    tables = [session.read("bids", path).table for path in bids]
+    tables += [session.read("affinity", path) for path in affinities]
+    labels = sorted({label for table in tables for label in table.reviewers}, key=natural_key)
+    if not labels:
+        message = "--reviewers: expected a file of all reviewers, or of their preferences (--bids, --affinity); found none"
+        raise Refusal(message)
+    who = counted(len(labels), "reviewer")
+    note(f"{listed([*bids, *affinities])}: the {who} in it are taken to be all; --reviewers FILE names others")
+    return {label: Reviewer(None, None, "", senior=False) for label in labels}
 
 
 # Who will not deliver.

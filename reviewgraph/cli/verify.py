@@ -14,7 +14,7 @@ import click
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import plain, record_of
-from reviewgraph.cli.options import examples, weighed
+from reviewgraph.cli.options import examples, preferring_reviewers, weighed
 from reviewgraph.cli.output import Refusal, refusing, writable
 from reviewgraph.cli.session import Session
 from reviewgraph.io.sides import without_gone
@@ -269,7 +269,8 @@ def _rules(session: Session) -> PlainRules:
 def _assign(session: Session, answer: Answer) -> Findings:
     params = session.params
     papers = session.read("items", params["items_file"])
-    people = session.read("reviewers", params["reviewers_file"])
+    path = params["reviewers_file"]
+    people = session.read("reviewers", path) if path else preferring_reviewers(session)
     demand = {str(label): _or(entry.demand, params["demand"]) for label, entry in papers.items()}
     # Without an option the usual load is that of the answer.
     usual = _or(params["load"], _or(answer.get("usual_load.load"), len(papers)))

@@ -536,6 +536,7 @@ class Listing(NamedTuple):
     items: dict[str, Item]
     aside: Aside = Aside()
     unlisted: Unlisted | None = None
+    head: str = ""  #: The name of the column of items
 
     def origin(self, pairs: Collection[tuple[Label, Label]]) -> Origin:
         """Return which papers do not count, and which reviews that the list counts are not among some pairs."""
@@ -552,7 +553,7 @@ def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
     A paper may occur in many rows, as in an export of reviews; of several titles the alphabetically first counts.
     Papers that an export marks as withdrawn are no items.
     """
-    items, aside, _ = read_listing(path, **options)
+    items, aside, *_ = read_listing(path, **options)
     say = options.get("note")
     if aside.unseen and say:
         say(Detail(f"{path}: {say_unseen(aside.unseen)}"))
@@ -592,6 +593,7 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
         {item: items[item] for item in dict.fromkeys(rows["item"])},
         file.aside(place, place),
         unlisted and unlisted._replace(file=file.table.name),
+        file.table.header[file.places["item"]],
     )
 
 
@@ -615,6 +617,7 @@ class Roster(NamedTuple):
 
     reviewers: dict[str, Reviewer]
     attributes: dict[str, dict[str, Any]]
+    head: str = ""  #: The name of the column of reviewers
 
 
 def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer]:
@@ -625,7 +628,7 @@ def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer
 def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
     """Return the reviewers of a file and their attributes, read once."""
     file = _open(path, _FIELDS, "reviewers", options)
-    return Roster(_reviewers(file), _attributes(file))
+    return Roster(_reviewers(file), _attributes(file), file.table.header[file.places[REVIEWER.name]])
 
 
 _A_ROUND = "the JSON that plan --rounds R --json printed for the last round"

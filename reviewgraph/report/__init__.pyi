@@ -1,3 +1,4 @@
+from .check import not_counted as not_counted
 from .codes import Codes as Codes
 from .check import not_counted as not_counted
 from .grouping import grouping_of as grouping_of
@@ -25,6 +26,7 @@ from .pictures import Ranked as Ranked
 from .pictures import Shift as Shift
 from .pictures import bars as bars
 from .pictures import compared as compared
+from .pictures import histogram as histogram
 from .pictures import ranked as ranked
 from .pictures import shifts as shifts
 from .pictures import steps as steps

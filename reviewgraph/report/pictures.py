@@ -15,6 +15,7 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
+from reviewgraph._base.arrays import snapped
 from reviewgraph._base.text import ranging, visible
 
 if TYPE_CHECKING:
@@ -314,6 +315,8 @@ def _overlap(first: Box, second: Box) -> bool:
 
 #: Bars of one picture; more values are binned.
 MOST = 12
+#: Bins of a histogram.
+BINS = 10
 #: Distance of bars.
 BAR_STEP = 26
 #: Maximum part of the width for names.
@@ -378,6 +381,23 @@ def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
         Bar(ranging(start, min(start + step - 1, most)), int(number), start + step <= low)
         for start, number in zip(starts, total.tolist(), strict=True)
     ]
+
+
+def histogram(values: FloatArray) -> list[Bar]:
+    """Return bars of equal bins of some values; one where these are tied.
+
+    >>> [(bar.name, bar.number) for bar in histogram(np.array([0.0, 0.5, 1.0]))][::5]
+    [('0 to 0.1', 1), ('0.5 to 0.6', 1)]
+    """
+    rounded = snapped(values)
+    if rounded.min() == rounded.max():
+        return [Bar(f"{rounded.min():.3g}", rounded.size)]
+    # A value that is tied with an edge is above it.
+    edge = np.linspace(rounded.min(), rounded.max(), BINS + 1)
+    tied = snapped(np.concatenate([edge, rounded]))
+    place = np.searchsorted(tied[: edge.size], tied[edge.size :], "right") - 1
+    count = np.bincount(np.minimum(place, BINS - 1), minlength=BINS).tolist()
+    return [Bar(f"{low:.3g} to {high:.3g}", number) for low, high, number in zip(edge, edge[1:], count, strict=False)]
 
 
 @dataclass(frozen=True, eq=False)

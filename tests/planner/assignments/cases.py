@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from planner._assign.assignment import Assignment
 from planner._assign.core import Core
 from planner._assign.flow import Arcs, cheapest_flow
 from planner._assign.levels import aim_named
@@ -102,3 +103,8 @@ def components(covers, shared):
         if near is None:
             return parts
         parts = [part for part in parts if part is not near[0] and part is not near[1]] + [near[0] | near[1]]
+
+
+def told(assignment: Assignment) -> str:
+    """Return all that the page tells of an assignment, as one line."""
+    return " ".join(assignment.page().text("all").split())

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 from planner import assign
-from planner._assign.words import page
 from reviewgraph import Reviews, check
 from reviewgraph._base import InputError
 from tests.planner.assignments import naive_assignment as naive
+from tests.planner.assignments.cases import told
 from tests.trials import examples, sampled, trials
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
@@ -336,7 +336,7 @@ def test_the_default_load_is_the_smallest_with_which_the_demands_can_be_met():
             assert tried.status.reached == (chosen.status.reached and load >= chosen.usual_load.load)
         if chosen.status.reached:
             assert chosen.usual_load.load == chosen.usual_load.least == chosen.loads.max()
-            assert f"Maximum load: {chosen.loads.max()}, the smallest with which the demands" in page(chosen)
+            assert f"of at most {chosen.loads.max()} (the smallest that works)" in told(chosen)
             # Stated loads are kept, also beside others that are not.
             some = assign(affinity, load={j: n if j == 0 else None for j in range(m)}, **options)
             assert some.loads[1:].max() <= some.usual_load.load <= chosen.usual_load.load
@@ -349,7 +349,7 @@ def test_the_default_load_is_larger_where_the_level_needs_it():
     chosen = assign(affinity, demand=3)
     assert chosen.status.reached
     assert (chosen.usual_load.least, chosen.usual_load.load) == (2, 3)
-    assert "the smallest that reaches what was asked for (2 would meet the demands)" in page(chosen)
+    assert "of at most 3 (the smallest that works; 2 would meet the demands)" in told(chosen)
     assert not assign(affinity, demand=3, load=2).status.reached
 
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from planner import assign
 from planner._assign.findings import Reason
-from planner._assign.words import page
 from reviewgraph.formats import Columns
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_changes
+from tests.planner.assignments.cases import told
 from tests.planner.assignments.test_assigning import call, pairs_of
 from tests.trials import examples
 
@@ -162,10 +162,9 @@ def test_reviewers_who_leave_are_replaced_and_nothing_else_changes():
     lost = int(first.reviews.loads[[4, 17]].sum())
     assert len(result.changes.new) == lost == result.changes.fewest
     assert {drop.reason for drop in result.changes.dropped} == {Reason.REVIEWER}
-    text = page(result)
-    assert f"{120 - lost} reviews of the previous assignment stay" in text
-    assert f"{lost} reviewer gone), {lost} are new, proved to be the fewest." in text
-    assert "% fewer changes" in text
+    text = told(result)
+    assert f"{120 - lost} stay, {lost} dropped ({lost} reviewer gone), {lost} new, proved the fewest" in text
+    assert "to few changes or the threshold" in text
     assert result.to_dict()["changes"]["kept"] == 120 - lost
 
 

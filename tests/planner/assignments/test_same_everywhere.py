@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner._assign.words import page
 from reviewgraph._base import Clock
 from tests.benchmarks import assign_exact as exact
+from tests.planner.assignments.cases import told
 from tests.trials import sampled
 
 #: A machine on which everything takes a multiple of the time by its own clock.
@@ -59,7 +59,7 @@ def test_a_slow_machine_gives_the_whole_answer_of_a_quick_one(way, request):
 def test_an_assignment_says_that_a_time_limit_ended_the_search():
     stopped = exact.solved(case(5, 60, 40), time_limit=0.0)
     assert (stopped.status, stopped.timed_out, stopped.to_dict()["timed_out"]) == ("feasible", True, True)
-    assert page(stopped).endswith(f"{Clock.TIMED_OUT}.")
+    assert f"! {Clock.TIMED_OUT}." in told(stopped)
     whole = exact.solved(case(5, 60, 40))
     assert (whole.status, whole.timed_out) == ("optimal", False)
-    assert Clock.TIMED_OUT not in page(whole)
+    assert Clock.TIMED_OUT not in told(whole)

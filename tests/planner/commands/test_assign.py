@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from planner.commands.assign import assign
 from reviewgraph.cli import main
+from tests.pages import offered
 
 
 @pytest.fixture
@@ -35,26 +37,29 @@ def test_written_file_passes_the_check(folder):
     rows = list(csv.reader((folder / "out.csv").read_text().splitlines()))
     assert rows[0] == ["item", "reviewer", "affinity"]
     assert len(rows) == 37
-    assert "Next: reviewgraph check out.csv --require double" in result.stdout
+    assert "check out.csv --require double --items items.csv" in " ".join(offered(result.stdout))
     checked = CliRunner().invoke(main, ["check", "out.csv", "--items", "items.csv", "--require", "double"])
     assert checked.exit_code == 0
 
 
 def test_page_shows_loads_demands_and_affinities(folder):
     page = run("--affinity", "affinity.csv").stdout
-    first, loads, level, *_ = page.splitlines()
-    assert first.startswith("Every paper has its reviewers: 12 papers, 10 reviewers, 36 reviews (")
-    assert loads.startswith("Reviews per paper: 3; per reviewer: ")
-    assert level == "Level: all papers are comparable for certain (doubly connected)."
-    assert "\nReviews per reviewer\n" in page
-    assert "\nReviews per paper\n" not in page  # all have as many
-    assert "\nAffinity of the reviews\n" in page
+    first, loads, affinity, safe, warning, *_ = page.splitlines()
+    assert first == "ASSIGNED: 36 reviews, 3 for each of 12 papers, comparable for certain"
+    assert re.fullmatch(r"  Loads     \d to 4 of at most 4 \(the smallest that works\), median [34.5]+", loads)
+    assert affinity.startswith("  Affinity  ")
+    assert safe == "  Safe      any one reviewer may drop out"
+    assert warning == "! No conflicts given: --conflicts FILE keeps papers from their authors."
+    assert "reviewers (r0, r1" not in page
+    whole = run("--affinity", "affinity.csv", "--verbose").stdout
+    assert whole.startswith("\n".join(page.splitlines()[:5]))
+    assert "\nReviewers, the largest load first:\n" in whole
 
 
 def test_infeasible_is_told_and_nothing_is_written(folder):
     result = run("--affinity", "affinity.csv", "--demand", "9", "--load", "5", "-o", "out.csv")
     assert result.exit_code == 1
-    assert "need 9 reviews each = 108 reviews" in result.stdout
+    assert "need 9 reviews each = 108 reviews" in " ".join(result.stdout.split())
     assert "out.csv: not written, since there is no assignment" in result.stderr
     assert not (folder / "out.csv").exists()
 
@@ -127,11 +132,12 @@ def test_authors_hold_and_the_page_says_so(folder):
         *("author_distance", "cycles_of_two", "coauthors", "barred", "rivals", "affinity", "bound"),
     }
     page = run("--affinity", "affinity.csv", "--authors", "authors.csv", "--allow-coauthors").stdout
-    assert "Authors: nobody reviews their own paper, and no two review a paper of each other" in page
+    assert "nobody reviews their own paper; no two review a paper of each other\n" in page
+    assert "No conflicts" not in page
     relaxed = run(
         "--affinity", "affinity.csv", "--authors", "authors.csv", "--allow-coauthors", "--allow-cycles"
     ).stdout
-    assert "Authors: nobody reviews their own paper." in relaxed
+    assert "nobody reviews their own paper\n" in relaxed
 
 
 def test_lots_write_probabilities(folder):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -55,11 +56,9 @@ def test_a_column_is_no_rule_until_it_is_asked_for():
 
 def test_the_page_and_the_json_say_which_rules_hold():
     rules = ("--at-most", "affiliation=2", "--at-least", "region:Asia=1", "--reward", "region=0.5")
-    page = run(*rules).stdout
-    assert "at most 2 of one affiliation: holds on 5 papers (--at-most affiliation=2)" in page
-    assert "at least 1 of region Asia: holds on 5 papers (--at-least region:Asia=1)" in page
-    assert "0.5 for each different region: earned" in page
-    assert "% the rules, " in page
+    page = " ".join(run(*rules).stdout.split())
+    assert "at most 2 of one affiliation (5 papers); at least 1 of region Asia (5 papers)" in page
+    assert re.search(r"0.5 for each different region \(earned \d+ times on 5 papers\)", page)
     report = json.loads(run(*rules, "--json", "--target", "none").stdout)
     assert [rule["option"] for rule in report["rules"]] == [" ".join(rules[k : k + 2]) for k in (0, 2, 4)]
     assert report["rewards"] == pytest.approx(0.5 * report["rules"][2]["earned"])

@@ -69,7 +69,8 @@ def test_every_form_holds_the_same_assignment(run: Run, name: str) -> None:
     assert papers[0] in text
     if takers()[name].read_back:
         assert pairs("out") == {(f"{who}@example.org", paper) for who in ("ann", "bob") for paper in papers}
-        assert offered(told.stdout) == ["check", "out", "--require", "double"]
+        assert offered(told.stdout) == ["check", "out", "--require", "double", "--items", "papers.csv"]
+        assert run(*offered(told.stdout)).exit_code == 0
 
 
 def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:

@@ -1,0 +1,1 @@
+"""Pages of calibrations and of single papers."""

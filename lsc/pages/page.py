@@ -1,0 +1,310 @@
+"""The page of a calibration: the decision or the benefit of the correction, the best papers, what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsc.calibration import Calibration, CalibrationStatus
+from lsc.estimate import Estimate
+from lsc.pages.accounts import account_table, better, corrections, plus_minus, scale_of
+from lsc.pages.details import contradicting, named, sections_of, unusual
+from lsc.pages.papers import LISTS, best_by_group, best_table, group_sizes, open_table, percent, reviews_of
+from lsc.posteriors import PosteriorEstimate
+from lsc.selection import Selection, Uncertain
+from lsc.streams import StreamedCalibration, StreamedEstimate
+from reviewgraph._base import counted, listed, noun
+from reviewgraph.report import Column, Fact, Nouns, Page, Section, Table, not_counted
+
+if TYPE_CHECKING:
+    from reviewgraph._base import Label
+
+#: Papers that a line names.
+NAMED = 10
+#: With fewer scores per reviewer than this, calibration may be worse than the plain average.
+FEW_SCORES = 6
+
+
+class Lottery(NamedTuple):
+    """Papers that were drawn, best first, the probabilities of all that could be, and the seed, None if not typed."""
+
+    drawn: Sequence[Label]
+    chances: Mapping[Label, float]
+    seed: int | None
+
+    @property
+    def free(self) -> dict[Label, float]:
+        """The probabilities of the papers that are not in for certain, the largest first."""
+        free = {label: chance for label, chance in self.chances.items() if chance < 1.0}
+        return dict(sorted(free.items(), key=lambda entry: -entry[1]))
+
+
+def page_of(
+    result: Estimate | StreamedEstimate,
+    selection: Selection | None = None,
+    *,
+    lists: Sequence[str | None] | None = None,
+    lottery: Lottery | None = None,
+    explained: Sequence[Label] = (),
+    refused: bool = False,
+) -> Page:
+    """Return the page of a calibration.
+
+    ``selection`` needs a method with probabilities; ``lists`` has the list of each paper with any method. ``refused``
+    says that there is no order of all papers to select from; ``explained`` are papers that the page is about.
+    """
+    lists = lists if selection is None else selection.lists
+    sections = sections_of(result, selection, lists) if isinstance(result, Estimate) else []
+    if lottery is not None:
+        sections.insert(1, Section("lottery", "The lottery", lambda: [_lottery_table(lottery)]))
+    nouns = Nouns(*result.reviews.nouns) if isinstance(result, Estimate) else Nouns()
+    page = Page("Calibration of scores", None, "", sections=sections, nouns=nouns)
+    if explained and isinstance(result, PosteriorEstimate):
+        return _explained(page, result, selection, list(explained))
+    good, verdict, summary, note = _verdict(result, selection, lists, refused=refused)
+    facts = [best_table(result)] if lists is None else _decision(result, selection, lists, lottery)
+    return replace(
+        page,
+        good=good,
+        verdict=verdict,
+        summary=f"{summary} ({note}{reviews_of(result).direction})".strip(),
+        facts=[*facts, *_reviewers(result), *_left_out(result, lists, refused=refused)],
+        warnings=_warnings(result, lists, lottery, refused=refused),
+    )
+
+
+# The first line.
+
+
+def _verdict(
+    result: Estimate | StreamedEstimate,
+    selection: Selection | None,
+    lists: Sequence[str | None] | None,
+    *,
+    refused: bool,
+) -> tuple[bool | None, str, str, str]:
+    """Return whether the news is good, the verdict, the rest of its line, and what precedes the direction of scores."""
+    method = "" if isinstance(result, Uncertain) else result.headline().partition(",")[0]
+    if isinstance(result, Calibration | StreamedCalibration):
+        method = f"least squares, {result.hypothesis} reviewers"
+    if refused:
+        return False, "No order of all:", *_groups(result)
+    if selection is not None:
+        places = counted(selection.n - selection.certain.size, "place")
+        discuss = f"{selection.discuss.size:,} to discuss for {places}, " if selection.discuss.size else ""
+        verdict = f"{selection.certain.size:,} in, {discuss}{selection.out.size:,} out"
+        return None, verdict, "", f"{percent(1.0 - selection.error_rate)}; "
+    if lists is not None:
+        return None, f"{lists.count('in'):,} in, {lists.count('out'):,} out", "", f"{method}; "
+    if isinstance(result, Uncertain):
+        good, state, words = benefit(result)
+        return good, f"{state}:", words, ""
+    return None, "Ranked:", counted(int((result.rank > 0).sum()), "paper"), f"{method}; "
+
+
+def _groups(result: Estimate | StreamedEstimate) -> tuple[str, str]:
+    """Return the number of groups that no review connects, and their sizes."""
+    sizes = group_sizes(result)
+    shown = ", ".join(f"{size:,}" for size in sizes[:4])
+    return f"{len(sizes):,} groups that no review connects", f"{shown}{', ...' if len(sizes) > 4 else ''} papers; "
+
+
+def benefit(result: Uncertain) -> tuple[bool | None, str, str]:
+    """Return whether the correction helps, that in a word, and how much less error than averages it has.
+
+    More than chance is more than two standard errors.
+    """
+    if not result.beliefs.signal:
+        covariates = getattr(result, "covariates", None)
+        used = [row.name for row in covariates.rows if row.used and row.of == "reviewer"] if covariates else []
+        beyond = f"beyond {listed(used)}, " if used else ""
+        return True, "Nothing to correct", f"{beyond}no differences between reviewers"
+    if not isinstance(result, PosteriorEstimate):
+        return None, "Corrected", "reviewers differ; the benefit is not computed by batches"
+    better = 100.0 * result.gain.relative
+    error = 100.0 * result.gain.standard_error
+    if not np.isfinite(better):
+        return None, "Corrected", "too few reviewers with common papers to tell whether it helps"
+    digits = 0 if error >= 1.0 else 1
+    words = f"{abs(better):.{digits}f} % +- {error:.{digits}f} {'less' if better >= 0 else 'more'} error"
+    if abs(better) <= 2 * error:
+        return None, "No gain", f"{words}, no more than chance"
+    return better > 0, f"Correction {'helps' if better > 0 else 'harms'}", f"{words} than averages"
+
+
+# Facts.
+
+
+def _decision(
+    result: Estimate | StreamedEstimate,
+    selection: Selection | None,
+    lists: Sequence[str | None],
+    lottery: Lottery | None,
+) -> list[Fact | Table]:
+    """Return the papers that are in, drawn, and to discuss, and what averages would have changed."""
+    if selection is None:
+        return [Fact("In", _some([result.items[i] for i in best_by_group(result).tolist() if lists[i] == "in"]))]
+    n = selection.n
+    facts: list[Fact | Table] = [Fact("In", _some(selection.named(selection.certain)))]
+    if lottery is not None:
+        drawn = _some([label for label in lottery.drawn if label in lottery.free])
+        among = f"{drawn} (of {len(lottery.free):,} by seed {lottery.seed or 0}, which draws the same again)"
+        facts.append(Fact("Drawn", among if lottery.free else "nothing to draw"))
+    if selection.discuss.size:
+        facts.append(open_table(result, selection))
+    into, out = (selection.named(papers) for papers in (selection.swapped_in, selection.swapped_out))
+    facts.append(Fact("Averages", f"would select {_some(out)} instead of {_some(into)}" if into else f"the same {n:,}"))
+    if isinstance(result, Uncertain):
+        _, state, words = benefit(result)
+        facts.append(Fact("Benefit", f"{state[0].lower()}{state[1:]}: {words}"))
+    by_average = f"by averages {selection.expected_wrong_by_average:,.1f}"
+    facts.append(Fact("Errors", f"about {selection.expected_wrong:,.1f} of these {n:,} will be wrong, {by_average}"))
+    return facts
+
+
+def _some(names: Sequence[Label]) -> str:
+    """Return the first names, and the number of all where more are left out."""
+    shown = listed(names, NAMED) if names else "none"
+    return f"{len(names):,}: {shown}" if len(names) > NAMED else shown
+
+
+def _reviewers(result: Estimate | StreamedEstimate) -> list[Fact]:
+    """Return the harsh and the lenient reviewers, and those who contradict the others."""
+    if not isinstance(result, Uncertain):
+        return []
+    labels = reviews_of(result).reviewers
+    found = unusual(result.beliefs)
+    kinds = [f"{kind} {named(found[kind], labels)}" for kind in ("harsh", "lenient") if kind in found]
+    if isinstance(result, PosteriorEstimate) and (against := contradicting(result)).size:
+        kinds.append(f"against the others {named(against, labels)}")
+    if result.beliefs.signal and not kinds:
+        kinds.append("none clearly harsh or lenient")
+    return [Fact("Reviewers", "; ".join(kinds))] if kinds else []
+
+
+def _left_out(result: Estimate | StreamedEstimate, lists: Sequence[str | None] | None, *, refused: bool) -> list[Fact]:
+    """Return groups, papers set aside or without a score, and what is not counted."""
+    facts = []
+    aside = [i for i, name in enumerate(lists or ()) if name == "aside"]
+    if aside:
+        groups = np.unique(result.group[aside]).size
+        to_join = f"{noun(groups, 'joins', 'join')} {noun(len(aside), 'it', 'them')} to the others"
+        names = _some([result.items[i] for i in aside])
+        facts.append(Fact("Set aside", f"{names}; at least {counted(groups, 'more review')} {to_join}"))
+    elif len(group_sizes(result)) > 1 and lists is None and not refused:
+        words, sizes = _groups(result)
+        facts.append(Fact("Groups", f"{words} ({sizes}ranks are within them)"))
+    without = np.flatnonzero(result.rank == 0)
+    if without.size:
+        names = [result.items[i] for i in without[: NAMED + 1].tolist()]
+        number = f"{without.size:,}: " if without.size > NAMED else ""
+        facts.append(Fact("Not ranked", f"{number}{listed(names, NAMED)} (no score)"))
+    return [*facts, *(not_counted(result.reviews) if isinstance(result, Estimate) else [])]
+
+
+# Warnings.
+
+
+def _warnings(
+    result: Estimate | StreamedEstimate, lists: Sequence[str | None] | None, lottery: Lottery | None, *, refused: bool
+) -> list[str]:
+    """Return what changes how the result is read."""
+    warnings = []
+    if refused:
+        warnings.append("Nothing is selected: add reviews, or take groups as equally good: --by-group-average")
+    if lists is not None and np.unique(result.group[[name in ("in", "discuss", "out") for name in lists]]).size > 1:
+        warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
+    if lottery is not None and lottery.seed is None:
+        warnings.append("No --seed was given, so it is 0, for everybody: announce a seed before drawing")
+    if isinstance(result, Uncertain):
+        warnings += _of_posterior(result)
+    if isinstance(result, Calibration | StreamedCalibration):
+        warnings += _of_least_squares(result)
+    lacking = reviews_of(result).origin.lacking
+    return [*warnings, *([lacking.words] if lacking else [])]
+
+
+def _of_posterior(result: Uncertain) -> list[str]:
+    warnings = [f"Not converged: {result.status.text}"] if result.beliefs.off > 0 else []
+    if prior := result.by_prior:
+        why = "their quality is that expected of any paper, as all their reviewers give one score only"
+        warnings.append(f"{listed(prior, NAMED)}: {why}")
+    if not isinstance(result, PosteriorEstimate):
+        return warnings
+    if (validity := result.validity).n:
+        left = f"leave {100 * validity.unexplained:.0f} % of the spread of what the references measure unexplained"
+        warnings.append(f"The scores {left if validity.is_predictive else 'do not predict the references'}")
+    rows = [] if result.covariates is None else result.covariates.rows
+    if used := [row.name for row in rows if row.used and row.of == "item"]:
+        moves = noun(len(used), "moves", "move")
+        warnings.append(f"{listed(used)} {moves} qualities, most those of few scores: whether that is fair is for you")
+    return warnings
+
+
+def _of_least_squares(result: Calibration | StreamedCalibration) -> list[str]:
+    """Return what the scores do not support."""
+    warnings = []
+    if isinstance(result, Calibration):
+        loads = result.reviews.only_scored().loads
+        half = int(np.median(loads[loads > 0]))
+        links = result.support.degrees_of_freedom
+        reasons = [f"half of the reviewers gave {counted(half, 'score')} or less"] if half < FEW_SCORES else []
+        reasons += [f"{counted(links, 'link')} between reviewers {noun(links, 'is', 'are')} missing"] if links else []
+        if reasons:
+            warnings.append(f"The plain average may be more accurate: {' and '.join(reasons)}")
+        if places := int((~result.support.determined & np.isfinite(result.quality)).sum()):
+            warnings.append(
+                f"The scores do not determine the place of {counted(places, 'paper')} in a group (marked ?)"
+            )
+    if result.status is not CalibrationStatus.OPTIMAL:
+        warnings.append(f"{result.status.text} ({result.message})")
+    return warnings
+
+
+# A lottery, and papers that are explained.
+
+
+def _lottery_table(lottery: Lottery) -> Table:
+    columns = [
+        Column("paper", [*lottery.free]),
+        Column("probability, %", [100 * chance for chance in lottery.free.values()], "number", 1),
+        Column("drawn", ["yes" if label in lottery.drawn else "no" for label in lottery.free], "choice"),
+    ]
+    return Table("lottery-table", "Papers that could be drawn", columns, "papers")
+
+
+def _explained(page: Page, result: PosteriorEstimate, selection: Selection | None, papers: list[Label]) -> Page:
+    """Return a page with the places of some papers and their contributions in front, without names of reviewers."""
+    accounts = [result.account(label).anonymous() for label in papers]
+    facts: list[Fact | Table] = []
+    for place, account in enumerate(accounts):
+        code = result.items.index(account.item)
+        group = result.group == result.group[code]
+        among = int((group & (result.rank > 0)).sum())
+        rank = (
+            f"rank {result.rank[code]:,} of {among:,}{f' in group {result.group[code]}' if result.n_groups > 1 else ''}"
+        )
+        if selection is not None:
+            chance = selection.probability[code]
+            rank += f"; {LISTS[selection.lists[code]]}"
+            rank += "" if chance is None else f", {percent(chance)} among the best {selection.n:,}"
+        quality = f"quality {account.quality:.2f}{plus_minus(account)}, average {account.average:.2f}"
+        facts += [Fact(str(account.item), f"{rank}; {quality}"), account_table(account, f"parts-{place}")]
+    warnings = []
+    if np.unique(result.group[[result.items.index(label) for label in papers]]).size > 1:
+        warnings.append("These papers cannot be compared: no review connects their groups")
+    else:
+        facts += better(result, papers)
+    scale = scale_of(result)
+    parts = [part for account in accounts for part in corrections(account, scale)]
+    return replace(
+        page,
+        verdict=f"{counted(len(papers), 'paper')} explained",
+        summary=f"({result.reviews.direction})",
+        facts=facts,
+        warnings=warnings,
+        sections=[Section("why", "Corrections, with reasons", lambda: parts), *page.sections],
+    )

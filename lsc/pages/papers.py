@@ -1,0 +1,179 @@
+"""Tables of papers: the best, those to discuss, and all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsc.estimate import Estimate, central_interval
+from lsc.selection import LEVEL, Uncertain
+from reviewgraph._base import listed, or_none
+from reviewgraph.report import Column, Table, paper_columns
+
+if TYPE_CHECKING:
+    from lsc.selection import Selection
+    from lsc.streams import StreamedEstimate
+    from reviewgraph._base import FloatArray, IntArray
+    from reviewgraph.streams import Stream
+    from reviewgraph.table import Reviews
+
+#: Papers that are seen first, and papers to discuss.
+SEEN = 10
+DISCUSSED = 7
+#: Characters of a line that names further papers, and of labels and titles in a table that is seen first.
+LINE = 66
+NAMES = 24
+#: Characters up to which the beginning of a title says nothing.
+TITLE = 8
+#: Names of the lists of a selection.
+LISTS = {"in": "in", "discuss": "to discuss", "out": "out", "aside": "set aside", None: None}
+#: Maximum number of papers that open, the best: a line takes some hundred bytes.
+OPENED = 5000
+
+
+def reviews_of(result: Estimate | StreamedEstimate) -> Reviews | Stream:
+    """Return the table of a result."""
+    return result.reviews if isinstance(result, Estimate) else result.stream
+
+
+def percent(chance: float) -> str:
+    """Return a probability in percent, never 0 or 100 %.
+
+    >>> percent(0.583), percent(0.9999), percent(1e-9)
+    ('58 %', '> 99 %', '< 1 %')
+    """
+    if chance > 0.995:
+        return "> 99 %"
+    return "< 1 %" if chance < 0.005 else f"{100.0 * chance:.0f} %"
+
+
+def paper_name(result: Estimate, paper: int) -> str:
+    """Return the label of a paper, given by code, with its title if it has one."""
+    label = result.items[paper]
+    return f"{label} {listed([result.reviews.titles.get(label, '')])}".strip()
+
+
+def best_by_group(result: Estimate | StreamedEstimate) -> IntArray:
+    """Return the codes of the papers with a score, by group, the best first."""
+    order = np.lexsort((result.rank, result.group))
+    return order[result.rank[order] > 0]
+
+
+def group_sizes(result: Estimate | StreamedEstimate) -> list[int]:
+    """Return the number of papers with a score of each group that no review connects to another, the largest first."""
+    sizes = np.bincount(result.group[result.rank > 0])
+    return sorted(sizes[sizes > 0].tolist(), reverse=True)
+
+
+def intervals(result: Estimate | StreamedEstimate, papers: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the 90 % intervals of papers as printed, NaN if the method has none."""
+    if not isinstance(result, Uncertain):
+        return np.full(papers.size, np.nan), np.full(papers.size, np.nan)
+    ends = central_interval(result.quality[papers], result.standard_error[papers], LEVEL)
+    # Sorted after printing: if 1 is the best score, the ends of an interval change places.
+    low, high = np.sort(reviews_of(result).printed(ends), axis=1).T
+    return low, high
+
+
+def line_of(result: Estimate, selection: Selection | None) -> float | None:
+    """Return the quality halfway between the last selected paper and the next one, as printed."""
+    if selection is None or not 0 < selection.n < selection.ranked.size:
+        return None
+    edge = result.quality[selection.ranked[selection.n - 1 : selection.n + 1]].mean()
+    return float(result.reviews.printed(edge))
+
+
+def best_table(result: Estimate | StreamedEstimate) -> Table:
+    """Return the best papers; of several groups the best of each."""
+    order = best_by_group(result)
+    each = max(SEEN // max(len(group_sizes(result)), 1), 1)
+    first = order[result.rank[order] <= each][:SEEN]
+    # One more row, which is not shown, stands for all others.
+    rows = np.concatenate([first, order[~np.isin(order, first)][:1]])
+    columns = [*_names(result, rows), *_places(result, rows), *_seen(result, rows)]
+    differs = getattr(result, "average_rank", result.rank)[rows] != result.rank[rows]
+    if isinstance(result, Estimate) and result.n_groups < 2 and differs.any():
+        columns.append(_numbers("its rank", np.where(differs, result.average_rank[rows], np.nan)))
+    if isinstance(result, Estimate) and (open_places := {*result.undetermined}):
+        columns.append(Column("", ["?" if label in open_places else " " for label in columns[0].values]))
+    more = f"... and {order.size - first.size:,} more (--verbose papers)"
+    return Table("best", "The best papers", columns, "papers", live=False, shown=first.size, more=more)
+
+
+def open_table(result: Estimate | StreamedEstimate, selection: Selection) -> Table:
+    """Return the papers to discuss, the most likely first; a line names those that are not shown."""
+    papers = selection.discuss
+    shown = papers.size if papers.size <= DISCUSSED + 1 else DISCUSSED
+    label, *title = _names(result, papers)
+    chance = _numbers("chance, %", 100 * selection.chance[papers])
+    columns = [Column("to discuss", label.values), *title, chance, *_seen(result, papers)]
+    rest = selection.named(papers[shown:])
+    lines = [f"... then {listed(rest, most)}" for most in range(min(len(rest), LINE), 0, -1)]
+    more = next((line for line in lines if len(line) <= LINE), "")
+    caption = f"To discuss, by the probability of being among the best {selection.n:,}"
+    return Table("open", caption, columns, "papers", live=False, shown=shown, more=more)
+
+
+def paper_table(result: Estimate, selection: Selection | None) -> Table:
+    """Return a row for each paper with a score, the best first."""
+    papers = best_by_group(result)
+    average_rank = result.average_rank[papers]
+    low, high = intervals(result, papers)
+    columns = [
+        *paper_columns(result.reviews, papers.tolist()),
+        *_places(result, papers),
+        _points("quality", result, result.quality[papers]),
+        *([_numbers("low", low, 2), _numbers("high", high, 2)] if np.isfinite(low).any() else []),
+        _points("average", result, result.average[papers]),
+        _numbers("its rank", average_rank),
+        _numbers("gained", average_rank - result.rank[papers]),
+        _numbers("scores", result.reviews.only_scored().reviews_per_item[papers]),
+    ]
+    caption = "Papers, the best first"
+    if selection is not None:
+        chance = np.array(selection.probability, np.float64)[papers]
+        columns.append(_numbers("chance, %", 100 * chance, 1))
+        columns.append(Column("list", [LISTS[selection.lists[i]] for i in papers.tolist()], "choice"))
+        caption += f"; the chance is the probability of being among the best {selection.n:,}"
+    links = [f"paper-{i}" for i in papers.tolist()] if papers.size <= OPENED else []
+    return Table("papers-table", caption, columns, "papers", links)
+
+
+def _names(result: Estimate | StreamedEstimate, papers: IntArray) -> list[Column]:
+    """Return the labels of papers, and the beginnings of their titles if there are any and room is left."""
+    if not isinstance(result, Estimate):
+        return [Column("paper", [result.items[i] for i in papers.tolist()])]
+    label, *titles = paper_columns(result.reviews, papers.tolist())
+    room = NAMES - max((len(str(name)) for name in label.values), default=0) - 6 * (result.n_groups > 1)
+    cut = [[title if len(title) <= room else f"{title[: room - 1]}…" for title in of.values] for of in titles]
+    return [label, *(Column("title", values) for values in cut if room >= TITLE)]
+
+
+def _places(result: Estimate | StreamedEstimate, papers: IntArray) -> list[Column]:
+    """Return the ranks of papers, and their groups if there are several."""
+    groups = [_numbers("group", result.group[papers])] if len(group_sizes(result)) > 1 else []
+    return [*groups, _numbers("rank", result.rank[papers])]
+
+
+def _seen(result: Estimate | StreamedEstimate, papers: IntArray) -> list[Column]:
+    """Return qualities, ranges, and averages of the number of scores."""
+    digits = 2 if isinstance(result, Uncertain) else 3
+    columns = [_points("quality", result, result.quality[papers], digits)]
+    low, high = intervals(result, papers)
+    if np.isfinite(low).any():
+        columns += [_numbers("90 % from", low, 2), _numbers("to", high, 2)]
+    elif np.isfinite(result.standard_error[papers]).any():
+        columns.append(_numbers("+-", result.standard_error[papers], digits))
+    columns.append(_points("average", result, result.average[papers], digits))
+    if isinstance(result, Estimate):
+        columns.append(_numbers("scores", result.reviews.only_scored().reviews_per_item[papers]))
+    return columns
+
+
+def _points(name: str, result: Estimate | StreamedEstimate, values: FloatArray, digits: int = 2) -> Column:
+    return _numbers(name, reviews_of(result).printed(values), digits)
+
+
+def _numbers(name: str, values: FloatArray | IntArray, digits: int = 0) -> Column:
+    return Column(name, or_none(values.astype(np.float64)), "number", digits)
