@@ -58,13 +58,11 @@ ROOMS: dict[str, dict[str, str]] = {
         "calibrator": "_inference estimate methods posteriors predictions",
         "comparing": "_inference calibrator errors estimate methods",
         "metrics": "",
-        "words": "_inference calibration estimate posteriors selection streams",
         "experiments": "errors estimate methods metrics simulation",
-        "report": "_inference estimate posteriors selection words",
+        "pages": "_inference calibration estimate posteriors selection streams",
         "seriation": "baselines calibration estimate",
         "commands": (
-            "_model calibration errors estimate experiments methods posteriors report selection simulation streams "
-            "words"
+            "_model calibration errors estimate experiments methods pages posteriors selection simulation streams"
         ),
     },
 }

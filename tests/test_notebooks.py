@@ -221,7 +221,7 @@ def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: 
             "reviewgraph.graph.components",
             "reviewgraph.graph.precision",
         ),
-        *("lsc.programs", "lsc.seriation", "lsc.baselines", "lsc.words.calibration_page"),
+        *("lsc.programs", "lsc.seriation", "lsc.baselines", "lsc.pages.page"),
     ],
 )
 def test_no_public_function_takes_reviews_alone(module: str) -> None:

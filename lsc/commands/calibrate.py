@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lsc._model.hypotheses import HYPOTHESES, Shape, classes
+from lsc.commands.sheets import expect_folder, write_sheets
 from lsc.methods import DEFAULT, METHODS, Method
 from reviewgraph._base import (
     Clock,
@@ -21,10 +21,7 @@ from reviewgraph._base import (
     Progress,
     counted,
     csv_parts,
-    csv_text,
-    draft_beside,
     named,
-    natural_key,
     write_whole,
 )
 from reviewgraph.cli import (
@@ -52,7 +49,6 @@ from reviewgraph.formats import rated
 if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
     from lsc.pages.page import Lottery
-    from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
     from reviewgraph._base import BoolArray, Label
     from reviewgraph.report import Codes, Fact, Next, Page
@@ -164,8 +160,9 @@ class Outcome:
             record["accounts"] = [self.result.account(paper).to_dict() for paper in self.explained]
         return record
 
+    @cached_property
     def page(self) -> Page:
-        """Return the page of the result."""
+        """The page of the result."""
         from lsc.pages.page import page_of
 
         return page_of(
@@ -391,10 +388,13 @@ def calibrate_by_passes(
     result = method.stream(stream, **method_options, progress=tell)
 
     outcome = Outcome(session, result)
-    posterior = isinstance(result, StreamedPosterior)
+    content, parts = result.to_dict, result.parts
+    if isinstance(result, StreamedPosterior):
+        content = partial(outcome.to_dict, method)
+        parts = partial(result.parts, selection=outcome.selection)
     if output:
-        write_whole(output, csv_parts(result.parts(selection=outcome.selection) if posterior else result.parts()))
-    answer(session, outcome, None, lambda: outcome.to_dict(method) if posterior else result.to_dict())
+        write_whole(output, csv_parts(parts()))
+    answer(session, outcome, None, content)
 
 
 def answer(
@@ -411,7 +411,7 @@ def answer(
         told = outcome
         if codes is not None:
             told = Outcome(session, shown, tuple(codes.item[label] for label in outcome.explained))
-        page = told.page()
+        page = told.page
         warnings = [*page.warnings, *([GUESSED] if is_guessed(session, result) else [])]
         following = told.following(session) if codes is None and reviews is not None else ()
         return replace(page, warnings=warnings, uploads=written, following=following, subject=session.table(whole=True))
@@ -574,12 +574,13 @@ def calibrate(
         result: Any = method(reviews, **options_of(session, method, reviews, tell))
         tell(Progress(clock.elapsed(), "the selection, and the page"))
         outcome = Outcome(session, result, papers)
-        written = []
-        if output:
-            written.append(write_papers(session, outcome, output, to))
-        if sheet is not None:
-            written.append(write_sheets(result, sheet, papers))
-        answer(session, outcome, reviews, lambda: outcome.to_dict(method), written)
+        outcome.page  # noqa: B018 - its numbers take a while
+    written = []
+    if output:
+        written.append(write_papers(session, outcome, output, to))
+    if sheet is not None:
+        written.append(write_sheets(result, sheet, papers))
+    answer(session, outcome, reviews, partial(outcome.to_dict, method), written)
 
 
 def write_papers(session: Session, outcome: Outcome, output: str, to: str | None) -> Fact:
@@ -607,92 +608,3 @@ def _expect_scored(reviews: Reviews, paper: str) -> None:
     if code is None or not (reviews.item[reviews.scored] == code).any():
         message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
         raise InputError(message)
-
-
-#: The index of a folder: ``item,file``.
-INDEX = "index.csv"
-#: Maximum characters of a label in a file name; file systems allow 255 bytes.
-LONGEST = 40
-#: Characters that are replaced in file names: all but letters, digits, dots, hyphens and underscores.
-_UNFIT = re.compile(r"[^\w.-]+")
-#: Device names of Windows, with any extension.
-_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-
-
-def file_names(labels: Iterable[Label], ending: str) -> dict[Label, str]:
-    """Return a portable file name for each label, unique without regard to case.
-
-    >>> file_names(["../p1", "P1", "p1", "?", "con"], ".html")
-    {'../p1': 'p1.html', '?': 'paper.html', 'P1': 'P1-2.html', 'con': 'paper-con.html', 'p1': 'p1-3.html'}
-    """
-    names: dict[Label, str] = {}
-    taken: set[str] = set()
-    tried: dict[str, int] = {}
-    for label in sorted(labels, key=natural_key):
-        name = _fit(str(label))
-        key = name.casefold()
-        while (f"{key}-{tried[key]}" if key in tried else key) in taken:
-            tried[key] = tried.get(key, 1) + 1
-        name = f"{name}-{tried[key]}" if key in tried else name
-        taken.add(name.casefold())
-        names[label] = f"{name}{ending}"
-    return names
-
-
-def _fit(text: str) -> str:
-    name = _UNFIT.sub("-", unicodedata.normalize("NFKC", text))[:LONGEST].strip(".-")
-    return f"paper-{name}" if _DEVICES.match(name) else name or "paper"
-
-
-def expect_folder(path: str) -> None:
-    """Refuse a folder that cannot be written, or is not empty."""
-    target = os.path.realpath(path)
-    parent = os.path.dirname(target)
-    if os.path.exists(target) and not os.path.isdir(target):
-        why = "it is a file"
-    elif not os.path.isdir(parent):
-        why = f"there is no folder {parent}"
-    elif not os.access(parent, os.W_OK):
-        why = "permission denied"
-    elif os.path.isdir(target) and os.listdir(target):
-        why = "it contains files"
-    else:
-        return
-    message = f"sheet: {why}; name a new or an empty folder"
-    raise InputError(message)
-
-
-def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, str]]) -> None:
-    """Write a file for each label and the index atomically: to a draft folder, which then gets the name."""
-    expect_folder(path)
-    target = os.path.realpath(path)
-    draft = draft_beside(target)
-    try:
-        os.mkdir(draft)
-        for label, text in texts:
-            _write(os.path.join(draft, names[label]), text)
-        _write(os.path.join(draft, INDEX), csv_text({"item": list(names), "file": list(names.values())}))
-        if os.path.isdir(target):
-            os.rmdir(target)
-        os.replace(draft, target)
-    except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror or error})"
-        raise InputError(message) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "x", encoding="utf-8", newline="") as file:
-        file.write(text)
-
-
-def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> Fact:
-    """Write a page for each paper with a score, or for the explained ones, and the index; return what was written."""
-    from lsc.pages.accounts import scored, sheets
-    from reviewgraph.report import Fact
-
-    papers = explained or scored(result)
-    names = file_names(papers, ".html")
-    write_folder(folder, names, ((label, page.html()) for label, page in sheets(result, papers)))
-    return Fact("Sheets", f"{folder}: {counted(len(papers), 'sheet')} for authors; {INDEX} lists them by paper")

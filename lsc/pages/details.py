@@ -145,7 +145,7 @@ def unusual(beliefs: Beliefs) -> dict[str, IntArray]:
         (beliefs.reviewers.stretch, "scores far apart", "scores close together"),
         (beliefs.reviewers.noise, "erratic", "steady"),
     ]
-    codes = {}
+    codes: dict[str, IntArray] = {}
     for quantity, above, below in kinds if beliefs.signal else ():
         low, high = interquartile_range(quantity)
         for word, outside, order in (
@@ -177,7 +177,8 @@ def _reviewers(result: Estimate) -> list[Part]:
     kinds = [f"{word}: {named(codes, result.reviews.reviewers)}" for word, codes in found.items()]
     opening = "With probability 90 % outside the interquartile range of all reviewers:"
     parts += [Listed(opening, kinds)] if kinds else []
-    return [*parts, reviewer_table(result)]
+    words = "Agreement and mean square have the expected value 1; a negative agreement means reversed scores."
+    return [*parts, reviewer_table(result), Prose([words])]
 
 
 def reviewer_table(result: PosteriorEstimate) -> Table:
@@ -205,8 +206,7 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
         Column("mean square", result.misfit.mean_square[codes].tolist(), "number", 2),
         Column("stands out", [words.get(j) for j in codes.tolist()], "choice"),
     ]
-    caption = "Reviewers, the harshest first, with the ends of 90 % intervals; agreement and mean square have the "
-    caption += "expected value 1, and a negative agreement means reversed scores"
+    caption = "Reviewers, the harshest first, with the ends of 90 % intervals"
     return Table("reviewers-table", caption, columns, "reviewers")
 
 

@@ -199,9 +199,9 @@ def _left_out(result: Estimate | StreamedEstimate, lists: Sequence[str | None] |
         facts.append(Fact("Groups", f"{words} ({sizes}ranks are within them)"))
     without = np.flatnonzero(result.rank == 0)
     if without.size:
-        names = [result.items[i] for i in without[: NAMED + 1].tolist()]
         number = f"{without.size:,}: " if without.size > NAMED else ""
-        facts.append(Fact("Not ranked", f"{number}{listed(names, NAMED)} (no score)"))
+        first = listed([result.items[i] for i in without[: NAMED + 1].tolist()], NAMED)
+        facts.append(Fact("Not ranked", f"{number}{first} (no score)"))
     return [*facts, *(not_counted(result.reviews) if isinstance(result, Estimate) else [])]
 
 

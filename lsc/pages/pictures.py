@@ -94,7 +94,8 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
     meanings = [("dot", "paper")]
     words = f"Each of {counted(scored.size, 'paper')} at its plain average and its quality"
     words += ", with its 90 % interval. " if np.isfinite(low).any() else ". "
-    words += "Papers above the dashed line gain by the correction, those below it lose."
+    side = "below" if result.reviews.lower_is_better else "above"
+    words += f"Papers {side} the diagonal gain by the correction, the others lose."
     if selection is None:
         change = np.abs(result.rank - result.average_rank)[scored]
         labelled = [k for k in np.argsort(-change, kind="stable")[:WRITTEN].tolist() if change[k]]
@@ -104,7 +105,7 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         kinds[out] = "down"
         labelled = [*into[:WRITTEN].tolist(), *out[:WRITTEN].tolist()]
         meanings += [("up", "only now selected"), ("down", "no longer")] if into.size else []
-        words += f" {into.size:,} of the best {selection.n:,} are there by the correction alone."
+        words += f" {into.size:,} of the best {selection.n:,} are so by the correction alone." if into.size else ""
     line = line_of(result, selection)
     cut = None if line is None else (line, f"line of selection, {line:.2f}")
     names = [str(result.items[i]) for i in scored.tolist()]
@@ -132,11 +133,10 @@ def severities(result: PosteriorEstimate, unusual: Sequence[int]) -> Picture:
     points = Ranked(value, np.minimum(low, high), np.maximum(low, high), kinds, names, labelled)
     papers = reviews.printed(result.quality[np.isfinite(result.quality)])
     words = (
-        f"{counted(codes.size, 'reviewer')} beside papers by quality: a reviewer is at the quality of a paper that gets "
-        "from them what an average paper gets from a typical reviewer, with a 90 % interval. The most lenient gives "
-        f"{-float(np.nanmin(severity.mean)):.2f} points more than a typical reviewer, the harshest "
-        f"{float(np.nanmax(severity.mean)):.2f} fewer; {counted(len(unusual), 'reviewer has', 'reviewers have')} an "
-        "interval outside the middle half of all reviewers."
+        f"{counted(codes.size, 'reviewer')} beside papers by quality: a reviewer is at the quality of a paper that "
+        "gets from them what an average paper gets from a typical reviewer, with a 90 % interval. The most lenient "
+        f"gives {-float(np.nanmin(severity.mean)):.2f} points more than a typical reviewer, the harshest "
+        f"{float(np.nanmax(severity.mean)):.2f} fewer; diamonds are outside the middle half of all reviewers."
     )
     return Picture(
         "wright",

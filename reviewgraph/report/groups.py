@@ -309,8 +309,8 @@ def wright_map(papers: FloatArray, reviewers: Ranked, width: int, up: str) -> Dr
     x = Scale(1.0, max(float(len(reviewers.names)), 2.0), middle + 22, width - 18)
     across(drawing, x, bottom, bottom, "reviewers, from lenient to harsh", (width - int(middle)) // 90, whole=True)
     draw_intervals(drawing, reviewers, x, y)
-    at = [(x(place + 1), y(float(reviewers.value[place]))) for place in reviewers.labelled]
-    named = zip(at, (reviewers.names[place] for place in reviewers.labelled), strict=True)
+    at = [(x(place), y(value)) for place, value in enumerate(reviewers.value.tolist(), 1)]
+    named = ((at[place], reviewers.names[place]) for place in reviewers.labelled)
     Labels(drawing, top, left=middle + 10).write_all(at, named)
     return drawing
 

@@ -226,7 +226,11 @@ NAMED = 400
 
 
 def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", size: float = 3.5) -> None:
-    """Draw a mark: ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` or a circle."""
+    """Draw a mark.
+
+    Kinds are ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` and ``cut`` (lines),
+    ``zone`` (an area), or else a circle.
+    """
     if kind == "cross":
         drawing.path(f"M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0-5l-5 5", kind, tooltip)
     elif kind in ("diamond", "paper"):
@@ -235,7 +239,11 @@ def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", siz
         turn = 1 if kind == "up" else -1
         drawing.path(f"M{x:.1f} {y - 5 * turn:.1f}l5 {9 * turn}h-10z", kind, tooltip)
     elif kind == "extra":
-        drawing.line(x - 8, y, x + 5, y, "link extra", tooltip)
+        drawing.line(x - 6, y, x + 7, y, "link extra", tooltip)
+    elif kind == "cut":
+        drawing.line(x - 8, y, x + 5, y, kind, tooltip)
+    elif kind == "zone":
+        drawing.box(x - 5, y - 5, 10, 10, kind, tooltip)
     elif kind == "apart":
         side = 1.77 * size  # of equal area
         drawing.box(x - side / 2, y - side / 2, side, side, kind, tooltip)
@@ -440,7 +448,8 @@ def compared(
     ``along`` and ``up`` name the axes, ``meanings`` explain the marks.
     """
     drawing = Drawing(width, 0)
-    top = legend(drawing, meanings) + 30
+    # What names a line stands above the picture, where no mark is.
+    top = legend(drawing, [*meanings, *([("cut", cut[1])] if cut is not None else [])]) + 30
     left = 44
     right = width - 10
     bottom = top + min(0.62 * width, 460)
@@ -458,11 +467,10 @@ def compared(
     if high > low:
         drawing.line(x(low), y(low), x(high), y(high), "level", "where both are equal")
     if cut is not None:
-        drawing.line(left, y(cut[0]), right, y(cut[0]), "cut")
-        drawing.text(left + 6, y(cut[0]) - 5, cut[1], "label")
+        drawing.line(left, y(cut[0]), right, y(cut[0]), "cut", cut[1])
     _marks(drawing, papers, x, y)
-    at = [(papers.beside(x)[place], y(float(papers.after[place]))) for place in papers.labelled]
-    Labels(drawing, top).write_all(at, zip(at, (papers.names[k] for k in papers.labelled), strict=True))
+    at = [(across_, y(value)) for across_, value in zip(papers.beside(x), papers.after.tolist(), strict=True)]
+    Labels(drawing, top).write_all(at, ((at[k], papers.names[k]) for k in papers.labelled))
     return drawing
 
 
@@ -531,7 +539,9 @@ def ranked(
     name.
     """
     drawing = Drawing(width, 0)
-    top = legend(drawing, meanings) + 30
+    # What names a line or an area stands above the picture, where no mark is.
+    named = [(kind, entry[-1]) for kind, entry in (("cut", line), ("zone", zone)) if entry is not None]
+    top = legend(drawing, [*meanings, *named]) + 30
     drawing.height = top + HEIGHT + 44
     left = 44
     right = width - 8
@@ -544,21 +554,16 @@ def ranked(
     if zone is not None:
         start, end = (min(max(x(rank), left), right) for rank in (zone[0] - 0.5, zone[1] + 0.5))
         drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
-        drawing.text((start + end) / 2, top + 14, zone[2], "tick", "middle")
     upward(drawing, y, left, right, up)
     across(drawing, x, bottom, bottom, along, max(4, width // 90), whole=True)
     draw_intervals(drawing, values, x, y, first)
     if line is not None:
         drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
-        # At the left where values fall, so that the name stands clear of the marks.
-        falls = len(values.value) > 1 and values.value[0] > values.value[-1]
-        side, anchor = (right - 6, "end") if falls else (left + 6, "start")
-        drawing.text(side, y(line[0]) - 6, line[1], "label", anchor)
     if cut is not None:
         drawing.line(x(cut + 0.5), top, x(cut + 0.5), bottom, "cut", f"the best {cut}")
         drawing.text(x(cut + 0.5) + 6, bottom - 8, f"best {cut}", "label")
-    marks = [(x(place + first), y(float(values.value[place]))) for place in values.labelled]
-    Labels(drawing, top).write_all(marks, zip(marks, (values.names[k] for k in values.labelled), strict=True))
+    marks = [(x(place + first), y(value)) for place, value in enumerate(values.value.tolist())]
+    Labels(drawing, top).write_all(marks, ((marks[k], values.names[k]) for k in values.labelled))
     return drawing
 
 

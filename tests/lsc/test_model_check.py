@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lsc.pages.details import CHECKED, coverage_table
 from lsc.posteriors import posterior
-from lsc.report import CHECKED, coverage_table
 from reviewgraph import Reviews
 from tests.lsc.inference.simulated_tables import table
 

@@ -81,7 +81,7 @@ TELLING = [OPTIONS[place] for place in (2, 4, 6, 7, 8, 9)]
 def test_every_number_of_the_terminal_stands_in_the_report(options: tuple[str, ...]) -> None:
     html, printed = report(*options)
     page = Page(html)
-    assert numbers(printed) <= numbers(page.text) | numbers(" ".join(page.printed))
+    assert numbers(printed) <= numbers(page.text)
     pictures = [attributes for tag, attributes in page.tags if tag == "svg"]
     assert pictures
     assert all(attributes["role"] == "img" for attributes in pictures)
@@ -89,7 +89,7 @@ def test_every_number_of_the_terminal_stands_in_the_report(options: tuple[str, .
 
 def test_the_table_of_papers_holds_what_the_file_does() -> None:
     html, _ = report("--select", "5", "-o", "papers.csv")
-    _, papers, reviewers = Page(html).data
+    papers, reviewers = Page(html).data
     lines = Path("papers.csv").read_text().splitlines()
     header, first = lines[0].split(","), dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
     assert "interval_low" in header
@@ -119,8 +119,6 @@ def test_anonymous_reports_hold_no_name(options: tuple[str, ...]) -> None:
     html, printed = report("--anonymous", *options)
     assert not re.search("Zq|Xw|Yv|alert", without_hashes(html))
     assert "Xw" in printed
-    plain, _ = report(*options)
-    assert numbers(" ".join(Page(html).printed)) >= {"quality"} & numbers(plain)
 
 
 def folds(html: str) -> dict[str, tuple[str, list[str]]]:
@@ -150,7 +148,7 @@ def test_every_paper_opens_to_scores_that_add_up_to_its_quality(options: tuple[s
 def test_a_link_opens_the_paper_that_it_names(browser: Any) -> None:
     report("--select", "5")
     with opened(browser, Path("out.html").resolve()) as page:
-        link = page.locator("#papers tbody th a").first
+        link = page.locator("#papers-table tbody th a").first
         name = link.inner_text()
         fold = page.locator(link.get_attribute("href"))
         assert not fold.is_visible()

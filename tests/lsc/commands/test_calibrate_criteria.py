@@ -39,7 +39,7 @@ def test_an_explained_paper_names_what_its_criteria_add(path: str) -> None:
         if part["source"] == "review":
             corrected = part["score"] + sum(part["criteria"].values()) + part["severity"] + part["stretch"]
             assert corrected == pytest.approx(part["says"])
-    assert "by novelty" in " ".join(run(path, "--explain", "p3").stdout.split())
+    assert "by novelty" in " ".join(run(path, "--explain", "p3", "--verbose", "why").stdout.split())
 
 
 def test_true_results_hold(path: str, tmp_path: Path) -> None:

@@ -1,0 +1,105 @@
+"""The sheets of papers for their authors: a folder with a page per paper, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reviewgraph._base import InputError, counted, csv_text, draft_beside, natural_key
+
+if TYPE_CHECKING:
+    from lsc.posteriors import PosteriorEstimate
+    from reviewgraph._base import Label
+    from reviewgraph.report import Fact
+
+#: The index of a folder: ``item,file``.
+INDEX = "index.csv"
+#: Maximum characters of a label in a file name; file systems allow 255 bytes.
+LONGEST = 40
+#: Characters that are replaced in file names: all but letters, digits, dots, hyphens and underscores.
+_UNFIT = re.compile(r"[^\w.-]+")
+#: Device names of Windows, with any extension.
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+def file_names(labels: Iterable[Label], ending: str) -> dict[Label, str]:
+    """Return a portable file name for each label, unique without regard to case.
+
+    >>> file_names(["../p1", "P1", "p1", "?", "con"], ".html")
+    {'../p1': 'p1.html', '?': 'paper.html', 'P1': 'P1-2.html', 'con': 'paper-con.html', 'p1': 'p1-3.html'}
+    """
+    names: dict[Label, str] = {}
+    taken: set[str] = set()
+    tried: dict[str, int] = {}
+    for label in sorted(labels, key=natural_key):
+        name = _fit(str(label))
+        key = name.casefold()
+        while (f"{key}-{tried[key]}" if key in tried else key) in taken:
+            tried[key] = tried.get(key, 1) + 1
+        name = f"{name}-{tried[key]}" if key in tried else name
+        taken.add(name.casefold())
+        names[label] = f"{name}{ending}"
+    return names
+
+
+def _fit(text: str) -> str:
+    name = _UNFIT.sub("-", unicodedata.normalize("NFKC", text))[:LONGEST].strip(".-")
+    return f"paper-{name}" if _DEVICES.match(name) else name or "paper"
+
+
+def expect_folder(path: str) -> None:
+    """Refuse a folder that cannot be written, or is not empty."""
+    target = os.path.realpath(path)
+    parent = os.path.dirname(target)
+    if os.path.exists(target) and not os.path.isdir(target):
+        why = "it is a file"
+    elif not os.path.isdir(parent):
+        why = f"there is no folder {parent}"
+    elif not os.access(parent, os.W_OK):
+        why = "permission denied"
+    elif os.path.isdir(target) and os.listdir(target):
+        why = "it contains files"
+    else:
+        return
+    message = f"sheet: {why}; name a new or an empty folder"
+    raise InputError(message)
+
+
+def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, str]]) -> None:
+    """Write a file for each label and the index atomically: to a draft folder, which then gets the name."""
+    expect_folder(path)
+    target = os.path.realpath(path)
+    draft = draft_beside(target)
+    try:
+        os.mkdir(draft)
+        for label, text in texts:
+            _write(os.path.join(draft, names[label]), text)
+        _write(os.path.join(draft, INDEX), csv_text({"item": list(names), "file": list(names.values())}))
+        if os.path.isdir(target):
+            os.rmdir(target)
+        os.replace(draft, target)
+    except OSError as error:
+        message = f"{path}: cannot be written ({error.strerror or error})"
+        raise InputError(message) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "x", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> Fact:
+    """Write a page for each paper with a score, or for the explained ones, and the index; return what was written."""
+    from lsc.pages.accounts import scored, sheets
+    from reviewgraph.report import Fact
+
+    papers = explained or scored(result)
+    names = file_names(papers, ".html")
+    write_folder(folder, names, ((label, page.html()) for label, page in sheets(result, papers)))
+    return Fact("Sheets", f"{folder}: {counted(len(papers), 'sheet')} for authors; {INDEX} lists them by paper")
