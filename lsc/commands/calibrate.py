@@ -592,14 +592,14 @@ def write_papers(session: Session, outcome: Outcome, output: str, to: str | None
         write_table(output, columns)
         return Fact("Written", f"{output}: all papers")
     n_groups = outcome.result.n_groups
-    where = f"{output}: {rated()[to].results}"
     if session.params["by_group_average"] or n_groups < 2:
         # All papers are on one scale.
         del columns["group"]
     else:
-        where += f"; no review connects the {counted(n_groups, 'group')} of papers, so each has an order of its own"
+        groups = f"no review connects the {counted(n_groups, 'group')} of papers"
+        say(f"{output}: {groups}, so each group of two papers or more has an order of its own, and none is of all")
     write_whole(output, rated()[to].write_results(columns))
-    return Fact("Upload", where)
+    return Fact("Upload", f"{output}: {rated()[to].results}")
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:

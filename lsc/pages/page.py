@@ -228,7 +228,7 @@ def _warnings(
 
 
 def _of_posterior(result: Uncertain) -> list[str]:
-    warnings = [f"Not converged: {result.status.text}"] if result.beliefs.off > 0 else []
+    warnings = []
     if prior := result.by_prior:
         why = "their quality is that expected of any paper, as all their reviewers give one score only"
         warnings.append(f"{listed(prior, NAMED)}: {why}")

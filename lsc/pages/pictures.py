@@ -105,7 +105,7 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         kinds[out] = "down"
         labelled = [*into[:WRITTEN].tolist(), *out[:WRITTEN].tolist()]
         meanings += [("up", "only now selected"), ("down", "no longer")] if into.size else []
-        words += f" {into.size:,} of the best {selection.n:,} are so by the correction alone." if into.size else ""
+        words += f" Of the best {selection.n:,}, {into.size:,} are so by the correction alone."
     line = line_of(result, selection)
     cut = None if line is None else (line, f"line of selection, {line:.2f}")
     names = [str(result.items[i]) for i in scored.tolist()]
@@ -136,7 +136,7 @@ def severities(result: PosteriorEstimate, unusual: Sequence[int]) -> Picture:
         f"{counted(codes.size, 'reviewer')} beside papers by quality: a reviewer is at the quality of a paper that "
         "gets from them what an average paper gets from a typical reviewer, with a 90 % interval. The most lenient "
         f"gives {-float(np.nanmin(severity.mean)):.2f} points more than a typical reviewer, the harshest "
-        f"{float(np.nanmax(severity.mean)):.2f} fewer; diamonds are outside the middle half of all reviewers."
+        f"{float(np.nanmax(severity.mean)):.2f} fewer; diamonds are outside the interquartile range."
     )
     return Picture(
         "wright",

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from reviewgraph._base.text import visible
 from reviewgraph._version import __version__
 from reviewgraph.report.page import Listed, Page, Table
 
@@ -60,6 +61,7 @@ def _templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.tests["table"] = lambda part: isinstance(part, Table)
     return environment

@@ -86,9 +86,7 @@ def test_a_selection_across_groups_is_refused(method: str, tmp_path: Path) -> No
     path = table(tmp_path, APART)
     done = run(path, "--method", method, "--select", "2")
     assert done.exit_code == 1
-    assert done.stdout.startswith(
-        ["NO ORDER OF ALL: 2 groups that no review connects (5, 2 papers; higher is", ""][0]
-    )
+    assert done.stdout.startswith(["NO ORDER OF ALL: 2 groups that no review connects (5, 2 papers; higher is", ""][0])
     assert "--by-group-average" in done.stdout
     refused = run(path, "--method", method, "--select", "2", "--json")
     assert refused.exit_code == 1
