@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,37 +102,24 @@ def _scores(result: Estimate, selection: Selection | None) -> list[Part]:
 
 def _each(result: Estimate, selection: Selection | None) -> list[Part]:
     """Return a fold per paper: its scores, and what they add to its quality."""
+    if not isinstance(result, PosteriorEstimate):
+        return []
     papers = best_by_group(result)[:OPENED]
-    quality, average = (result.reviews.printed(values).tolist() for values in (result.quality, result.average))
-    low, high = (ends.tolist() for ends in intervals(result, papers))
-    chance = [None] * len(quality) if selection is None else selection.probability
-    opening = f"Each of {counted(papers.size, 'paper')} opens to its scores"
-    lines = _score_lines(result, papers)
-    if isinstance(result, PosteriorEstimate):
-        middle = result.validity.intercept + result.validity.slope * result.beliefs.location
-        opening += f". Every paper starts at {float(result.reviews.printed(middle)):.2f}, {MIDDLE}; a line has what a "
-        opening += "score adds, its value after correction with reasons, and its weight. The sum is the quality"
-        lines = map(contributions, result.accounts(papers.tolist()))
+    ends = np.column_stack(intervals(result, papers)).tolist()
+    chance = None if selection is None else selection.probability
     folds = []
-    for i, start, end, parts in zip(papers.tolist(), low, high, lines, strict=True):
-        interval = f" ({start:.2f} to {end:.2f})" if np.isfinite(start) else ""
-        summary = f"{paper_name(result, i)}: quality {quality[i]:.2f}{interval}, average {average[i]:.2f}"
-        summary += (
-            f", {percent(chance[i])} among the best {selection.n:,}" if selection and chance[i] is not None else ""
-        )
-        folds.append(Fold(f"paper-{i}", summary, parts))
-    return [Prose([f"{opening}."]), Folded("Papers, the best first", folds)]
-
-
-def _score_lines(result: Estimate, papers: IntArray) -> Iterable[list[str]]:
-    reviews = result.reviews.only_scored()
-    order = np.argsort(reviews.item, kind="stable")
-    item = reviews.item[order]
-    score = reviews.printed(reviews.score)[order]
-    for paper in papers.tolist():
-        first, last = np.searchsorted(item, [paper, paper + 1]).tolist()
-        codes = reviews.reviewer[order[first:last]].tolist()
-        yield [f"{reviews.reviewers[j]} gave {y:g}" for j, y in zip(codes, score[first:last].tolist(), strict=True)]
+    for i, (low, high), account in zip(papers.tolist(), ends, result.accounts(papers.tolist()), strict=True):
+        interval = f" ({low:.2f} to {high:.2f})" if np.isfinite(low) else ""
+        summary = f"{paper_name(result, i)}: quality {account.quality:.2f}{interval}, average {account.average:.2f}"
+        probability = None if chance is None else chance[i]
+        summary += "" if probability is None else f", {percent(probability)} among the best"
+        folds.append(Fold(f"paper-{i}", summary, contributions(account)))
+    middle = float(result.reviews.printed(result.validity.intercept + result.validity.slope * result.beliefs.location))
+    opening = (
+        f"Each of {counted(papers.size, 'paper')} opens to its scores. Every paper starts at {middle:.2f}, {MIDDLE}; a "
+        "line has what a score adds, its value after correction with reasons, and its weight. The sum is the quality."
+    )
+    return [Prose([opening]), Folded("Papers, the best first", folds)]
 
 
 # Reviewers.

@@ -156,7 +156,9 @@ def _decision(
     if selection.discuss.size:
         facts.append(open_table(result, selection))
     into, out = (selection.named(papers) for papers in (selection.swapped_in, selection.swapped_out))
-    facts.append(Fact("Averages", f"would select {_some(out)} instead of {_some(into)}" if into else f"the same {n:,}"))
+    facts.append(
+        Fact("Averages", f"would select {_some(out, 5)} instead of {_some(into, 5)}" if into else f"the same {n:,}")
+    )
     if isinstance(result, Uncertain):
         _, state, words = benefit(result)
         facts.append(Fact("Benefit", f"{state[0].lower()}{state[1:]}: {words}"))
@@ -165,10 +167,10 @@ def _decision(
     return facts
 
 
-def _some(names: Sequence[Label]) -> str:
+def _some(names: Sequence[Label], most: int = NAMED) -> str:
     """Return the first names, and the number of all where more are left out."""
-    shown = listed(names, NAMED) if names else "none"
-    return f"{len(names):,}: {shown}" if len(names) > NAMED else shown
+    shown = listed(names, most) if names else "none"
+    return f"{len(names):,}: {shown}" if len(names) > most else shown
 
 
 def _reviewers(result: Estimate | StreamedEstimate) -> list[Fact]:

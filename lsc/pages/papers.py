@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,96 +85,88 @@ def line_of(result: Estimate, selection: Selection | None) -> float | None:
     return float(result.reviews.printed(edge))
 
 
+def columns_of(
+    result: Estimate | StreamedEstimate, papers: IntArray, selection: Selection | None = None
+) -> dict[str, Column]:
+    """Return what a table can say of papers, given by code, by the names of its columns."""
+    digits = 2 if isinstance(result, Uncertain) else 3
+    reviews = reviews_of(result)
+    columns = [Column("paper", [result.items[i] for i in papers.tolist()])]
+    if isinstance(result, Estimate):
+        columns = paper_columns(result.reviews, papers.tolist())
+    if selection is not None:
+        chance = np.array(selection.probability, np.float64)[papers]
+        columns.append(_numbers("chance, %", 100 * chance, 1))
+        columns.append(Column("list", [LISTS[selection.lists[i]] for i in papers.tolist()], "choice"))
+    if len(group_sizes(result)) > 1:
+        columns.append(_numbers("group", result.group[papers]))
+    columns.append(_numbers("rank", result.rank[papers]))
+    columns.append(_numbers("quality", reviews.printed(result.quality[papers]), digits))
+    low, high = intervals(result, papers)
+    if np.isfinite(low).any():
+        columns += [_numbers("90 % from", low, 2), _numbers("to", high, 2)]
+    elif np.isfinite(result.standard_error[papers]).any():
+        columns.append(_numbers("+-", result.standard_error[papers], digits))
+    columns.append(_numbers("average", reviews.printed(result.average[papers]), digits))
+    if isinstance(result, Estimate):
+        columns.append(_numbers("scores", result.reviews.only_scored().reviews_per_item[papers]))
+        columns.append(_numbers("its rank", result.average_rank[papers]))
+        columns.append(_numbers("gained", (result.average_rank - result.rank)[papers]))
+        if unknown := {*result.undetermined}:
+            columns.append(Column("place", ["?" if label in unknown else "" for label in columns[0].values], "choice"))
+    return {column.name: column for column in columns}
+
+
+def _numbers(name: str, values: FloatArray | IntArray, digits: int = 0) -> Column:
+    return Column(name, or_none(values.astype(np.float64)), "number", digits)
+
+
+def paper_table(result: Estimate, selection: Selection | None) -> Table:
+    """Return a row for each paper with a score, the best first."""
+    papers = best_by_group(result)
+    caption = "Papers, the best first"
+    if selection is not None:
+        caption += f"; the chance is the probability of being among the best {selection.n:,}"
+    links = [f"paper-{i}" for i in papers.tolist()] if isinstance(result, Uncertain) and papers.size <= OPENED else []
+    return Table("papers-table", caption, [*columns_of(result, papers, selection).values()], "papers", links)
+
+
 def best_table(result: Estimate | StreamedEstimate) -> Table:
     """Return the best papers; of several groups the best of each."""
     order = best_by_group(result)
-    each = max(SEEN // max(len(group_sizes(result)), 1), 1)
-    first = order[result.rank[order] <= each][:SEEN]
+    several = len(group_sizes(result))
+    first = order[result.rank[order] <= max(SEEN // max(several, 1), 1)][:SEEN]
     # One more row, which is not shown, stands for all others.
-    rows = np.concatenate([first, order[~np.isin(order, first)][:1]])
-    columns = [*_names(result, rows), *_places(result, rows), *_seen(result, rows)]
-    differs = getattr(result, "average_rank", result.rank)[rows] != result.rank[rows]
-    if isinstance(result, Estimate) and result.n_groups < 2 and differs.any():
-        columns.append(_numbers("its rank", np.where(differs, result.average_rank[rows], np.nan)))
-    if isinstance(result, Estimate) and (open_places := {*result.undetermined}):
-        columns.append(Column("", ["?" if label in open_places else " " for label in columns[0].values]))
+    columns = columns_of(result, np.concatenate([first, order[~np.isin(order, first)][:1]]))
+    if several > 1 or (isinstance(result, Estimate) and columns["its rank"].values == columns["rank"].values):
+        columns.pop("its rank", None)
+    columns.pop("gained", None)
     more = f"... and {order.size - first.size:,} more (--verbose papers)"
-    return Table("best", "The best papers", columns, "papers", live=False, shown=first.size, more=more)
+    return Table("best", "The best papers", _cut(columns), "papers", live=False, shown=first.size, more=more)
 
 
 def open_table(result: Estimate | StreamedEstimate, selection: Selection) -> Table:
     """Return the papers to discuss, the most likely first; a line names those that are not shown."""
     papers = selection.discuss
     shown = papers.size if papers.size <= DISCUSSED + 1 else DISCUSSED
-    label, *title = _names(result, papers)
-    chance = _numbers("chance, %", 100 * selection.chance[papers])
-    columns = [Column("to discuss", label.values), *title, chance, *_seen(result, papers)]
+    columns = columns_of(result, papers, selection)
+    for name in ("list", "group", "rank", "its rank", "gained"):
+        columns.pop(name, None)
+    columns["chance, %"] = replace(columns["chance, %"], digits=0)
+    columns["paper"] = replace(columns["paper"], name="to discuss")
     rest = selection.named(papers[shown:])
     lines = [f"... then {listed(rest, most)}" for most in range(min(len(rest), LINE), 0, -1)]
     more = next((line for line in lines if len(line) <= LINE), "")
     caption = f"To discuss, by the probability of being among the best {selection.n:,}"
-    return Table("open", caption, columns, "papers", live=False, shown=shown, more=more)
+    return Table("open", caption, _cut(columns), "papers", live=False, shown=shown, more=more)
 
 
-def paper_table(result: Estimate, selection: Selection | None) -> Table:
-    """Return a row for each paper with a score, the best first."""
-    papers = best_by_group(result)
-    average_rank = result.average_rank[papers]
-    low, high = intervals(result, papers)
-    columns = [
-        *paper_columns(result.reviews, papers.tolist()),
-        *_places(result, papers),
-        _points("quality", result, result.quality[papers]),
-        *([_numbers("low", low, 2), _numbers("high", high, 2)] if np.isfinite(low).any() else []),
-        _points("average", result, result.average[papers]),
-        _numbers("its rank", average_rank),
-        _numbers("gained", average_rank - result.rank[papers]),
-        _numbers("scores", result.reviews.only_scored().reviews_per_item[papers]),
-    ]
-    caption = "Papers, the best first"
-    if selection is not None:
-        chance = np.array(selection.probability, np.float64)[papers]
-        columns.append(_numbers("chance, %", 100 * chance, 1))
-        columns.append(Column("list", [LISTS[selection.lists[i]] for i in papers.tolist()], "choice"))
-        caption += f"; the chance is the probability of being among the best {selection.n:,}"
-    links = [f"paper-{i}" for i in papers.tolist()] if papers.size <= OPENED else []
-    return Table("papers-table", caption, columns, "papers", links)
-
-
-def _names(result: Estimate | StreamedEstimate, papers: IntArray) -> list[Column]:
-    """Return the labels of papers, and the beginnings of their titles if there are any and room is left."""
-    if not isinstance(result, Estimate):
-        return [Column("paper", [result.items[i] for i in papers.tolist()])]
-    label, *titles = paper_columns(result.reviews, papers.tolist())
-    room = NAMES - max((len(str(name)) for name in label.values), default=0) - 6 * (result.n_groups > 1)
-    cut = [[title if len(title) <= room else f"{title[: room - 1]}…" for title in of.values] for of in titles]
-    return [label, *(Column("title", values) for values in cut if room >= TITLE)]
-
-
-def _places(result: Estimate | StreamedEstimate, papers: IntArray) -> list[Column]:
-    """Return the ranks of papers, and their groups if there are several."""
-    groups = [_numbers("group", result.group[papers])] if len(group_sizes(result)) > 1 else []
-    return [*groups, _numbers("rank", result.rank[papers])]
-
-
-def _seen(result: Estimate | StreamedEstimate, papers: IntArray) -> list[Column]:
-    """Return qualities, ranges, and averages of the number of scores."""
-    digits = 2 if isinstance(result, Uncertain) else 3
-    columns = [_points("quality", result, result.quality[papers], digits)]
-    low, high = intervals(result, papers)
-    if np.isfinite(low).any():
-        columns += [_numbers("90 % from", low, 2), _numbers("to", high, 2)]
-    elif np.isfinite(result.standard_error[papers]).any():
-        columns.append(_numbers("+-", result.standard_error[papers], digits))
-    columns.append(_points("average", result, result.average[papers], digits))
-    if isinstance(result, Estimate):
-        columns.append(_numbers("scores", result.reviews.only_scored().reviews_per_item[papers]))
-    return columns
-
-
-def _points(name: str, result: Estimate | StreamedEstimate, values: FloatArray, digits: int = 2) -> Column:
-    return _numbers(name, reviews_of(result).printed(values), digits)
-
-
-def _numbers(name: str, values: FloatArray | IntArray, digits: int = 0) -> Column:
-    return Column(name, or_none(values.astype(np.float64)), "number", digits)
+def _cut(columns: dict[str, Column]) -> list[Column]:
+    """Return columns with the beginnings of titles, as far as there is room beside labels."""
+    room = NAMES - max((len(str(name)) for name in columns["paper"].values), default=0) - 6 * ("group" in columns)
+    title = columns.pop("title", None)
+    label, *rest = columns.values()
+    if title is None or room < TITLE:
+        return [label, *rest]
+    beginnings = [words if len(words) <= room else f"{words[: room - 1]}…" for words in title.values]
+    return [label, replace(title, values=beginnings), *rest]

@@ -1,6 +1,5 @@
 from .check import not_counted as not_counted
 from .codes import Codes as Codes
-from .check import not_counted as not_counted
 from .grouping import grouping_of as grouping_of
 from .groups import group_map as group_map
 from .groups import wright_map as wright_map
