@@ -1,107 +1,187 @@
-// Sliders, limits, updates, and progress; without it the page works as well.
+// Files that are dropped, choices that are made and lines that are dragged act at once; without it buttons do the same.
 (() => {
   const base = document.body.dataset.base;
-  // A slider moves the number beside it, which is what the form sends.
-  for (const slider of document.querySelectorAll("input[type=range][data-for]")) {
-    const field = document.getElementById(slider.dataset.for);
-    const unit = slider.dataset.unit;
-    const read = () => {
-      const number = parseFloat(field.value);
-      if (!Number.isNaN(number) && field.value.trim().endsWith(unit)) slider.value = number;
-      slider.setAttribute("aria-valuetext", field.value || "not set");
-    };
-    slider.hidden = false;
-    slider.addEventListener("input", () => { field.value = slider.value + unit; read(); });
-    field.addEventListener("input", read);
-    if (!field.value) slider.value = unit ? 20 : 0.1;
-    read();
+  const ENDED = "The page has ended: start reviewgraph app again in the terminal.";
+  const EDGE = 40; // pixels
+  const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
+  let turn = 0; // of the newest request, which alone is shown
+
+  const say = (words) => {
+    const status = document.querySelector(".progress .lines, .updating");
+    if (status && status.textContent !== words) status.textContent = words;
+  };
+
+  // Show an answer of the server in place of what there is; what has the focus keeps it, and what was opened stays open.
+  function show(text) {
+    const focus = document.activeElement?.id;
+    const page = document.adoptNode(new DOMParser().parseFromString(text, "text/html").getElementById("page"));
+    const before = document.getElementById("page");
+    if ("running" in page.dataset && document.getElementById("line")) {
+      // The papers stay below the line until there are new lists.
+      before.dataset.running = "";
+      follow();
+      return;
+    }
+    before.replaceWith(page);
+    const tables = document.createElement("script");
+    tables.src = `${base}/tables.js`;
+    document.head.append(tables);
+    if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+    begin();
   }
-  const drop = document.querySelector("form.drop");
-  if (drop) {
-    const [input, error] = [drop.querySelector("input"), drop.querySelector(".error")];
-    const fits = () => {
-      const bytes = [...input.files].reduce((sum, file) => sum + file.size, 0);
-      const { most, files } = drop.dataset;
-      error.textContent = bytes > Number(most) || input.files.length > Number(files)
-        ? `Too much: there is room for ${files} more files and ${Math.floor(Number(most) / 1e6)} MB.` : "";
-      error.hidden = error.textContent === "";
-      return error.hidden;
-    };
-    input.addEventListener("change", fits);
-    drop.addEventListener("submit", (event) => { if (!fits()) event.preventDefault(); });
-    for (const name of ["dragover", "dragleave", "drop"]) {
-      drop.addEventListener(name, (event) => {
-        drop.classList.toggle("over", name === "dragover");
-        if (event.target === input || name === "dragleave") return;
-        event.preventDefault();
-        if (name === "drop") { input.files = event.dataTransfer.files; fits(); }
-      });
+
+  async function load(place, body) {
+    turn += 1;
+    const mine = turn;
+    try {
+      const answer = await fetch(place, body ? { method: "POST", body } : {});
+      const text = await answer.text();
+      if (mine === turn) show(text);
+    } catch {
+      say(ENDED);
     }
   }
-  // Once there is a result, a slider that comes to rest runs the command again; a later move ends that run.
-  const form = document.querySelector("form[data-updates]");
-  if (form) {
-    const [status, stop] = [form.querySelector(".updating [role=status]"), form.querySelector(".updating button")];
-    const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
-    const call = (place, body) => fetch(`${base}/${place}`, body ? { method: "POST", body } : {});
-    let [turn, timer, busy] = [0, 0, Promise.resolve()];
-    const update = async (mine) => {
-      await call("stop", new URLSearchParams());
+
+  // While a command runs, its progress is shown; then its result, and then what independent code finds in it.
+  async function follow() {
+    const mine = turn;
+    const page = document.getElementById("page");
+    const running = "running" in page.dataset;
+    for (;;) {
+      await pause(250);
       if (mine !== turn) return;
-      [status.textContent, stop.hidden] = ["Updating the result", false];
-      await call(form.dataset.updates, new URLSearchParams(new FormData(form)));
-      for (;;) {
-        const found = await (await call("progress")).json();
-        if (mine !== turn) return;
-        if (!found.running) break;
-        const line = (found.lines.at(-1) ?? "").trim();
-        if (/^[\d.]+ s /.test(line)) status.textContent = `Updating the result: ${line}`;
-        await pause(300);
+      let found;
+      try {
+        found = await (await fetch(`${base}/progress`)).json();
+      } catch {
+        say(ENDED);
+        return;
       }
-      const page = new DOMParser().parseFromString(await (await call(form.dataset.updates)).text(), "text/html");
       if (mine !== turn) return;
-      for (const name of ["problem", "outcome"]) {
-        document.getElementById(name).replaceWith(document.adoptNode(page.getElementById(name)));
-      }
-      const tables = document.createElement("script");
-      tables.src = `${base}/tables.js`;
-      document.head.append(tables);
-      const verdict = document.querySelector("#outcome .report :is(h1, h2), #problem .error");
-      [status.textContent, stop.hidden] = [`Updated: ${verdict ? verdict.textContent.trim() : "there is no result"}`, true];
-    };
-    const begin = (mine) => {
-      busy = busy.then(() => mine === turn && update(mine)).catch(() => {
-        [status.textContent, stop.hidden] = ["The page has ended: start reviewgraph app again in the terminal.", true];
-      });
-    };
-    for (const slider of form.querySelectorAll("input[type=range]")) {
-      slider.addEventListener("change", () => {
-        clearTimeout(timer);
-        turn += 1;
-        timer = setTimeout(begin, 500, turn);
-      });
+      if (running && found.lines.length) say(found.lines.join("\n"));
+      if (running ? !found.running : !found.checking) break;
     }
-    stop.addEventListener("click", async () => {
+    if (running) {
+      await load(location.href);
+      return;
+    }
+    const text = await (await fetch(location.href)).text();
+    const fresh = new DOMParser().parseFromString(text, "text/html").querySelector(".proof");
+    if (mine === turn && fresh) document.querySelector(".proof")?.replaceWith(document.adoptNode(fresh));
+  }
+
+  const drop = () => document.querySelector("form.drop");
+
+  function fits(form) {
+    const [input, error] = [form.querySelector("input"), form.querySelector(".error")];
+    const bytes = [...input.files].reduce((sum, file) => sum + file.size, 0);
+    const { most, files } = form.dataset;
+    const over = bytes > Number(most) || input.files.length > Number(files);
+    error.textContent = over
+      ? `Too much: there is room for ${files} more files and ${Math.floor(Number(most) / 1e6)} MB.` : "";
+    error.hidden = !over;
+    return !over;
+  }
+
+  // The line across the ranked papers: the papers above it are selected; at rest, the command makes the lists anew.
+  function draggable(line) {
+    const rows = [...line.parentElement.querySelectorAll("li")];
+    const field = document.getElementById("select");
+    let [value, timer] = [Number(line.getAttribute("aria-valuenow")), 0];
+    const middle = () => (value ? rows[value - 1].offsetTop + rows[value - 1].offsetHeight : 0);
+    const draw = () => {
+      line.style.top = `${middle()}px`;
+      rows.forEach((row, place) => row.classList.toggle("above", place < value));
+      line.setAttribute("aria-valuenow", value);
+      line.setAttribute("aria-valuetext", `${value || "none"} selected`);
+    };
+    const move = (to) => {
+      const next = Math.min(Math.max(to, 0), rows.length);
+      if (next === value) return;
+      value = next;
+      line.parentElement.classList.add("stale");
+      draw();
+      say(`${value} selected`);
+    };
+    const rest = () => {
       clearTimeout(timer);
-      turn += 1;
-      [status.textContent, stop.hidden] = ["The update was stopped: the result is that of earlier values.", true];
-      form.querySelector(".main").focus();
-      await call("stop", new URLSearchParams());
+      timer = setTimeout(async () => {
+        say("Making the lists");
+        field.value = value || "";
+        turn += 1;
+        await fetch(`${base}/stop`, { method: "POST" });
+        await load(field.form.action, new FormData(field.form));
+      }, 350);
+    };
+    line.addEventListener("keydown", (event) => {
+      const steps = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 10, PageUp: -10 };
+      const to = { Home: 0, End: rows.length }[event.key] ?? value + (steps[event.key] ?? NaN);
+      if (Number.isNaN(to)) return;
+      event.preventDefault();
+      move(to);
+      line.scrollIntoView({ block: "nearest" });
+      rest();
+    });
+    line.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      line.focus({ preventScroll: true });
+      line.setPointerCapture(event.pointerId);
+      clearTimeout(timer);
+    });
+    line.addEventListener("pointermove", (event) => {
+      if (!line.hasPointerCapture(event.pointerId)) return;
+      // At the edge of the window the papers move along.
+      const [above, below] = [event.clientY < EDGE, event.clientY > innerHeight - EDGE];
+      if (above || below) scrollBy(0, above ? -EDGE / 2 : EDGE / 2);
+      const height = event.clientY - line.parentElement.getBoundingClientRect().top;
+      move(rows.filter((row) => row.offsetTop + row.offsetHeight / 2 < height).length);
+    });
+    for (const end of ["pointerup", "pointercancel"]) line.addEventListener(end, rest);
+    addEventListener("resize", draw);
+    draw();
+  }
+
+  function begin() {
+    const line = document.getElementById("line");
+    if (line) draggable(line);
+    const { dataset } = document.getElementById("page");
+    if ("running" in dataset || "checking" in dataset) follow();
+  }
+
+  addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form === drop() && !fits(form)) event.preventDefault();
+    if (event.defaultPrevented || !("live" in form.dataset)) return;
+    event.preventDefault();
+    form.classList.add("busy");
+    load(form.action, new FormData(form, event.submitter));
+  });
+  addEventListener("change", ({ target }) => {
+    if (target.id === "drop") target.form.requestSubmit();
+    if (!("send" in target.dataset)) return;
+    // A role that a column gets is no other column's any more.
+    for (const other of target.form.querySelectorAll("th select")) {
+      if (other !== target && target.closest("th") && other.value === target.value) other.value = "";
+    }
+    target.form.requestSubmit();
+  });
+  // A click anywhere in the head of a column opens its menu.
+  addEventListener("click", ({ target }) => {
+    const menu = target.closest?.(".preview th")?.querySelector("select");
+    if (menu && target !== menu) menu.showPicker();
+  });
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    addEventListener(name, (event) => {
+      const form = drop();
+      if (!form) return;
+      event.preventDefault();
+      form.classList.toggle("over", name === "dragover");
+      if (name !== "drop" || !event.dataTransfer.files.length) return;
+      form.querySelector("input").files = event.dataTransfer.files;
+      form.requestSubmit();
     });
   }
-  const running = document.body.dataset.running;
-  if (!running) return;
-  const lines = document.querySelector(".progress .lines");
-  const ask = async () => {
-    try {
-      const found = await (await fetch(`${base}/progress`)).json();
-      const text = found.lines.join("\n");
-      if (text && text !== lines.textContent) lines.textContent = text;
-      if (found.running) setTimeout(ask, 700);
-      else location.replace(`${base}/${running}?ended#result`);
-    } catch {
-      lines.textContent = "The page has ended: start reviewgraph app again in the terminal.";
-    }
-  };
-  setTimeout(ask, 400);
+  begin();
+  // Files that were chosen before this ran.
+  if (drop()?.querySelector("input").files.length) drop().requestSubmit();
 })();

@@ -14,7 +14,7 @@ import socket as sockets
 import tempfile
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -31,7 +31,7 @@ from starlette.routing import Route
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._version import __version__
-from reviewgraph.cli.app.steps import EXCEL, ROLES, STEPS, WANTED, Step, shown, table_fields, title_of
+from reviewgraph.cli.app.steps import COLUMN_WORDS, EXCEL, ROLES, STEPS, Step, shown, table_fields, title_of
 from reviewgraph.cli.app.workspace import MOST_BYTES, MOST_FILES, Workspace
 from reviewgraph.cli.output import Refusal
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 MOST_FIELDS = 2_000
 #: The saved choices.
 CONFERENCE = "conference.toml"
+#: Seconds that a page waits for its result; one that takes longer shows the progress.
+WAIT = 2.0
 
 
 def application(workspace: Workspace) -> Starlette:
@@ -134,11 +136,28 @@ async def _files(workspace: Workspace, request: Request, error: str = "", status
     limits = {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
     notes = workspace.notes
     workspace.notes = []
-    context = {"roles": ROLES, "wanted": WANTED, "table": table_fields(), "notes": notes, "error": error, **limits}
-    context["written"] = any(workspace.values.get(field.key) for field in table_fields()) or any(
-        upload.error for upload in workspace.uploads.values()
-    )
+    result = workspace.results.get("check")
+    refused = any(upload.error for upload in workspace.uploads.values())
+    context = {
+        "roles": ROLES,
+        "words": COLUMN_WORDS,
+        "table": table_fields(),
+        "notes": notes,
+        "error": error or (result.error if result and not refused else ""),
+        "result": result,
+        "refused": refused,
+        "written": any(workspace.values.get(field.key) for field in table_fields()) or refused,
+        **limits,
+    }
     return _page(request, workspace, "files", status, **context)
+
+
+async def _check(workspace: Workspace) -> None:
+    """Check what there is, if there are reviews; the caller holds the lock."""
+    await workspace.close()
+    if workspace.of_role("reviews"):
+        await workspace.start(STEPS["check"])
+        await workspace.settle(WAIT)
 
 
 async def _add(workspace: Workspace, request: Request) -> Response:
@@ -154,11 +173,12 @@ async def _add(workspace: Workspace, request: Request) -> Response:
     try:
         async with workspace.lock:
             await _keep(workspace, form)
+            await _check(workspace)
     except InputError as error:
         return await _files(workspace, request, str(error), 422)
     finally:
         await form.close()
-    return _to(request, "#files")
+    return _to(request, "")
 
 
 async def _keep(workspace: Workspace, form: FormData) -> None:
@@ -175,35 +195,30 @@ async def _keep(workspace: Workspace, form: FormData) -> None:
 
 
 async def _choose(workspace: Workspace, request: Request) -> Response:
-    """Take roles and columns of files, and how the tables are written."""
-    form = await _form(request)
+    """Take the role, the part and the columns of one file, or how the tables are written, and check again."""
+    form = {key: value for key, value in (await _form(request)).items() if isinstance(value, str)}
     async with workspace.lock:
-        return _to(request, await _chosen(workspace, form))
+        await workspace.close()
+        upload = workspace.uploads.get(form.get("file", ""))
+        if form.get("remove"):
+            workspace.remove(form["remove"])
+        elif upload is None:
+            _take(workspace, form, table_fields())
+        else:
+            if (role := form.get("role", "")) not in upload.roles[:1]:
+                workspace.give(upload, role if role in ROLES else "")
+            await asyncio.to_thread(upload.take, form.get("part", ""), workspace.folder)
+            upload.choose({int(key): role for key, role in form.items() if key.isdecimal()})
+            upload.error = ""
+        workspace.results = {}
+        try:
+            await _check(workspace)
+        except InputError as error:
+            return await _files(workspace, request, str(error), 422)
+    return _to(request, "")
 
 
-async def _chosen(workspace: Workspace, form: FormData) -> str:
-    """Take the choices of a form, and return the next page; the caller holds the lock."""
-    if isinstance(gone := form.get("remove"), str):
-        workspace.remove(gone)
-        return "#files"
-    for upload in workspace.uploads.values():
-        roles = [form.get(f"{place}:{upload.name}") for place in ("role", "also")]
-        upload.roles = [role for role in dict.fromkeys(roles) if isinstance(role, str) and role in ROLES]
-        columns = {
-            key.split(":", 2)[1]: value
-            for key, value in form.items()
-            if key.endswith(f":{upload.name}") and key.startswith("column:")
-        }
-        upload.columns = {role: value for role, value in columns.items() if isinstance(value, str) and value}
-        upload.error = ""
-        part = form.get(f"part:{upload.name}")
-        await asyncio.to_thread(upload.take, part if isinstance(part, str) else "", workspace.folder)
-    _take(workspace, form, table_fields())
-    workspace.results = {}
-    return "check" if form.get("next") else "#files"
-
-
-def _take(workspace: Workspace, form: FormData, fields: Any) -> None:
+def _take(workspace: Workspace, form: Mapping[str, Any], fields: Any) -> None:
     for entry in fields:
         value = form.get(entry.key)
         workspace.values[entry.key] = value.strip() if isinstance(value, str) else ""
@@ -228,31 +243,36 @@ async def _step(workspace: Workspace, step: Step, request: Request, error: str =
         command = ""
     about = result.about if result else ""
     to = workspace.default_to(step)
-    context = {"step": step, "result": result, "command": command, "error": error, "field": about}
+    context: dict[str, Any] = {"step": step, "result": result, "command": command, "error": error, "field": about}
+    context |= {"card": workspace.card(step), "ranked": workspace.ranked() if step.command == "calibrate" else []}
     context["default"] = f"{title_of(to)}, as the files" if to else title_of(EXCEL)
     return _page(request, workspace, step.command, status, roles=ROLES, **context)
 
 
 async def _run(workspace: Workspace, step: Step, request: Request) -> Response:
+    """Run a step, with the choices of its form; a button elsewhere keeps these."""
     form = await _form(request)
-    _take(workspace, form, step.fields)
+    if not form.get("keep"):
+        _take(workspace, form, step.fields)
     try:
         await workspace.start(step)
     except InputError as error:
         return await _step(workspace, step, request, str(error), 422)
-    return _to(request, f"{step.command}#progress")
+    await workspace.settle(WAIT)
+    return _to(request, step.command)
 
 
 async def _progress(workspace: Workspace, request: Request) -> Response:
     job = workspace.job
     lines = job.lines[-3:] if job else []
-    return JSONResponse({"running": job.step.command if job else "", "lines": lines})
+    checking = workspace.proof.step.command if workspace.proof else ""
+    return JSONResponse({"running": job.step.command if job else "", "checking": checking, "lines": lines})
 
 
 async def _stop(workspace: Workspace, request: Request) -> Response:
     step = workspace.job.step.command if workspace.job else ""
     await workspace.stop()
-    return _to(request, f"{step}#result" if step else "")
+    return _to(request, step)
 
 
 # Results.

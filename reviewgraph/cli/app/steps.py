@@ -9,11 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reviewgraph.cli.command import COLUMNS, OWN, Option, main
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.columns import Role
 
 #: What a file may be, by the option that takes it.
 ROLES = {
@@ -44,6 +47,10 @@ KINDS = {
     "affinities": "affinity",
     "authors": "authors",
 }
+#: Roles that several files may have.
+SEVERAL = ("reviews", "affinity", "bids")
+#: What columns are called on the page, where not by their role.
+COLUMN_WORDS = {"item": "paper", "bid": "preference", "spare": "maximum extra", "demand": "reviews needed"}
 #: The columns that a file of a role may name.
 WANTED = {
     "reviews": ("reviewer", "item", "score", "title", "confidence"),
@@ -64,10 +71,11 @@ WANTED = {
 
 #: The word of ``--to`` for a table.
 EXCEL = "csv"
-#: Sliders, by field: minimum, maximum, step, and what follows the number.
-SLIDERS = {"select": ("1", "60", "1", "%"), "error-rate": ("0.01", "0.45", "0.01", "")}
-#: Options that are no fields: the page chooses columns by file, and what is written.
-NO_FIELDS = {"conference", "columns", "stream", "html", "anonymous", "json", "output"}
+#: Words of a hint, which ends with the first clause; what an option is for may stand before it.
+HINT = 15
+_CLAUSE = re.compile(r"((?:(?:With|For) [^:]*|\w+): )?.*?(?=[.;:](?:\s|$)|$)")
+#: Options that are no fields: the page chooses columns by file, and what is written; it has no exit status.
+NO_FIELDS = {"conference", "columns", "stream", "html", "anonymous", "json", "output", "require"}
 #: Options that name files, and nothing else.
 _FILES = re.compile(r"FILE\b[^|]*|DIR")
 
@@ -90,13 +98,10 @@ class Field:
 
     @property
     def hint(self) -> str:
-        """The help of the option."""
-        return self.option.help or ""
-
-    @property
-    def slider(self) -> tuple[str, str, str, str] | None:
-        """The slider beside the field, if it has one."""
-        return SLIDERS.get(self.key)
+        """The first words of the help of the option; the documentation has the rest."""
+        clause = _CLAUSE.match(re.sub(r"\s*\[default: .*?\]", "", self.option.help or ""))
+        words = clause[0].split() if clause else []
+        return " ".join(words) if len(words) <= HINT else f"{' '.join(words[:HINT]).rstrip(',')} ..."
 
     @property
     def choices(self) -> Sequence[str]:
@@ -127,17 +132,13 @@ class Field:
 
 @dataclass(frozen=True)
 class Step:
-    """A command as a page; ``writes`` is the stem of its file for people.
-
-    The sliders of a step that ``updates`` run the command again: it is quick, and nothing is sent to anybody.
-    """
+    """A command as a page; ``writes`` is the stem of its file for people."""
 
     command: str
     title: str
     action: str
     words: str
     writes: str = ""
-    updates: bool = False
 
     @cached_property
     def options(self) -> Mapping[str, click.Parameter]:
@@ -201,7 +202,6 @@ STEPS = {
             "Check",
             "Check the reviews",
             "Can all papers be compared, and what is missing? Scores are not needed.",
-            updates=True,
         ),
         Step(
             "plan",
@@ -216,7 +216,6 @@ STEPS = {
             "Calibrate the scores",
             "Qualities on one scale, and the lists: in, to discuss, out.",
             "calibrated",
-            updates=True,
         ),
         Step(
             "assign",
@@ -227,6 +226,14 @@ STEPS = {
         ),
     )
 }
+
+
+@cache
+def column_role(name: str) -> Role:
+    """Return the role of columns of a name."""
+    from reviewgraph.formats import side, tables
+
+    return {role.name: role for role in (*side.ROLES, side.AUTHOR, *tables.ROLES)}[name]
 
 
 def takers_of(step: Step) -> list[str]:

@@ -6,22 +6,28 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import listed, shortened
 from reviewgraph.cli.app.steps import (
     EXCEL,
     KINDS,
     ROLES,
+    SEVERAL,
     STEPS,
+    WANTED,
     Step,
+    column_role,
     conference_of,
     field_of,
     file_of,
@@ -40,22 +46,35 @@ MOST_FILES = 40
 PART = "#"
 #: Names of results begin so, those of files never.
 OURS = "reviewgraph-"
-#: Seconds that a stopped command has to return the best result so far, and lines of progress that are kept.
+#: Seconds that a stopped command has to return the best result so far, and that an answer may take to verify.
 PATIENCE = 5.0
+PROOF = 30.0
+#: Papers that a line names, and reviews that a card shows.
+MANY = 12
+FEW = 5
+#: Lines of progress that are kept.
 LINES = 200
+#: Rows and columns of a file that are shown, and rows whose titles are known.
+ROWS = 6
+COLUMNS = 40
+TITLED = 20_000
 
 
 @dataclass
 class Upload:
-    """A file: what its reader took it for, the roles and columns chosen for it, and a message on it."""
+    """A file: what its reader took it for, the role and columns chosen for it, its first rows, and a message on it."""
 
     name: str
     what: str = "a table"
     roles: list[str] = field(default_factory=list)
     header: Sequence[str] = ()
     columns: dict[str, str] = field(default_factory=dict)
+    known: Mapping[str, str] = field(default_factory=dict)  #: Names of columns by role, as its system calls them.
+    rows: Sequence[Sequence[str]] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
     system: str = ""
     error: str = ""
+    idle: str = ""  #: Why it is not used, where another file has its role.
     size: int = 0
     parts: Sequence[str] = ()  #: Sheets or files inside, of which one has to be chosen.
     part: str = ""
@@ -65,6 +84,49 @@ class Upload:
         """The file, or its chosen part, as commands name it."""
         return f"{self.name}{PART}{self.part}" if self.part else self.name
 
+    @property
+    def remedy(self) -> str:
+        """Where the page has what the message names as options of the command."""
+        if re.search("--(columns|score)", self.error):
+            return "Here: choose it in the head of its column below."
+        keys = [field for field in table_fields() if f"--{field.key} " in f"{self.error} "]
+        return f'Here: "{keys[0].label}" under "How the reviews are written" below.' if keys else ""
+
+    @property
+    def wanted(self) -> list[str]:
+        """What its columns may be read as."""
+        return [*dict.fromkeys(name for role in self.roles for name in WANTED.get(role, ()))]
+
+    def read_as(self, chosen: Mapping[str, str] | None = None) -> dict[int, str]:
+        """Return what columns are read as, by place."""
+        from reviewgraph.formats.columns import locate
+
+        names = {**self.known, **(self.columns if chosen is None else chosen)}
+        places: dict[int, str] = {}
+        for name in self.wanted:
+            # A role that several columns may have is asked for by the command.
+            with suppress(InputError):
+                located = locate(self.header, [column_role(name)], names, self.name, lambda note: None)
+                places |= dict.fromkeys(located.values(), name)
+        return places
+
+    def shown(self, read: Mapping[int, str]) -> list[int]:
+        """Return the places of the columns that are shown, those that are read before the others."""
+        places = range(len(self.header))
+        return sorted(places, key=lambda place: (place not in read, place))[:COLUMNS]
+
+    def choose(self, chosen: Mapping[int, str]) -> None:
+        """Take what columns are, by place, as far as they are read otherwise without a choice."""
+        usual = self.read_as({})
+        self.columns = {}
+        for name in self.wanted:
+            places = [place for place, role in chosen.items() if role == name]
+            changed = [place for place in places if usual.get(place) != name]
+            if changed:
+                self.columns[name] = self.header[changed[0]]
+            elif not places and name in usual.values() and not column_role(name).required:
+                self.columns[name] = ""
+
     def take(self, part: str, folder: Path) -> None:
         """Choose a sheet or a file inside."""
         if part != self.part and (part in self.parts or not part):
@@ -73,6 +135,15 @@ class Upload:
             recognised.size = self.size
             recognised.columns = self.columns
             vars(self).update(vars(recognised))
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What independent code found: ``holds`` is None where it could not tell."""
+
+    words: str
+    holds: bool | None
+    checked: Sequence[str] = ()
 
 
 @dataclass
@@ -87,13 +158,55 @@ class Result:
     answer: Mapping[str, Any] = field(default_factory=dict)
     report: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    to: str = EXCEL  #: The system that the first of the files is for.
     stopped: bool = False
     about_fields: Sequence[str] = ()  #: The messages that are about a field, such as what could not be selected.
+    proof: Proof | None = None
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The report: what is seen first, and the rest."""
+        first, end, rest = self.report.partition("</section>")
+        return first + end, rest
+
+    @property
+    def uncounted(self) -> str:
+        """The papers that the answer does not count, and those of which reviews are missing."""
+        lacking = [entry["item"] for entry in self.answer.get("lacking") or ()]
+        papers = {
+            "Hidden from you": self.answer.get("hidden"),
+            "Not counted (withdrawn or not submitted)": self.answer.get("withdrawn"),
+            "Reviews missing in these files": lacking,
+        }
+        return " ".join(f"{words}: {listed(which, MANY, '.')}" for words, which in papers.items() if which)
 
     @property
     def command(self) -> str:
         """The command line that does the same."""
         return shown(self.words)
+
+
+class Card(NamedTuple):
+    """What to upload: its file, where, what that changes, and some of its reviews."""
+
+    what: str
+    file: str
+    place: str
+    effect: str
+    rows: Sequence[tuple[str, str, str]]
+    number: int
+
+
+class Ranked(NamedTuple):
+    """A paper in the order of qualities, its place and interval in percent of a line, and its list."""
+
+    item: str
+    title: str
+    quality: float
+    place: float
+    interval: Sequence[float]
+    part: str
+    probability: float | None
 
 
 @dataclass
@@ -126,9 +239,11 @@ class Workspace:
         self.values: dict[str, str] = {}
         self.results: dict[str, Result] = {}
         self.job: Job | None = None
+        self.proof: Job | None = None
         self.notes: list[str] = []
         for path in self.folder.iterdir():
-            path.unlink()
+            # A command that was ended leaves a folder of temporary files.
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     # Files.
 
@@ -152,6 +267,7 @@ class Workspace:
         if before is not None and before.header == upload.header:
             upload.roles = before.roles
             upload.columns = before.columns
+        self._leave_taken(upload)
         self.uploads = {**self.uploads, name: upload}
         self.results = {}
 
@@ -177,6 +293,100 @@ class Workspace:
     def of_role(self, role: str) -> list[str]:
         """Return the files of a role."""
         return [upload.word for upload in self.uploads.values() if role in upload.roles]
+
+    def _leave_taken(self, upload: Upload) -> None:
+        """Leave a file unused whose role another one has, where there may be only one."""
+        for other in self.uploads.values():
+            taken = [role for role in upload.roles if role in other.roles and role not in SEVERAL]
+            if other.name != upload.name and taken:
+                upload.idle = f"{other.name} is used for it: {ROLES[taken[0]].lower()}"
+                upload.roles = [role for role in upload.roles if role not in taken]
+
+    def give(self, upload: Upload, role: str) -> None:
+        """Give a file a role, and take it from another one, where there may be only one."""
+        for other in self.uploads.values():
+            if role in other.roles and role not in SEVERAL:
+                other.roles = [kept for kept in other.roles if kept != role]
+        upload.roles = [role] if role else []
+        upload.idle = ""
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of papers, as far as files have them."""
+        return {paper: title for upload in self.uploads.values() for paper, title in upload.titles.items()}
+
+    def card(self, step: Step) -> Card | None:
+        """Return what to upload of the result of a step."""
+        from reviewgraph.formats.systems.known import SYSTEMS
+
+        result = self.results.get(step.command)
+        if result is None or not step.writes or not result.files:
+            return None
+        file, what = next(iter(result.files.items()))
+        system = SYSTEMS[result.to]
+        titles = self.titles
+        reviews = result.answer.get("reviews") or ()
+        rows = [(entry["item"], titles.get(entry["item"], ""), entry["reviewer"]) for entry in reviews[:FEW]]
+        place = getattr(system, "place", "")
+        effect = "No review that is there is changed or removed." if "only adds" in place else ""
+        if not reviews:
+            effect = f"Reviews and scores stay as they are: it sets {system.results}." if system.results else ""
+        return Card(what, file, place, effect, rows, len(reviews))
+
+    def ranked(self) -> list[Ranked]:
+        """Return the papers of the calibration, the best first; none where each group has an order of its own."""
+        result = self.results.get("calibrate")
+        answer = result.answer if result else {}
+        items = [entry for entry in answer.get("items") or () if entry["quality"] is not None]
+        several = len({entry.get("group") for entry in items}) > 1
+        selected = {item: place for place, item in enumerate(answer.get("selected") or ())}
+        if not items or (several and not selected and not self.values.get("by-group-average")):
+            return []
+        # The ranks of one group tell which qualities are better.
+        items.sort(key=lambda entry: entry["rank"])
+        inside = [entry["quality"] for entry in items if entry.get("group") == items[-1].get("group")]
+        sign = 1 if inside[0] >= inside[-1] else -1
+        items.sort(key=lambda entry: (selected.get(entry["item"], len(items)), -sign * entry["quality"]))
+        discussed = [entry["item"] for entry in answer.get("discuss") or ()]
+        lists = dict.fromkeys(answer.get("certain") or (), "in") | dict.fromkeys(discussed, "discuss")
+        ends = [end for entry in items for end in entry.get("interval") or [entry["quality"]]]
+        low, high = min(ends, default=0), max(ends, default=1)
+        titles = self.titles
+
+        def placed(value: float) -> float:
+            return round(100 * (value - low) / ((high - low) or 1), 1)
+
+        rest = "out" if selected else ""
+        return [
+            Ranked(
+                entry["item"],
+                titles.get(entry["item"], ""),
+                entry["quality"],
+                placed(entry["quality"]),
+                [placed(end) for end in entry.get("interval") or [entry["quality"]] * 2],
+                lists.get(entry["item"], rest),
+                entry.get("probability"),
+            )
+            for entry in items
+        ]
+
+    @property
+    def cut(self) -> int:
+        """The number of papers that the calibration selects."""
+        result = self.results.get("calibrate")
+        return len(result.answer.get("selected") or ()) if result else 0
+
+    @property
+    def can_assign(self) -> bool:
+        """Whether there are papers and reviewers to assign."""
+        return bool(self.of_role("items")) and any(map(self.of_role, ("reviewers", "bids", "affinity")))
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the check read scores."""
+        check = self.results.get("check")
+        files = check.answer.get("files", ()) if check else ()
+        return any(file.get("scored") for file in files)
 
     # The conference file.
 
@@ -246,11 +456,14 @@ class Workspace:
             message = "There are no reviews yet: drop a file in, and choose what it is."
             raise InputError(message)
         used = set(words)
+        # Without another list of reviewers it is those who gave preferences.
+        people = self.of_role("reviewers") or [*self.of_role("bids"), *self.of_role("affinity")][:1]
         for role in step.roles:
             # A calibration uses the list of reviewers for covariates alone.
             needed = step.command != "calibrate" or role != "reviewers" or self.values.get("reviewer-covariates")
             chosen = self.of_role(role) if role != "reviews" and needed else []
-            if len(chosen) > 1 and role not in ("affinity", "bids"):
+            chosen = people if role == "reviewers" and step.command == "assign" else chosen
+            if len(chosen) > 1 and role not in SEVERAL:
                 message = f"{ROLES[role]}: expected one file, found {', '.join(chosen)}; choose one of them"
                 raise InputError(message)
             words += [word for file in chosen for word in (f"--{role}", file)]
@@ -267,7 +480,7 @@ class Workspace:
             to = values["to"] or EXCEL
             name = f"{OURS}{file_of(step, to)}"
             words += ["-o", name]
-            files = {name: f"File for {title_of(to)}", **files}
+            files = {name: title_of(to), **files}
         return [*words, "--html", f"{OURS}{step.command}.html", "--json"], files
 
     async def start(self, step: Step) -> None:
@@ -280,19 +493,24 @@ class Workspace:
             (self.folder / name).unlink(missing_ok=True)
         self.results = {name: result for name, result in self.results.items() if name != step.command}
         self.job = job = Job(step)
+        await self.end_proof()
+        job.process = await self._launched(words, f"{OURS}{step.command}.json", asyncio.subprocess.PIPE)
+        job.task = asyncio.create_task(self._follow(job, words, files))
+
+    async def _launched(self, words: Sequence[str], answer: str, messages: int) -> asyncio.subprocess.Process:
+        """Start a command whose output is a file."""
         # -P: what was dropped in is never imported.
-        with (self.folder / f"{OURS}{step.command}.json").open("wb") as answer:
-            job.process = await asyncio.create_subprocess_exec(
+        with (self.folder / answer).open("wb") as output:
+            return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "reviewgraph", *words),
                 cwd=self.folder,
-                env=environment(),
+                env=environment() | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.folder)),
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=answer,
-                stderr=asyncio.subprocess.PIPE,
+                stdout=output,
+                stderr=messages,
                 start_new_session=True,
                 limit=1 << 20,
             )
-        job.task = asyncio.create_task(self._follow(job, words, files))
 
     async def _follow(self, job: Job, words: Sequence[str], files: Mapping[str, str]) -> None:
         process = job.process
@@ -305,6 +523,31 @@ class Workspace:
         result = await asyncio.to_thread(self._result, job, words, files, status)
         self.results = {**self.results, job.step.command: result}
         self.job = None
+        if result.answer:
+            self.proof = proof = Job(job.step)
+            proof.task = asyncio.create_task(self._prove(proof, words, result))
+
+    async def _prove(self, proof: Job, words: Sequence[str], result: Result) -> None:
+        """Run ``verify`` on an answer, and keep what it found beside the result."""
+        answer = f"{OURS}{proof.step.command}.json"
+        verified = f"{OURS}{proof.step.command}-verified.json"
+        process = await self._launched(["verify", answer, *words[1:]], verified, asyncio.subprocess.DEVNULL)
+        proof.process = process
+        try:
+            await asyncio.wait_for(process.wait(), PROOF)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+        findings = None
+        with suppress(OSError, ValueError):
+            findings = json.loads((self.folder / verified).read_bytes())
+        result.proof = proof_of(findings)
+        self.proof = None
+
+    async def settle(self, seconds: float) -> None:
+        """Wait for the running command, but not for long."""
+        if self.job is not None and self.job.task is not None:
+            await asyncio.wait([self.job.task], timeout=seconds)
 
     def _result(self, job: Job, words: Sequence[str], files: Mapping[str, str], status: int) -> Result:
         """Return what the command answered, from the files that it wrote."""
@@ -317,8 +560,10 @@ class Workspace:
         if not answer:
             error = "Stopped, no result." if job.stopped else error_in(job.lines)
             about = field_of(error, job.step)
+            reviews = self.of_role("reviews")
             for upload in self.uploads.values():
-                upload.error = error if error.startswith((f"{upload.name}:", f"{upload.name},")) else ""
+                own = (f"{upload.name}:", f"{upload.name},", *(["reviews:"] if reviews == [upload.word] else []))
+                upload.error = error if error.startswith(own) else ""
         report = ""
         with suppress(OSError):
             report = main_of((self.folder / f"{OURS}{job.step.command}.html").read_text("utf-8"))
@@ -334,6 +579,7 @@ class Workspace:
             answer=answer,
             report=report if answer else "",
             files=written,
+            to=words[words.index("--to") + 1] if "--to" in words else EXCEL,
             stopped=job.stopped,
             about_fields=first,
         )
@@ -344,23 +590,48 @@ class Workspace:
         if job is None or job.process is None or job.task is None:
             return
         job.stopped = True
-        end: Callable[[], None] = job.process.kill
         with suppress(ProcessLookupError):
             # Windows has no Ctrl-C for one process alone.
-            end() if os.name == "nt" else job.process.send_signal(signal.SIGINT)
+            job.process.kill() if os.name == "nt" else job.process.send_signal(signal.SIGINT)
         done, _ = await asyncio.wait([job.task], timeout=PATIENCE)
         if not done:
-            with suppress(ProcessLookupError):
-                end()
-            await job.task
+            await _ended(job)
+
+    async def end_proof(self) -> None:
+        """End the verification of an answer, whose files change."""
+        await _ended(self.proof)
 
     async def close(self) -> None:
         """End the running command at once."""
-        job = self.job
-        if job is not None and job.process is not None and job.task is not None:
-            with suppress(ProcessLookupError):
-                job.process.kill()
-            await job.task
+        await _ended(self.job)
+        await _ended(self.proof)
+
+
+async def _ended(job: Job | None) -> None:
+    if job is not None and job.process is not None and job.task is not None:
+        with suppress(ProcessLookupError):
+            job.process.kill()
+        await job.task
+
+
+def proof_of(findings: Mapping[str, Any] | None) -> Proof:
+    """Return what ``verify --json`` found in a line.
+
+    >>> proof_of({"checked": ["level, and every level above it"], "wrong": [], "undecided": []}).words
+    'Checked by independent code, and it holds: level.'
+    """
+    if findings is None:
+        return Proof("Not checked by independent code, or not in time.", None)
+    checked = [words for words in findings["checked"] if not words.startswith(("all other", "files: "))]
+    heads = [words.partition(":" if ":" in words else ",")[0].replace("_", " ") for words in checked]
+    claims = listed(dict.fromkeys(heads), MANY)
+    if findings["wrong"]:
+        reasons = listed(findings["wrong"], 3)
+        return Proof(f"REFUTED by independent code: do not use this result. {reasons}", False, findings["wrong"])
+    if findings["undecided"]:
+        undecided = "; ".join(words.removesuffix(" is not checked") for words in findings["undecided"])
+        return Proof(f"Checked by independent code: {claims}. Not checked: {undecided}.", None, checked)
+    return Proof(f"Checked by independent code, and it holds: {claims}.", True, checked)
 
 
 def safe_name(file_name: str) -> str:
@@ -396,13 +667,38 @@ def recognise(path: Path, part: str = "") -> Upload:
             upload.roles = ["after"]
         return upload
     upload.header = tuple(table.provenance.header)
+    upload.known = table.columns
     if table.source is not None:
         upload.what = table.source.what
         upload.system = table.source.system
         upload.roles = [KINDS.get(table.source.kind, "reviews")]
     else:
-        upload.roles = [plain_role(path.name, upload.header)]
+        upload.roles = [*filter(None, [plain_role(path.name, upload.header)])]
+    with suppress(InputError):
+        rows = [line.cells for line in islice(table.rows_below(), TITLED)]
+        upload.rows = [[shortened(cell) for cell in cells] for cells in rows[:ROWS]]
+        places = {name: place for place, name in upload.read_as().items()}
+        if {"item", "title"} <= places.keys():
+            item, title = places["item"], places["title"]
+            upload.titles = {cells[item]: cells[title] for cells in rows if len(cells) > max(item, title)}
+        # A table of papers with several columns of numbers has the scores of a reviewer in each.
+        if table.source is None and upload.roles == ["items"] and holds_numbers(rows[:ROWS], set(places.values())):
+            upload.roles = ["reviews"]
     return upload
+
+
+def holds_numbers(rows: Sequence[Sequence[str]], read: Collection[int]) -> bool:
+    """Return whether most columns of a table, but for those that are read, hold numbers, and at least two do.
+
+    >>> holds_numbers([["p1", "3", "4"], ["p2", "", "5"]], [0]), holds_numbers([["p1", "On ties", "12"]], [0])
+    (True, False)
+    """
+    from reviewgraph.formats.values import parse_number
+
+    others = [column for place, column in enumerate(zip_longest(*rows, fillvalue="")) if place not in read]
+    filled = [cells for column in others if (cells := [cell for cell in column if cell.strip()])]
+    numbers = [cells for cells in filled if all(parse_number(cell) is not None for cell in cells)]
+    return len(numbers) > 1 and 2 * len(numbers) > len(filled)
 
 
 def is_answer(path: Path) -> bool:
@@ -415,6 +711,8 @@ def is_answer(path: Path) -> bool:
 
 def plain_role(name: str, header: Sequence[str]) -> str:
     """Return the likely role of a table of no known system, by its columns, and its name for conflicts and bids.
+
+    A text without columns has none.
 
     >>> plain_role("r.csv", ["reviewer", "paper", "score"]), plain_role("x.csv", ["paper", "title"])
     ('reviews', 'items')
@@ -439,7 +737,7 @@ def plain_role(name: str, header: Sequence[str]) -> str:
     if has(REVIEWER):
         people = {"capacity": side.SPARE, "willing": side.WILLING}
         return next((role for role, column in people.items() if has(column.role)), "reviewers")
-    return "reviews"
+    return "reviews" if len(header) > 1 else ""
 
 
 def error_in(lines: Sequence[str]) -> str:
