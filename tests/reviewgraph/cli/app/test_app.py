@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import json
+import os
 import re
 import shlex
 import sys
@@ -17,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from click.testing import Result as Told
 
 from tests.trials import NIGHTLY, sampled
 
@@ -30,15 +32,15 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
-from reviewgraph import InputError
 from reviewgraph.cli import main
 from reviewgraph.cli.app import pages, workspace
 from reviewgraph.cli.app.pages import Guard
-from reviewgraph.cli.app.steps import EXCEL, STEPS, table_fields, title_of
-from reviewgraph.cli.app.workspace import Workspace, recognise, safe_name
+from reviewgraph.cli.app.steps import EXCEL, HINT, STEPS, table_fields, title_of
+from reviewgraph.cli.app.workspace import Result, Workspace, proof_of, recognise, safe_name
 from tests import conference_systems as systems
 from tests.reviewgraph.formats.exports import as_xlsx
 
+ROOT = Path(__file__).parents[4]
 HOST = "127.0.0.1:8000"
 HOME = f"http://{HOST}"
 REVIEWS = "reviewer,paper,score\n" + "".join(f"r{i % 4},p{i // 2},{i % 5}\n" for i in range(12))
@@ -60,7 +62,7 @@ def client(guard: Guard) -> Iterator[Any]:
 class Ended:
     """A command that has ended, as the page sees one that runs in a process of its own."""
 
-    def __init__(self, told: Result) -> None:
+    def __init__(self, told: Told) -> None:
         self.stderr = asyncio.StreamReader()
         self.stderr.feed_data(told.stderr_bytes)
         self.stderr.feed_eof()
@@ -74,17 +76,20 @@ class Ended:
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the page's commands in this process, where a test is of what the page makes of them; others start them."""
 
-    def run(words: tuple[str, ...], folder: Path) -> Result:
+    def run(words: tuple[str, ...], folder: Path) -> Told:
         with contextlib.chdir(folder):
             return CliRunner().invoke(main, words)
 
-    async def begin(*words: str, cwd: Path, stdout: Any, **rest: Any) -> Ended:
+    async def begin(*words: str, cwd: Path, stdout: Any, **rest: Any) -> Any:
         assert words[:4] == (sys.executable, "-P", "-m", "reviewgraph")
+        if words[4] == "verify":  # runs beside other commands, which one process cannot do
+            return await begin_process(sys.executable, "-c", "", stdout=stdout)
         told = await asyncio.to_thread(run, words[4:], cwd)
         stdout.write(told.stdout_bytes)
         stdout.flush()
         return Ended(told)
 
+    begin_process = asyncio.create_subprocess_exec
     monkeypatch.setattr(asyncio, "create_subprocess_exec", begin)
 
 
@@ -107,6 +112,13 @@ def ran(client: Any, guard: Guard, step: str, **values: str) -> str:
 
 def errors(page: str) -> list[str]:
     return re.findall(r'<p class="error"[^>]*>([^<]+)</p>', page)
+
+
+def chosen(client: Any, guard: Guard, name: str, **places: int) -> str:
+    """Say what the columns of a file of reviews are, and return the page."""
+    columns = {str(place): role for role, place in places.items()}
+    data = {"file": name, "role": "reviews", **columns}
+    return str(client.post(f"/{guard.token}/choices", data=data).text)
 
 
 def ended(client: Any, guard: Guard) -> None:
@@ -233,8 +245,6 @@ def test_what_is_dropped_in_is_never_imported(client: Any, guard: Guard) -> None
     for name in ("numpy.py", "click.py", "reviewgraph.py", "sitecustomize.py"):
         posted(client, guard, (name, "raise SystemExit('imported')"))
     posted(client, guard, ("r.csv", REVIEWS))
-    client.post(f"/{guard.token}/choices", data={"role:r.csv": "reviews"})
-    client.post(f"/{guard.token}/check", data={})
     ended(client, guard)
     page = client.get(f"/{guard.token}/check").text
     assert "imported" not in page
@@ -270,32 +280,29 @@ def test_files_are_taken_for_what_they_are(tmp_path: Path, name: str, text: str,
 def test_every_option_for_people_is_a_field() -> None:
     assert [field.key for field in table_fields()][:3] == ["score", "format", "scale"]
     keys = {name: {field.key for field in step.fields} for name, step in STEPS.items()}
-    assert {"require", "select", "missing", "load", "demand"} <= keys["check"]
+    assert {"select", "missing", "load", "demand"} <= keys["check"]
     assert {"target", "for", "spare", "rounds", "to"} <= keys["plan"]
     assert {"select", "lottery", "explain", "to"} <= keys["calibrate"]
     assert {"demand", "load", "floor", "to"} <= keys["assign"]
     for step in STEPS.values():
-        assert all(field.hint for field in step.fields)
+        assert all(0 < len(field.hint.split()) <= HINT + 1 for field in step.fields)
         assert not {"html", "json", "conference", "items", "like", "output"} & keys[step.command]
 
 
 @pytest.mark.slow
 @here
 def test_a_column_that_the_reader_asks_for_is_chosen(client: Any, guard: Guard) -> None:
-    text = REVIEWS.replace("reviewer,paper,score", "Referee,Thing,Overall")
-    posted(client, guard, ("r.csv", text))
-    client.post(f"/{guard.token}/check", data={})
-    ended(client, guard)
-    page = client.get(f"/{guard.token}/check").text
-    assert "say which one it is" in page
-    page = client.get(f"/{guard.token}/").text
-    assert '<option value="Referee"' in page
-    assert "<details open>" in page
-    chosen = {"role:r.csv": "reviews", "column:reviewer:r.csv": "Referee", "column:item:r.csv": "Thing"}
-    client.post(f"/{guard.token}/choices", data=chosen)
-    client.post(f"/{guard.token}/check", data={})
-    ended(client, guard)
-    assert 'id="result"' in client.get(f"/{guard.token}/check").text
+    text = REVIEWS.replace("reviewer,paper,score", "Whom,Thing,Overall")
+    page = posted(client, guard, ("r.csv", text)).text
+    (error,) = errors(page)
+    assert "say which one it is with --columns" in error
+    assert "Here: choose it in the head of its column below." in page
+    page = chosen(client, guard, "r.csv", reviewer=0, item=1, score=2)
+    assert errors(page) == []
+    assert "--columns r.csv:reviewer=Whom" in client.get(f"/{guard.token}/check").text
+    # A column that is read without a choice, and is not to be.
+    page = chosen(client, guard, "r.csv", reviewer=0, item=1)
+    assert "--columns r.csv:score= " in client.get(f"/{guard.token}/check").text
 
 
 @pytest.mark.slow
@@ -323,14 +330,14 @@ def test_the_saved_choices_do_the_same_in_a_terminal(
     client.post(f"/{guard.token}/plan", data={"spare": "2", "target": "double", "to": "csv"})
     ended(client, guard)
     page = client.get(f"/{guard.token}/save").text
-    line = page.partition('<p class="next">reviewgraph ')[2].partition("</p>")[0].replace("&#39;", "'")
+    line = page.partition('<p class="command">reviewgraph plan ')[2].partition("</p>")[0].replace("&#39;", "'")
     given = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.xlsx",)}
     given["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
     conference = client.get(f"/{guard.token}/download/conference.toml").text
     monkeypatch.chdir(tmp_path)
-    told = CliRunner().invoke(main, shlex.split(line))
+    told = CliRunner().invoke(main, ["plan", *shlex.split(line)])
     assert (told.exit_code, told.stdout_bytes) == (0, given["json"])
     assert (tmp_path / "reviewgraph-plan.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
     (tmp_path / "conference.toml").write_text(conference, "utf-8")
@@ -343,9 +350,11 @@ def test_the_saved_choices_do_the_same_in_a_terminal(
 
 
 @pytest.mark.slow
-def test_a_command_that_runs_is_stopped(client: Any, guard: Guard) -> None:
+def test_a_command_that_runs_is_stopped(client: Any, guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "WAIT", 0)
     rows = "".join(f"r{(i * 7 + j * j) % 150},p{i}\n" for i in range(400) for j in range(3))
     posted(client, guard, ("r.csv", "reviewer,paper\n" + rows))
+    ended(client, guard)
     client.post(f"/{guard.token}/plan", data={"target": "survives-reviewer"})
     answer = client.post(f"/{guard.token}/check", data={})
     assert answer.status_code == 422
@@ -353,7 +362,7 @@ def test_a_command_that_runs_is_stopped(client: Any, guard: Guard) -> None:
     client.post(f"/{guard.token}/stop")
     ended(client, guard)
     page = client.get(f"/{guard.token}/plan").text
-    assert "Stopped, no result." in page or "the command was stopped" in page
+    assert "Stopped, no result." in page or "command was stopped" in page
 
 
 def test_one_file_per_role(tmp_path: Path) -> None:
@@ -361,8 +370,21 @@ def test_one_file_per_role(tmp_path: Path) -> None:
     found.add("r.csv", REVIEWS.encode())
     for name in ("conflicts.csv", "conflicts2.csv"):
         found.add(name, b"paper,reviewer\np1,r1\n")
-    with pytest.raises(InputError, match=r"expected one file, found conflicts\.csv, conflicts2\.csv"):
-        found.words(STEPS["plan"])
+    assert found.of_role("conflicts") == ["conflicts.csv"]
+    assert found.uploads["conflicts2.csv"].idle == "conflicts.csv is used for it: conflicts"
+    found.give(found.uploads["conflicts2.csv"], "conflicts")
+    assert found.of_role("conflicts") == ["conflicts2.csv"]
+    assert found.words(STEPS["plan"])[0][:4] == ["plan", "r.csv", "--conflicts", "conflicts2.csv"]
+
+
+def test_who_gave_preferences_is_the_list_of_reviewers_where_there_is_no_other(tmp_path: Path) -> None:
+    found = Workspace(tmp_path)
+    found.add("papers.csv", b"paper,title\n1,A\n")
+    found.add("bids.csv", b"paper,reviewer,bid\n1,ann,2\n")
+    assert found.can_assign
+    assert found.words(STEPS["assign"])[0][:5] == ["assign", "--items", "papers.csv", "--reviewers", "bids.csv"]
+    found.add("pc.csv", b"reviewer,load\nann,3\n")
+    assert found.words(STEPS["assign"])[0][:5] == ["assign", "--items", "papers.csv", "--reviewers", "pc.csv"]
 
 
 # Files of all systems, modelled as their exports are documented.
@@ -427,7 +449,7 @@ def test_of_several_tables_in_a_file_one_is_selected(client: Any, guard: Guard, 
         data = archive.getvalue()
     posted(client, guard, (f"r.{kind}", data))
     assert "<label>Table inside<select" in client.get(f"/{guard.token}/").text
-    client.post(f"/{guard.token}/choices", data={f"part:r.{kind}": "Second"})
+    client.post(f"/{guard.token}/choices", data={"file": f"r.{kind}", "part": "Second"})
     page = ran(client, guard, "check")
     assert errors(page) == []
     assert f"reviewgraph check &#39;r.{kind}#Second&#39;" in page
@@ -435,3 +457,82 @@ def test_of_several_tables_in_a_file_one_is_selected(client: Any, guard: Guard, 
     client.post(f"/{guard.token}/clear")
     posted(client, guard, (f"r.{kind}", data), ("conference.toml", conference))
     assert client.get(f"/{guard.token}/download/conference.toml").text == conference
+
+
+# What people have.
+
+SHARED = Path(os.environ.get("SHARED", ROOT.parent / "shared"))
+CASES = SHARED / "cases"
+EXPORTS = Path(os.environ.get("HOTCRP_EXPORTS", SHARED / "hotcrp/exports")) / "3.4"
+BEFORE = ("pcassignments", "data", "pcconflicts", "allprefs")
+STAGES = {"stage1": BEFORE, "stage2": (*BEFORE, "scores")}
+
+
+@pytest.mark.slow
+@here
+@pytest.mark.skipif(not CASES.is_dir(), reason="there are no cases")
+def test_files_of_all_cases_are_checked_or_refused_with_one_message(client: Any, guard: Guard) -> None:
+    folders = sorted(path for path in CASES.iterdir() if path.is_dir())
+    for folder in folders if NIGHTLY else folders[::3]:
+        for path in sorted(folder.iterdir()):
+            if path.suffix in (".md", ".py", ".sh") or not path.is_file():
+                continue
+            page = posted(client, guard, (path.name, path.read_bytes())).text
+            ended(client, guard)
+            assert "error in reviewgraph" not in page, path
+            assert len(errors(page)) <= 1, path
+            assert page.count('class="verdict') == 1 or errors(page), path
+            client.post(f"/{guard.token}/clear")
+
+
+@pytest.mark.slow
+@here
+@pytest.mark.skipif(not EXPORTS.is_dir(), reason="there are no exports")
+@pytest.mark.parametrize("stage", STAGES)
+def test_real_exports_end_in_a_verdict_and_in_an_upload(client: Any, guard: Guard, stage: str) -> None:
+    paths = [EXPORTS / stage / f"labconf-{name}.csv" for name in STAGES[stage]]
+    page = posted(client, guard, *((path.name, path.read_bytes()) for path in paths)).text
+    assert errors(page) == []
+    assert page.index('class="verdict') < page.index('id="drop"') < page.index('class="preview"')
+    assert page.count("<tr><td") == 6 * len(paths)
+    page = ran(client, guard, "assign")
+    assert errors(page) == []
+    assert "Upload to HotCRP" in page
+    assert "--reviewers labconf-allprefs.csv" in page
+
+
+# Independent code.
+
+
+@pytest.mark.slow
+def test_answers_are_checked_by_independent_code(client: Any, guard: Guard) -> None:
+    posted(client, guard, ("r.csv", REVIEWS))
+    for _ in range(300):
+        if not any(client.get(f"/{guard.token}/progress").json()[key] for key in ("running", "checking")):
+            break
+        time.sleep(0.1)
+    for place in ("", "check"):
+        page = client.get(f"/{guard.token}/{place}").text
+        assert "Checked by independent code, and it holds: sizes" in page
+
+
+def test_a_refuted_answer_is_said_loudly() -> None:
+    findings = {"checked": [], "wrong": ["level: expected double, found connected"], "undecided": []}
+    proof = proof_of(findings)
+    assert (proof.holds, proof.words.split(":")[0]) == (False, "REFUTED by independent code")
+    assert "level: expected double" in proof.words
+    assert proof_of(None).holds is None
+
+
+def test_the_line_stands_below_the_selected_papers(tmp_path: Path) -> None:
+    """Where 1 is the best score, too; papers of several groups have no common order unless it is assumed."""
+    entry = {"average": 1.0, "standard_error": 0.1, "interval": [0.0, 9.0], "probability": 0.5}
+    items = [{"item": f"p{rank}", "rank": rank, "quality": float(rank), "group": 1, **entry} for rank in (3, 1, 2)]
+    found = Workspace(tmp_path)
+    answer = {"items": items, "selected": ["p1"], "certain": ["p1"], "discuss": [{"item": "p2", "probability": 0.5}]}
+    found.results = {"calibrate": Result([], 0, [], answer=answer)}
+    assert [(row.item, row.part) for row in found.ranked()] == [("p1", "in"), ("p2", "discuss"), ("p3", "out")]
+    assert found.cut == 1
+    items[0]["group"] = 2
+    answer["selected"] = []
+    assert found.ranked() == []

@@ -137,8 +137,7 @@ def silent(browser: Any, running: Running) -> Iterator[Any]:
 
 def add(page: Any, paths: list[Path]) -> None:
     page.set_input_files("#drop", [str(path) for path in paths])
-    page.get_by_role("button", name="Add").click()
-    page.wait_for_selector("#files")
+    page.wait_for_selector(".verdict")
 
 
 def run(page: Any, title: str, **values: str) -> None:
@@ -146,7 +145,7 @@ def run(page: Any, title: str, **values: str) -> None:
     for name, value in values.items():
         field = page.locator(f"[name={name}]")
         field.select_option(value) if field.evaluate("each => each.tagName") == "SELECT" else field.fill(value)
-    page.locator("button.main").click()
+    page.locator("#options button.main").click()
     page.wait_for_selector("#result, .problem")
 
 
@@ -161,13 +160,13 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
     browser: Any, planned: Running, exports: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with silent(browser, planned) as page:
-        roles = page.locator("select[name^='role:']").evaluate_all("all => all.map(each => each.value)")
+        roles = page.locator("select[name=role]").evaluate_all("all => all.map(each => each.value)")
         assert roles == ["reviews", "reviews", "items", "conflicts"]
         page.goto(planned.address + "plan")
         here = saved(page, "File for HotCRP", tmp_path / "here.csv")
         result = saved(page, "Result (JSON)", tmp_path / "here.json")
         report = saved(page, "Report (HTML)", tmp_path / "here.html")
-        line = page.locator("section[aria-labelledby=command-heading] .next").inner_text()
+        line = page.locator(".command").text_content()
     assert here.startswith(b"paper,action,email,reviewtype,round")
     assert here.count(b"\n") > 3
     folder = tmp_path / "there"
@@ -182,32 +181,50 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
     assert (folder / "reviewgraph-plan.html").read_bytes() == report
 
 
-@pytest.mark.nightly
-def test_a_slider_that_comes_to_rest_updates_the_lists(page: Any, tmp_path: Path) -> None:
-    """By keyboard: one run after the last step, announced, with tables that sort; it can be stopped."""
+def test_the_line_is_dragged_and_moved_by_keys(page: Any, tmp_path: Path) -> None:
+    """At rest one run, announced, and the line keeps the focus; files are dropped anywhere on the page."""
     scores = tmp_path / "scores.csv"
     rows = (f"r{(i * 7 + j * 5) % 12},p{i},{(i * 3 + j * 4) % 5 + 1}" for i in range(40) for j in range(3))
     scores.write_text("reviewer,paper,score\n" + "\n".join(rows), "utf-8")
     add(page, [scores])
-    run(page, "Calibrate", select="20%")
+    assert page.locator(".verdict h2").bounding_box()["y"] < 400
+    page.get_by_role("button", name="Calibrate the scores").click()
+    line = page.get_by_role("slider", name="Papers selected")
+    assert line.get_attribute("aria-valuetext") == "none selected"
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    slider, status = page.get_by_label("Select, slider"), page.locator(".updating [role=status]")
-    assert status.get_attribute("aria-live") == "polite"
-    for _ in range(5):
-        slider.press("ArrowRight")
-    page.get_by_text("Updated: ").wait_for()
+    line.focus()
+    for key in (*["ArrowDown"] * 4, "ArrowUp", "PageDown"):
+        line.press(key)
+    page.get_by_text("13 selected.").wait_for()
     assert [url.rpartition("/")[2] for url in sent] == ["stop", "calibrate"]
-    assert page.locator("#outcome .report h2").first.inner_text() in status.inner_text()
-    assert "--select 25%" in page.locator("#outcome .next").last.inner_text()
-    assert "10 of 40 papers are to be selected" in page.locator("#outcome").inner_text()
-    assert slider.evaluate("each => each === document.activeElement")
-    page.locator("#papers thead button").first.click()
-    assert page.locator("#papers th[aria-sort]").count() == 1
-    slider.press("ArrowRight")
-    page.get_by_role("button", name="Stop the update").click()
-    assert "The update was stopped" in status.inner_text()
-    assert "--select 25%" in page.locator("#outcome .next").last.inner_text()
+    assert line.evaluate("each => each === document.activeElement")
+    assert "--select 13" in page.locator(".command").text_content()
+    assert page.locator(".ranks li.above").count() == 13
+    assert page.locator(".ranks .part-discuss").count() > 0
+    # By mouse, up by three rows.
+    line.scroll_into_view_if_needed()
+    box, row = line.bounding_box(), page.locator(".ranks li").first.bounding_box()["height"]
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 2 * row, steps=4)
+    page.mouse.move(x, y - 3 * row, steps=4)
+    page.mouse.up()
+    page.get_by_text("10 selected.").wait_for()
+    assert line.get_attribute("aria-valuenow") == "10"
+
+
+def test_the_head_of_a_column_says_what_it_is_and_changes_it(page: Any, tmp_path: Path) -> None:
+    scores = tmp_path / "scores.csv"
+    scores.write_text("Whom,Thing,Overall\n" + "".join(f"r{i % 4},p{i // 2},{i % 5}\n" for i in range(12)), "utf-8")
+    add(page, [scores])
+    assert "say which one it is" in page.locator(".file .error").inner_text()
+    page.get_by_label("Whom of scores.csv is").select_option("reviewer")
+    page.get_by_label("Thing of scores.csv is").select_option("item")
+    page.get_by_text("Checked by independent code").wait_for()
+    assert page.locator(".file .error").count() == 0
+    assert page.locator("th.as-reviewer").inner_text().startswith("Whom")
 
 
 def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tuple[int, str]]]) -> None:
@@ -221,8 +238,8 @@ def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tup
 
 
 def test_a_phone_in_the_dark_and_a_screen_in_the_light(browser: Any, planned: Running) -> None:
-    """The page with a form and a result."""
-    expect_good_looks(browser, planned, {"plan": LOOKS[:2]})
+    """The page with files, and with a form and a result."""
+    expect_good_looks(browser, planned, {"": LOOKS[:2], "plan": LOOKS[:2]})
 
 
 def test_a_foreign_page_cannot_reach_it(browser: Any, planned: Running, tmp_path: Path) -> None:
