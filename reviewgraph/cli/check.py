@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.results import Progress
     from reviewgraph.graph.check import Report
     from reviewgraph.report.codes import Codes
-    from reviewgraph.report.page import Fact, Next, Page
+    from reviewgraph.report.page import Next, Page
     from reviewgraph.streams.connection import Connection
     from reviewgraph.streams.table import Stream
     from reviewgraph.table.reviews import Reviews
@@ -84,8 +84,7 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
         write_whole(options["output"], csv_parts(connection.parts()))
 
     def compose(shown: Connection, _: Codes | None) -> Page:
-        page = page_of(shown)
-        return replace(page, facts=[*page.facts, *_verdict(require, reached=reached, use_scores=False)])
+        return _with_level(page_of(shown), require, reached=reached, use_scores=False)
 
     session.answer(connection, None, compose, holds=reached)
 
@@ -217,9 +216,7 @@ def check(
 
         page = page_of(shown if codes is None else coded(shown, codes))
         return replace(
-            page,
-            good=page.good if holds else False,
-            facts=[*page.facts, *_verdict(require, reached=reached, use_scores=use_scores)],
+            _with_level(page, require, reached=reached, use_scores=use_scores),
             following=[_next(session, report, missed, asked=asked)],
             subject=session.table(whole=True),
         )
@@ -227,12 +224,17 @@ def check(
     session.answer(report, reviews, compose, holds=holds)
 
 
-def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[Fact]:
-    """Return whether a required level is reached, as a fact."""
+def _with_level(page: Page, required: str | None, *, reached: bool, use_scores: bool) -> Page:
+    """Return the page with whether a required level is reached: in the verdict where it is missed."""
     from reviewgraph.report.page import Fact
 
+    if required is None:
+        return page
     going_by = ", going by the scores" if use_scores else ""
-    return [Fact("Required", f"{required}{going_by}: {'reached' if reached else 'missed'}")] if required else []
+    if reached:
+        return replace(page, facts=[*page.facts, Fact("Required", f"{required}{going_by}: reached")])
+    state = f"{page.verdict[0].lower()}{page.verdict[1:]} {page.summary}"
+    return replace(page, good=False, verdict="Level missed:", summary=f"{required}{going_by}; {state}")
 
 
 def _upload(session: Session) -> str:

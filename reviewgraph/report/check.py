@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -204,7 +204,7 @@ def told(violated: Sequence[Violated]) -> list[str]:
 
 def _sizes(report: Report) -> list[Fact]:
     reviews = report.reviews
-    facts = [Fact("Reviews", sizes(reviews))]
+    facts = [Fact("Reviews", sizes(reviews, int(reviews.scored.sum())))]
     if (now := report.as_of_now) is not None:
         empty = int((now.reviews.reviews_per_item == 0).sum())
         bare = f"{counted(empty, 'paper has', 'papers have')} none" if empty else f"every paper has one or more"
@@ -218,16 +218,13 @@ def _sizes(report: Report) -> list[Fact]:
     return facts
 
 
-def sizes(reviews: Reviews) -> str:
-    """Return the numbers of reviewers and reviews, the loads, and the direction of scores."""
+def sizes(reviews: Any, n_scored: int) -> str:
+    """Return the numbers of reviewers and reviews of a table or stream, the loads, and the direction of scores."""
     per_paper = _range(reviews.reviews_per_item)
     numbers = f"{reviews.n_reviews:,} by {counted(reviews.n_reviewers, 'reviewer')}, {per_paper} per paper"
-    scored = int(reviews.scored.sum())
     if not reviews.n_reviews:
         return numbers
-    if not scored:
-        return f"{numbers}; no scores yet"
-    return f"{numbers}; {reviews.direction}"
+    return f"{numbers}; {reviews.direction if n_scored else 'no scores yet'}"
 
 
 def _range(counts: IntArray) -> str:
@@ -253,7 +250,7 @@ def _outlook(report: Report) -> list[Fact]:
     if critical is not None and critical.holds and report.recovery_resilient:
         some = critical.reviewers.size
         names = listed(first_labels(critical.table.reviewers, critical.reviewers, LISTED + 1))
-        lost = f"any of {counted(some, 'reviewer')} ({names})" if some else ""
+        lost = names if some == 1 else f"any one of {counted(some, 'reviewer')}: {names}"
         facts.append(
             Fact("If one is lost", f"not comparable without {lost}" if some else "still comparable for certain")
         )
@@ -363,7 +360,15 @@ def _names(labels: Sequence[Label], codes: IntArray) -> str:
 def reviews_page(reviews: Reviews) -> Page:
     """Return the page of a table of reviews: its sizes and loads."""
     section = Section("loads", "Loads", lambda: loads(reviews) if reviews.n_reviews else [])
-    return Page("Reviews", None, counted(reviews.n_items, "paper"), sizes(reviews), not_counted(reviews), (), [section], nouns=Nouns(*reviews.nouns))
+    return Page(
+        "Reviews",
+        None,
+        counted(reviews.n_items, "paper"),
+        sizes(reviews, int(reviews.scored.sum())),
+        facts=not_counted(reviews),
+        sections=[section],
+        nouns=Nouns(*reviews.nouns),
+    )
 
 
 def loads(reviews: Reviews) -> list[Part]:

@@ -44,8 +44,8 @@ def in_terminal(page: Page, sections: Sequence[Section], width: int | None = Non
     lines = headline(page, width, style)
     lines += _facts(page.facts, width, style)
     for warning in page.warnings:
-        first, *rest = folded(f"! {visible(warning)}", width)
-        lines += [style.open(first[:1]) + first[1:], *(f"{INDENT}{line.strip()}" for line in rest)]
+        first, *rest = _hanging(f"! {visible(warning)}", width)
+        lines += [style.open(first[:1]) + first[1:], *rest]
     for section in sections:
         lines += ["", style.bold(visible(section.heading))]
         for part in section.parts:
@@ -61,11 +61,19 @@ def in_terminal(page: Page, sections: Sequence[Section], width: int | None = Non
 def headline(page: Page, width: int, style: Style = PLAIN) -> list[str]:
     """Return the first line, folded: the verdict in capitals, and its summary."""
     verdict = visible(page.verdict.upper())
-    first, *rest = folded(f"{verdict} {visible(page.summary)}".strip(), width)
+    first, *rest = _hanging(f"{verdict} {visible(page.summary)}".strip(), width)
     loud = {True: style.good, False: style.open, None: style.bold}[page.good]
     if first.startswith(verdict):
         first = loud(verdict) + first[len(verdict) :]
-    return [first, *(f"{INDENT}{line.strip()}" for line in rest)]
+    return [first, *rest]
+
+
+def _hanging(line: str, width: int) -> list[str]:
+    """Return a line folded, its further lines indented."""
+    if columns(line) <= width:
+        return [line]
+    first, *rest = folded(line, width - len(INDENT))
+    return [first, *(f"{INDENT}{part.strip()}" for part in rest)]
 
 
 def _facts(facts: Sequence[Fact | Table], width: int, style: Style, indent: str = INDENT) -> list[str]:

@@ -300,7 +300,7 @@ def page_of(connection: Connection) -> Page:
     if good and level is not None and level.name == Connected.name:
         verdict, good = "Not comparable for certain:", False
         summary = f"{papers}, {level.words.removeprefix('comparable').strip()}"
-    facts = [Fact("Reviews", sizes(stream))]
+    facts = [Fact("Reviews", sizes(stream, stream.n_scored))]
     if missing:
         facts.insert(0, Fact("Needed", f"at least {counted(missing, 'more review')}"))
     if connection.undecided:

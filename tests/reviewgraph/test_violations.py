@@ -12,6 +12,7 @@ from reviewgraph import InputError, LabelWarning, Reviews, check
 from reviewgraph.cli import main
 from reviewgraph.graph.check import violations_of
 from reviewgraph.io import without_gone
+from tests.pages import offered
 
 TABLE = "reviewer,paper,score\nann,p1,1\nann,p2,\nbob,p1,2\nbob,p2,\nbob,p3,\ncleo,p3,4\n"
 REVIEWS = Reviews.from_pairs(
@@ -72,9 +73,9 @@ def test_those_who_are_gone_leave_their_scores_and_get_nothing_new() -> None:
     plan = json.loads(run("plan", "reviews.csv", "--gone", "gone.csv", "--json").stdout)
     assert plan["count"] > 0
     assert {review["reviewer"] for review in plan["reviews"]} <= {"ann", "cleo"}
-    offered = run("plan", "reviews.csv", "--gone", "gone.csv", "-o", "plan.csv").stdout.splitlines()[-1]
-    assert offered.endswith("check reviews.csv plan.csv --require double --gone gone.csv")
-    assert run(*offered.removeprefix("Next: reviewgraph ").split()).exit_code == 0
+    following = offered(run("plan", "reviews.csv", "--gone", "gone.csv", "-o", "plan.csv").stdout)
+    assert following == "check reviews.csv plan.csv --require double --gone gone.csv".split()
+    assert run(*following).exit_code == 0
     Path("gone.csv").write_text("reviewer,paper\nbob,p3\nann,\n")
     report = json.loads(run("check", "reviews.csv", "--gone", "gone.csv", "--json").stdout)
     assert report["reviews"] == 4

@@ -60,39 +60,16 @@ def test_figures_of_real_tables(folder: Path, name: str) -> None:
 def test_page_for_people(folder: Path) -> None:
     Path("r.csv").write_text(TABLE)
     assert run("check", "r.csv").stdout.splitlines() == [
-        "All 3 papers are comparable for certain (one doubly connected component covers them all).",
-        "Comparable does not mean precise: noisy scores still need enough reviews per paper.",
-        "By their scores, too, all papers are comparable for certain.",
-        "",
-        "2 reviewers, 3 papers, 5 reviews (all scored)",
-        "Reviews per paper: 1 to 2, median 2",
-        "Papers per reviewer: 2 to 3, median 2.5",
-        "Papers nobody reviews: none",
-        "Reviewers with fewer than two reviews, who link nothing: none",
-        "",
-        "Largest groups (doubly connected components):",
-        "      3 papers by 2 reviewers: ann, bob; papers p1, p2, p3",
-        "",
-        "Expected error of a paper once all scores are in: 0.62 of the spread of qualities "
-        "(median; plain average: 0.63), "
-        "assuming noise 1, severity 0.5, stretch 0.2; change with --like LAST_YEAR",
-        "Weakest papers: expected error now, and after one more review by a typical reviewer whose scale is known:",
-        "  p3           0.74, with one more 0.60",
-        "  p2           0.62, with one more 0.53",
-        "  p1           0.62, with one more 0.53",
-        "Expected to be right when the best one of 3 papers is selected: 69 % (plain average: 68 %)",
-        "  with 1 more review, one each to the weakest papers: 71 %",
-        "  with 2 more reviews: 73 %",
-        "  with 3 more reviews: 75 %",
-        "",
-        "If one is lost, are the papers still comparable for certain?",
-        "  Not without this reviewer: bob",
-        "  Not without any one of 3 reviews: bob on p1, bob on p2, bob on p3",
-        "",
-        "Read r.csv: 5 rows.",
-        "",
-        "Next: reviewgraph calibrate r.csv",
+        "COMPARABLE: all 3 papers, for certain",
+        "  Reviews         5 by 2 reviewers, 1 to 2 per paper; higher is better",
+        "  If one is lost  not comparable without bob",
+        "! Papers without a review are not in these files: --items FILE lists them.",
+        "Next  reviewgraph calibrate r.csv",
     ]
+    details = run("check", "r.csv", "--verbose").stdout
+    assert "Expected error of a paper once all scores are in: 0.62 in spreads of quality" in details
+    assert "Not comparable for certain without any one of 3 reviews:\n  bob on p1\n  bob on p2\n  bob on p3" in details
+    assert "Read r.csv: 5 rows." in details
 
 
 @pytest.mark.usefixtures("infer_once")
@@ -102,7 +79,7 @@ def test_last_year_is_read_as_this_year_and_gives_points(folder: Path) -> None:
     Path("now.csv").write_text("who,item\n" + "".join(f"r{j},p{i}\n" for j, i in pairs))
     Path("last.csv").write_text("who,item,score\n" + "\n".join(rows) + "\n")
     words = ["check", "now.csv", "--columns", "reviewer=who", "--like", "last.csv"]
-    assert "points (median; plain average" in run(*words).stdout
+    assert "points (median; plain average" in " ".join(run(*words, "--verbose=errors").stdout.split())
     found = json.loads(run(*words, "--json").stdout)["expected_error"]
     assert found["assumptions"]["spread"] > 5
     assert 0 < found["median"] < found["assumptions"]["spread"]
@@ -113,8 +90,9 @@ def test_required_level_sets_the_exit_status(folder: Path, level: str, status: i
     Path("r.csv").write_text("reviewer,item\na,1\na,2\nb,2\nb,3\n")
     result = run("check", "r.csv", "--require", level)
     assert result.exit_code == status
-    assert f"Required level {level}: {'missed' if status else 'reached'}." in result.stdout
-    assert "Next: reviewgraph plan r.csv" in result.stdout
+    assert result.stdout.startswith(f"LEVEL MISSED: {level}; not comparable for certain: 3 papers") == bool(status)
+    assert bool(re.search(f"^  Required +{level}: reached$", result.stdout, re.M)) == (not status)
+    assert "Next  reviewgraph plan r.csv" in result.stdout
 
 
 def test_a_plan_is_checked_with_its_reviews(folder: Path) -> None:
@@ -123,9 +101,8 @@ def test_a_plan_is_checked_with_its_reviews(folder: Path) -> None:
     assert run("check", "r.csv", "--require", "double").exit_code == 1
     result = run("check", "r.csv", "plan.csv", "--require", "double")
     assert result.exit_code == 0
-    first, verdict, *_ = result.stdout.splitlines()
-    assert first == "4 of 5 reviews are in; every paper has one or more."
-    assert verdict.startswith("If all 5 reviews arrive: All 3 papers are comparable for certain")
+    assert result.stdout.startswith("COMPARABLE: all 3 papers, once all reviews are in\n")
+    assert "4 of 5 are in, every paper has one or more; not comparable yet" in result.stdout
     assert "  (once the missing review is in; if some will not arrive, check --gone FILE)" in result.stdout
 
 
@@ -136,9 +113,9 @@ def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:
     assert first.stdout == again.stdout
     assert first.stdout.startswith("$ reviewgraph check reviewgraph-demo.csv")
     planned = first.stdout.split("$ reviewgraph plan reviewgraph-demo.csv")[1]
-    assert "proved to be the smallest plan. Reviews: 1" in planned
+    assert "1 REVIEW makes all 48 papers comparable for certain (proved: no fewer)" in planned
     chosen = first.stdout.split("$ reviewgraph calibrate reviewgraph-demo.csv --select 10%")[1]
-    assert "To discuss (" in chosen
+    assert re.match(r"\s+1 IN, 8 TO DISCUSS FOR 4 PLACES, 39 OUT \(90 %; higher is better\)", chosen)
     Path("reviewgraph-demo.csv").write_text("mine")
     refused = run("demo")
     assert refused.exit_code == 2
@@ -190,7 +167,7 @@ def test_a_level_that_is_missed_is_what_the_next_plan_is_for(folder: Path) -> No
     Path("r.csv").write_text(TABLE)
     missed = run("check", "r.csv", "--require", "survives-review")
     assert missed.exit_code == 1
-    assert "\nNext: reviewgraph plan r.csv --target survives-review\n  (the fewest extra" in missed.stdout
+    assert "\nNext  reviewgraph plan r.csv --target survives-review -o plan.csv\n" in missed.stdout
     Path("tied.csv").write_text("reviewer,paper,score\nann,p1,3\nann,p2,3\nbob,p1,2\nbob,p2,2\n")
     missed = run("check", "tied.csv", "--require", "double", "--use-scores")
     assert missed.exit_code == 1

@@ -115,13 +115,13 @@ def test_a_file_that_is_found_is_said_in_one_line_and_can_be_left_aside() -> Non
         "Options from conference.toml: items, reviewers, conflicts, demand, load, reviews "
         "(--conference none ignores it)"
     )
-    assert "Read conference.toml: items, reviewers, conflicts, demand, load, reviews; reviews.csv: 7" in " ".join(
-        found.stdout.split()
-    )
-    assert "Next: reviewgraph calibrate reviews.csv" in found.stdout
+    details = run("check --verbose=files", CONFERENCE).stdout
+    read = "Read conference.toml: items, reviewers, conflicts, demand, load, reviews; reviews.csv: 7"
+    assert read in " ".join(details.split())
+    assert "Next  reviewgraph calibrate reviews.csv" in found.stdout
     named = run("check --conference conference.toml")
     assert (named.exit_code, "conference.toml gives" in named.stderr) == (0, False)
-    assert "Next: reviewgraph calibrate reviews.csv --conference conference.toml" in named.stdout
+    assert "Next  reviewgraph calibrate reviews.csv --conference conference.toml" in named.stdout
     without = run("check reviews.csv --conference none")
     assert "conference.toml gives" not in without.stderr
     assert "conference.toml" not in without.stdout.replace("--conference none", "")
@@ -194,6 +194,8 @@ def value_of(parameter: click.Parameter) -> tuple[Any, list[str]]:
         text = "all"
     elif metavar == "PRICE,WORTH":
         text = "2,1.5"
+    elif parameter.key == "verbose":
+        text = "notes"
     elif parameter.key == "accept":
         text = "placeholders"
     elif parameter.key == "scale":

@@ -128,7 +128,7 @@ def test_the_same_table_gives_the_same_report_whatever_the_order_of_its_rows(fol
 
 
 def test_anonymous_reports_hold_no_name(folder: Path) -> None:
-    html, printed = report("--anonymous")
+    html, printed = report("--anonymous", "--verbose")
     assert not re.search("Zq|Xw|Yv|alert", without_hashes(html))
     assert "Zq" in printed  # the terminal is the chair's own
     with Path("out.html.key.csv").open(newline="") as file:

@@ -48,10 +48,11 @@ def test_true_answers_hold_and_false_ones_do_not(command: str) -> None:
 def test_a_verdict_and_its_reasons() -> None:
     plan = asked("plan", "reviews.csv")
     good = verified("answer.json", "reviews.csv")
-    assert (good.exit_code, good.stdout.splitlines()[0]) == (0, "answer.json: holds.")
+    assert (good.exit_code, good.stdout.splitlines()[0]) == (0, "HOLDS: answer.json is checked by independent code")
     plan["bounds"][-1]["value"] = plan["lower_bound"] = 3
     bad = verified("answer.json", "reviews.csv", answer=plan)
     assert bad.exit_code == 1
+    assert bad.stdout.startswith("REFUTED: answer.json\n")
     assert "bounds[1]: claims 3 (degrees of freedom); recomputed 2" in bad.stdout
     assert "count: 2 reviews are fewer than the lower bound 3" in bad.stdout
 
@@ -92,11 +93,9 @@ def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> 
     answer = asked("calibrate", *words)
     page = verified("answer.json", *words, answer={**answer, "status": "inaccurate"})
     assert page.exit_code == 4
-    assert page.stdout.splitlines()[:4] == [
-        "answer.json: not refuted.",
-        "",
-        "Not checked, but the answer depends on it:",
-        "  qualities: status inaccurate, so optimality is not checked",
+    assert page.stdout.splitlines()[:2] == [
+        "NOT REFUTED: answer.json depends on what could not be checked",
+        "  Not checked  qualities: status inaccurate, so optimality is not checked",
     ]
     result = json.loads(verified("answer.json", *words, "--json").stdout)
     assert (result["outcome"], result["holds"], result["wrong"]) == ("not_refuted", False, [])
@@ -231,7 +230,7 @@ def test_asking_again_writes_nothing() -> None:
         Path(name).write_text("kept")
     before = sorted(Path().iterdir())
     result = verified("answer.json", *words)
-    assert (result.exit_code, result.stderr, result.stdout.count("holds")) == (0, "", 1)
+    assert (result.exit_code, result.stderr, result.stdout.count("HOLDS")) == (0, "", 1)
     assert [Path(name).read_text() for name in words[2::2]] == ["kept", "kept"]
     assert sorted(Path().iterdir()) == before
 
