@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.results import Progress
     from reviewgraph.graph.check import Report
     from reviewgraph.report.codes import Codes
-    from reviewgraph.report.page import Next, Page
+    from reviewgraph.report.page import Page
     from reviewgraph.streams.connection import Connection
     from reviewgraph.streams.table import Stream
     from reviewgraph.table.reviews import Reviews
@@ -217,7 +217,7 @@ def check(
         page = page_of(shown if codes is None else coded(shown, codes))
         return replace(
             _with_level(page, require, reached=reached, use_scores=use_scores),
-            following=[_next(session, report, missed, asked=asked)],
+            **_next(session, report, missed, asked=asked),
             subject=session.table(whole=True),
         )
 
@@ -238,34 +238,38 @@ def _with_level(page: Page, required: str | None, *, reached: bool, use_scores: 
 
 
 def _upload(session: Session) -> str:
-    """Return the name of the file of a plan: what the system of the files reads, or a table."""
+    """Return a name for the file of a plan, as the system of the files or a table has it, that no file read has."""
     from reviewgraph.formats import takers
 
     system = takers().get(session.system or "")
-    return "plan.csv" if system is None else f"upload{system.suffix}"
+    return session.unread("plan", ".csv") if system is None else session.unread("upload", system.suffix)
 
 
-def _next(session: Session, report: Report, missed: str | None, *, asked: bool) -> Next:
-    """Return a plan if the level or reviews are missing, else a calibration."""
+def _next(session: Session, report: Report, missed: str | None, *, asked: bool) -> dict[str, Any]:
+    """Return the next command as fields of a page: a plan if the level or reviews are missing, else a calibration.
+
+    What has to wait for others is a fact; a next command runs as it stands.
+    """
     from reviewgraph.graph.check import unreviewed
-    from reviewgraph.report.page import Next
+    from reviewgraph.report.page import Fact, Next
 
     table = session.table(report.reviews)
     if unreviewed(report.reviews)[1].any():
         # A plan would ask for reviews that exist.
-        return Next.of("check", table, why="with files that hold all reviews")
+        return {"uploads": [Fact("Then", "check again, with files that hold all reviews")]}
     least = session.params["demand"] if report.violations and report.violations.short else None
     if missed or least or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f"--target {missed}" if missed else "", f"--min-reviews {least}" if least else ""]
         why = "first correct the conflicts that match nobody" if asked else ""
         rules = (session.words("conflicts"), session.words("gone"))
-        return Next.of("plan", table, *options, *rules, f"-o {_upload(session)}", why=why)
+        return {"following": [Next.of("plan", table, *options, *rules, f"-o {_upload(session)}", why=why)]}
     if report.reviews.origin.unlisted:
-        return Next.of("check", table, why="with all papers")
+        return {"uploads": [Fact("Then", f"check again, with --items {report.reviews.origin.unlisted.beside}")]}
     late = report.reviews.n_reviews - int(report.reviews.scored.sum())
-    those = "the missing review is" if late == 1 else f"the {late:,} missing reviews are"
-    why = f"once {those} in; if some will not arrive, check --gone FILE"
+    calibrate = Next.of("calibrate", table)
     if report.scored is None:
-        why = "once the scores are in, in these files or in another one"
-    return Next.of("calibrate", table, why=why if late else "")
+        return {"uploads": [Fact("Then", f"{calibrate.command}, once the scores are in")]}
+    those = "the missing review is" if late == 1 else f"the {late:,} missing reviews are"
+    why = f"better once {those} in; if some will not arrive, check --gone FILE" if late else ""
+    return {"following": [calibrate._replace(why=why)]}

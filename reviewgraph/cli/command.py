@@ -563,7 +563,7 @@ class Commands(click.Group):
                 ctx.exit(INTERRUPTED)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Return a command with its arguments; an unknown name is answered with the near one."""
+        """Return a command with its arguments; an unknown name raises an error that names the near one."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             known = self.list_commands(ctx)
             hint = near(args[0], known) or f"; there are {', '.join(known)}"

@@ -145,6 +145,12 @@ class Session:
         """The conference system of the files, the first that was detected."""
         return next((file.system for file in self.files if file.system), None)
 
+    def unread(self, stem: str, suffix: str) -> str:
+        """Return a name for a file to be written that no file has which was read."""
+        taken = {file.file for file in self.files}
+        names = (f"{stem}{number or ''}{suffix}" for number in (0, *range(2, len(taken) + 3)))
+        return next(name for name in names if name not in taken)
+
     def is_export(self, path: str) -> bool:
         """Whether a file that was read is the export of a conference system."""
         return any(file.system and file.file.partition("#")[0] == path.partition("#")[0] for file in self.files)

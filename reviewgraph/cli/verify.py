@@ -116,7 +116,7 @@ VERDICTS = {"holds": (True, "Holds:"), "refuted": (False, "Refuted:"), "not_refu
 
 def page_of(path: str, findings: Findings) -> Page:
     """Return the verdict on an answer, with the reasons; then what was checked, and what was not."""
-    from reviewgraph.report.page import Fact, Listed, Page, Section
+    from reviewgraph.report.page import Fact, Page
 
     good, verdict = VERDICTS[findings.outcome]
     summary = path
@@ -126,12 +126,12 @@ def page_of(path: str, findings: Findings) -> Page:
         summary = f"{path} is checked by independent code"
     more = len(findings.wrong) - LISTED
     reasons = [*findings.wrong[:LISTED], *([f"... and {more} more"] if more > 0 else [])]
-    facts = [Fact("Because", reason) for reason in reasons]
-    facts += [Fact("Not checked", claim) for claim in findings.undecided]
-    facts += [Fact("Checked", claim) for claim in findings.checked]
     assumed = [words for words in findings.trusted if words not in findings.undecided]
-    trusted = Section("assumed", "Not checked", lambda: [Listed("Taken as it is:", assumed)] if assumed else [])
-    return Page("Check of an answer", good, verdict, summary, facts, sections=[trusted])
+    facts = [Fact("Because", reason) for reason in reasons]
+    facts += [Fact("Depends on", claim) for claim in findings.undecided]
+    facts += [Fact("Checked", claim) for claim in findings.checked]
+    facts += [Fact("Not checked", claim) for claim in assumed]
+    return Page("Check of an answer", good, verdict, summary, facts)
 
 
 #: Reviews up to which a report is checked as it is written, in less than a second.

@@ -63,7 +63,7 @@ def page_of(report: Report) -> Page:
         warnings=_warnings(report),
         sections=[
             Section("groups", "Groups", lambda: _groups(report)),
-            Section("loads", "Loads", lambda: loads(reviews)),
+            Section("loads", "Loads", lambda: loads(reviews) if reviews.n_reviews else []),
             Section("rules", "Conflicts, loads and demands", lambda: _broken(report.violations)),
             Section("errors", "Expected errors", lambda: _errors(report.expected) if reviews.n_items else []),
             Section("losses", "If reviews are lost", lambda: _losses(report.fragile, report.keeps)),
@@ -116,6 +116,8 @@ def _verdict(report: Report) -> tuple[bool | None, str, str]:
     seen = _seen(reviews)
     broken = [] if report.violations is None else report.violations.sentences()
     late = report.as_of_now is not None
+    if not reviews.n_items:
+        return None, "Nothing to compare:", "no paper and no review"
     if level is None or not level.compares:
         return False, "Not comparable:", _apart(report.structure, seen)
     if unlisted is not None:

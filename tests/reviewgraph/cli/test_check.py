@@ -103,7 +103,7 @@ def test_a_plan_is_checked_with_its_reviews(folder: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith("COMPARABLE: all 3 papers, once all reviews are in\n")
     assert "4 of 5 are in, every paper has one or more; not comparable yet" in result.stdout
-    assert "  (once the missing review is in; if some will not arrive, check --gone FILE)" in result.stdout
+    assert "(better once the missing review is in; if some will not arrive, check --gone FILE)" in result.stdout
 
 
 @pytest.mark.usefixtures("infer_once")

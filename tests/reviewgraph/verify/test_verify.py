@@ -95,7 +95,7 @@ def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> 
     assert page.exit_code == 4
     assert page.stdout.splitlines()[:2] == [
         "NOT REFUTED: answer.json depends on what could not be checked",
-        "  Not checked  qualities: status inaccurate, so optimality is not checked",
+        "  Depends on   qualities: status inaccurate, so optimality is not checked",
     ]
     result = json.loads(verified("answer.json", *words, "--json").stdout)
     assert (result["outcome"], result["holds"], result["wrong"]) == ("not_refuted", False, [])
@@ -208,7 +208,12 @@ def test_no_plan_where_one_of_27_is_is_refuted(limits: tuple[str, ...]) -> None:
             0.5,
             "expected_error.median: claims 0.5; a second run of check prints 0.6",
         ),
-        ("plan", ("reviews", 0, "short"), "9 + 9", "reviews[0].short: claims 9 + 9; a second run of plan prints 2 + 2"),
+        (
+            "plan",
+            ("reviews", 0, "joins"),
+            "joins 9 papers",
+            "reviews[0].joins: claims joins 9 papers; a second run of plan prints joins groups",
+        ),
         ("plan", ("moon",), 1, "moon: claims 1; a second run of plan prints nothing"),
     ],
 )
