@@ -11,7 +11,7 @@ NEXT = re.compile(r"^Next  reviewgraph ((?:.*\\\n)*.*)$", re.M)
 
 def all_offered(page: str) -> list[list[str]]:
     """Return the words of the commands that a page offers next, ``reviewgraph`` left out, as a shell reads them."""
-    return [shlex.split(command) for command in NEXT.findall(page)]
+    return [shlex.split(command.replace("\\\n", " ")) for command in NEXT.findall(page)]
 
 
 def offered(page: str) -> list[str]:

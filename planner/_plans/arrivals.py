@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Of a review that joins nothing.
 IN_RESERVE = "in reserve"
+#: Groups of which not all sizes are said.
+MANY = 4
 #: Losses tested for one that a review helps to repair.
 LOOKED_AT = 50
 
@@ -116,6 +118,15 @@ class Islands:
         return sizes
 
 
+def in_a_row(words: list[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> in_a_row(["19", "17"]), in_a_row(["19", "17", "2 more"])
+    ('19 and 17', '19, 17 and 2 more')
+    """
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 class ArrivingGroups:
     """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
 
@@ -169,15 +180,15 @@ class ArrivingGroups:
         if before == 0:
             return worded("brings in a reviewer")
         partner, common = self._shared(home, item, partners)
-        if islands is not None and common < 0:
-            why = worded(f"joins islands of {islands[0]} and {counted(islands[1], 'paper')}")
-        elif not partners:
+        others = [len(self.cover[group]) for group in partners if group != partner]
+        if not partners and islands is None:
             return IN_RESERVE if item in self.cover[home] else worded(f"joins a group of {counted(before, 'paper')}")
-        elif common < 0:
-            why = worded(f"joins groups of {before} and {counted(len(self.cover[partner]), 'paper')}")
-        else:
-            why = f"joins groups of {before} and {len(self.cover[partner])} sharing {self.table.items[common]}"
-        return f"{why}, and {counted(len(partners) - 1, 'more group')}" if len(partners) > 1 else why
+        if islands is not None and common < 0:
+            sizes = [*map(str, islands), *(["more"] if others else [])]
+            return worded(f"joins islands of {in_a_row(sizes)} papers")
+        sizes = [before, len(self.cover[partner]), *others]
+        joined = in_a_row([*map(str, sizes)] if len(sizes) < MANY else [*map(str, sizes[:2]), f"{len(others)} more"])
+        return worded(f"joins groups of {joined}") + (f" sharing {self.table.items[common]}" if common >= 0 else "")
 
     def _shared(self, home: int, item: int, partners: list[int]) -> tuple[int, int]:
         """Return the first partner that covers an item and already shares another with a group, and that other item.

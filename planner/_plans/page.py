@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 FIRST = 6
 FIRST_ROUNDS = 4
 #: Characters of what a review joins that are never cut.
-BRIEF = 40
+BRIEF = 42
 #: Share of the papers for each of which a warning proposes one more review.
 MORE = 0.3
 
@@ -68,9 +68,9 @@ def page_of(plan: Plan, output: str = "") -> Page:
         facts=[*first, *_facts(plan), *not_counted(reviews)],
         warnings=_warnings(plan),
         sections=[
-            Section("reviews", "Review by review", lambda: [_table(plan)] if plan.reviews else []),
             Section("reviewers", "Who is asked", lambda: _invited(plan) if plan.reviews else []),
-            Section("groups", "Groups", lambda: _groups(plan)),
+            Section("reviews", "Review by review", lambda: [_table(plan)] if plan.reviews else []),
+            Section("groups", "Groups", lambda: _groups(plan) if plan.links else []),
             Section("rounds", "Rounds", lambda: [] if rounds is None else _rounds(rounds)),
             Section("proof", "What is proved", lambda: _proof(plan)),
             Section("mail", "Mail to reviewers", lambda: _mail(plan)),
@@ -100,9 +100,10 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
         return _verdict_on_round(plan.rounds)
     if not plan.attained:
         before, after = plan.reach
-        closest = "the closest to the request" if plan.status == PlanStatus.BEST_EFFORT else "not enough"
-        far = f"{after.papers:,} of {counted(after.of, 'paper')} {level.words}, {before.papers:,} without them"
-        return False, f"{number},", f"{closest}: {far}"
+        are = noun(plan.count, "is", "are")
+        verdict = f"{number} {are} {'the closest plan' if plan.status == PlanStatus.BEST_EFFORT else 'not enough'}:"
+        far = f"{after.papers:,} of {counted(after.of, 'paper')} {level.words}, {before.papers:,} without"
+        return False, verdict, far
     if deal is not None and plan.status == PlanStatus.CHOSEN:
         if plan.reviews:
             return True, f"{number}:", _expected(deal)
@@ -141,8 +142,8 @@ def _verdict_on_round(rounds: Rounds) -> tuple[bool | None, str, str]:
     kept = f"{rounds.held_back:,} of {rounds.budget:,} held back"
     if not rounds.held_back or rounds.left == 1:
         kept = f"{rounds.unspent:,} of {rounds.budget:,} not spent" if rounds.unspent else "none held back"
-    now = f"round {rounds.number} of {rounds.number + rounds.left - 1}: {counted(rounds.now, 'review')} now"
-    return True, f"{now},", f"{kept}; expect {rounds.after[0].wrong:.2f} {wrong}, instead of {rounds.before:.2f}"
+    now = f"Round {rounds.number} of {rounds.number + rounds.left - 1}, {counted(rounds.now, 'review')} now:"
+    return True, now, f"{kept}; expect {rounds.after[0].wrong:.2f} {wrong}, instead of {rounds.before:.2f}"
 
 
 # What is seen first: the reviews and why, whom they are asked of, what is expected, and what may be wrong.
@@ -215,7 +216,7 @@ def _asked(plan: Plan) -> str:
     """Return the numbers of reviewers and papers, and the largest extra load with what is proved of it."""
     reviewers, papers = (int(np.unique(codes).size) for codes in plan.pairs.T)
     least = plan.largest_load_lower_bound
-    proof = "" if least is None else " (the least possible)" if least == plan.largest_load else f" ({least:,} or more)"
+    proof = "" if least is None else " (the least possible)" if least == plan.largest_load else f" (not proved: at least {least:,})"
     asked = f"{counted(reviewers, 'reviewer')}, {counted(papers, 'paper')}"
     return f"{asked}, at most {plan.largest_load:,} each{proof}"
 
@@ -377,17 +378,16 @@ def _invited(plan: Plan) -> list[Part]:
 
 
 def _groups(plan: Plan) -> list[Part]:
-    """Return the map of groups with the reviews of the plan, and how the largest group grows."""
+    """Return the map of groups with the reviews that are to join them, and how the largest group grows."""
     table = plan.constraints.reviews
     grouping = grouping_of(structure_of(table))
     parts: list[Part] = []
     if len(grouping) > 1:
         words = "Groups before the plan: circles as large as their papers, lines for the papers that two share."
-        if plan.links and plan.reviews:
-            words += " Each dashed line is an extra review, from the group of its reviewer to the paper."
-        drawn = grouping.map(plan.pairs if plan.links else None)
-        parts.append(Picture("map", "Which groups the reviews join", words, partial(group_map, drawn)))
-    if plan.links and plan.reviews:
+        words += " Each dashed line is an extra review, from the group of its reviewer to the paper." * bool(plan.count)
+        drawn = grouping.map(plan.pairs if plan.reviews else None)
+        parts.append(Picture("map", "What the reviews join", words, partial(group_map, drawn)))
+    if plan.reviews:
         before = max((cover.size for cover in target_named(plan.target).groups(table).covers), default=0)
         sizes = [review.covers for review in plan.reviews]
         names = [f"{review.reviewer} on {review.item}" for review in plan.reviews]

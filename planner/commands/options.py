@@ -462,7 +462,9 @@ class Destination:
             say(f"{self.output}: {needed}")
         where = Fact("Upload", f"{self.output}: {self.upload.place}")
         if not self.upload.place:
-            where = Fact("Written", f"{self.output}: {self.upload.words}")
+            table = self.upload.is_table and self.upload.read_back
+            words = f"{counted(len(written), 'review')}, one a row" if table else self.upload.words
+            where = Fact("Written", f"{self.output}: {words}")
         return [*([Fact("First", needed)] if needed else []), where]
 
     def warnings(self, session: Session, settled: Collection[str] = ()) -> list[str]:

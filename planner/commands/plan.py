@@ -228,7 +228,7 @@ GONE = {
 @result_options(
     "Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or in the format of --to.",
     upload_options,
-    sections=("reviews", "reviewers", "groups", "rounds", "proof", "mail"),
+    sections=("reviewers", "reviews", "groups", "rounds", "proof", "mail"),
 )
 @pass_session
 def plan(
@@ -391,6 +391,7 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
 
 def _next(session: Session, extra: Plan, destination: Destination) -> Next:
     """Return the next command: another plan if there is none or no file of it, else the check of its file."""
+    from reviewgraph.graph import unreviewed
     from reviewgraph.report import Next
 
     reviews = extra.constraints.reviews
@@ -402,9 +403,12 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
     upload = destination.upload
     if not extra.reviews or (output and not upload.read_back):
         return Next.of("calibrate" if extra.attained and reviews.scored.all() else "check", table)
+    if output is None and unreviewed(reviews)[1].any():
+        # The plan may ask for reviews that exist.
+        return Next.of("check", table, why="with files that hold all reviews")
     if output is None:
-        name = "plan.csv" if upload is CSV else f"upload{upload.suffix}"
-        return Next.of("plan", table, session.again(NOT_AGAIN), f"-o {name}", why=f"writes {upload.words}")
+        name, why = ("plan.csv", "") if upload is CSV else (f"upload{upload.suffix}", f"writes {upload.words}")
+        return Next.of("plan", table, session.again(NOT_AGAIN), f"-o {name}", why=why)
     options = [f"--require {extra.target}"] if extra.status.reaches else []
     return Next.of("check", _with(session, table, output), *options, session.words("gone"))
 

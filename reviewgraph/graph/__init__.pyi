@@ -1,4 +1,5 @@
 from .check import check as check
+from .check import unreviewed as unreviewed
 from .components import Components as Components
 from .components import connected_components as connected_components
 from .components import doubly_connected_components as doubly_connected_components

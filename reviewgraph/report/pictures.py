@@ -349,7 +349,8 @@ def bars(rows: Sequence[Bar], width: int, heading: str) -> Drawing:
     """Draw bars from the top down; ``name`` is the heading of their names."""
     most = int(BARS_NAMED * width / LETTER)
     names = [bar.name if len(bar.name) <= most else f"{bar.name[: most - 1]}…" for bar in rows]
-    left = max(map(len, [*names, heading])) * LETTER + 18
+    # Addresses are wider than the mean of letters.
+    left = max(map(len, [*names, heading])) * LETTER * 1.12 + 12
     room = width - left - 8 - LETTER * max((len(bar.figures) for bar in rows), default=1)
     longest = max((bar.number + bar.extra for bar in rows), default=1) or 1
     drawing = Drawing(width, 24 + BAR_STEP * len(rows))

@@ -37,7 +37,7 @@ def test_a_plan_is_written_and_checks() -> None:
     assert found.exit_code == 0
     first, *_, written, following = found.stdout.splitlines()
     assert first == "2 REVIEWS make all 4 papers comparable for certain (proved: no fewer)"
-    assert written.startswith("Written  plan.csv: ")
+    assert written == "Written  plan.csv: 2 reviews, one a row"
     assert following == "Next  reviewgraph check reviews.csv plan.csv --require double"
     assert found.stderr == ""
     with Path("plan.csv").open(newline="") as file:
@@ -87,7 +87,7 @@ def test_a_budget_too_small_ends_with_status_1() -> None:
     assert (report["status"], report["count"], report["lower_bound"]) == ("budget_exhausted", 1, 2)
     assert "needs more reviews than the budget" in report["explanation"][0]
     page = run("plan", "reviews.csv", "--max-reviews", "1").stdout
-    assert page.startswith("1 REVIEW, not enough: 3 of 4 papers comparable for certain, 2 without them\n")
+    assert page.startswith("1 REVIEW IS NOT ENOUGH: 3 of 4 papers comparable for certain, 2 without\n")
     assert "  Needed  at least 2 reviews\n" in page
     assert (report["largest_group"], report["expected_error"]["before"]) == ({"before": 2, "after": 3}, 0.0)
     assert report["expected_error"]["after"] > 0

@@ -86,7 +86,7 @@ def test_the_round_of_the_file_is_that_of_the_page_and_has_to_exist(run: Run) ->
     assert ",R2\n" in Path("upload.csv").read_text("utf-8")
     Path("round1.json").write_text(done.stdout, "utf-8")
     done = run(f"{FIRST} -o upload.csv")
-    assert done.stdout.startswith("ROUND 1 OF 3: ")
+    assert done.stdout.startswith("ROUND 1 OF 3, ")
     assert "round 3 (R4)" in done.stdout
     for line, name in ((FIRST, "R2"), (NEXT, "R3"), (f"{FIRST} --label autumn", "autumn")):
         assert f"First   {needed.format(name)}" in " ".join(run(f"{line} -o upload.csv").stdout.split()).replace(

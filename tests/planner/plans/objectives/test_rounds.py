@@ -318,7 +318,7 @@ def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
     plan = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=100, rounds=3, spare=1)
     assert (plan.rounds.capacity, plan.rounds.now, plan.rounds.held_back) == (24, 8, 16)
     page = plan.page()
-    assert page.verdict == "round 1 of 3: 8 reviews now,"
+    assert page.verdict == "Round 1 of 3, 8 reviews now:"
     assert page.summary.startswith("16 of 100 held back; ")
     assert any(words.startswith("Loads, limits and conflicts allow 24 of the 100 reviews") for words in page.warnings)
     # A reviewer who comes later can still be given what is left of the budget.
@@ -329,9 +329,9 @@ def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
 
 def test_a_round_that_holds_nothing_back_says_so() -> None:
     plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=2, min_reviews=3)
-    assert (plan.page().verdict, plan.page().summary[:15]) == ("round 1 of 2: 10 reviews now,", "none held back;")
+    assert (plan.page().verdict, plan.page().summary[:15]) == ("Round 1 of 2, 10 reviews now:", "none held back;")
     one = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=1)
-    assert (one.page().verdict, one.page().summary[:15]) == ("round 1 of 1: 10 reviews now,", "none held back;")
+    assert (one.page().verdict, one.page().summary[:15]) == ("Round 1 of 1, 10 reviews now:", "none held back;")
     late = plan_extra_reviews(table(), objective="decision", after=written(replayed_first()))
     (fact,) = [fact for fact in late.page().facts if isinstance(fact, Fact) and fact.name == "Still to come"]
     assert fact.value.startswith(f"{len(late.rounds.terms.outstanding)} reviews of earlier rounds")

@@ -78,7 +78,7 @@ def test_recoverable_blocks_become_one_though_no_two_share_two_papers() -> None:
     table = Reviews.from_pairs(rows)
     plan = plan_extra_reviews(table, "recoverable", fixed=[("d", 6)])
     assert plan.count == 1
-    assert plan.reviews[0].joins.endswith(", and 2 more groups")
+    assert plan.reviews[0].joins == "joins groups of 2, 3 and 2 more"
     assert plan.reviews[0].covers == 6
     double = plan_extra_reviews(table, "double", fixed=[("d", 6)], max_reviews=1)
     assert double.reviews[0].joins == "joins a group of 2 papers"

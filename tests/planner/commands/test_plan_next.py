@@ -1,0 +1,96 @@
+"""What pages of plans propose runs as it stands, and what is seen first fits a terminal."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+from tests.pages import all_offered
+from tests.test_next import KIT, SCORED, SMALL, STARTED
+
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+#: Plans that reach their level, or do not: by budget, by loads, and as close as possible.
+PLANS = (
+    "",
+    "-o upload.csv",
+    "--spare 0",
+    "--max-reviews 1",
+    "--min-reviews 3 --spare 1",
+    "--min-reviews 3 --spare 1 --best-effort",
+    "--target connected",
+    "--target survives-reviewer --time-limit 0.5",
+)
+OF_SCORES = (
+    "--for decision --select 20% --max-reviews 10",
+    "--target double --for decision --select 10% --max-reviews 21",
+    "--for decision --select 4 --max-reviews 12 --rounds 3",
+)
+#: Lines of 80 columns that a page has at most.
+LINES = 24
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words), env={"COLUMNS": "80"})
+
+
+def follow(words: tuple[str, ...]) -> int:
+    """Run a plan, then the plans and checks that it and those proposed; return how many ran."""
+    done = run(*words)
+    assert done.exit_code in (0, 1), (words, done.output)
+    ran = 0
+    for _ in range(2):
+        for *command, last in all_offered(done.stdout):
+            if command[0] == "calibrate":  # has tests of its own
+                continue
+            kept = ">" in command
+            done = run(*command[: command.index(">")]) if kept else run(*command, last)
+            # Status 1: a level is missed, which the first line says.
+            assert done.exit_code in (0, 1), (words, command, done.output)
+            if kept:
+                Path(last).write_text(done.stdout, encoding="utf-8")
+            ran += 1
+    return ran
+
+
+@pytest.mark.parametrize("version", ["3.2", "3.4"])
+@pytest.mark.parametrize(("stage", "files"), [("stage1", STARTED), ("stage2", SCORED)], ids=["stage1", "stage2"])
+def test_of_chairs(
+    stage: str, files: tuple[str, ...], version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, options in enumerate(PLANS[:4] if files is STARTED else OF_SCORES):
+        shutil.copytree(KIT / version / stage, tmp_path / str(place))
+        monkeypatch.chdir(tmp_path / str(place))
+        words = ("plan", *files, *options.split())
+        assert follow(words)
+        page = run(*words).stdout.splitlines()
+        assert len(page) <= LINES + 8 * ("--rounds" in options), options
+        assert max(map(len, page)) <= 80
+        assert page[0][:12].isupper() or page[0].split()[1].isupper()
+
+
+@pytest.mark.parametrize("options", PLANS)
+@pytest.mark.parametrize("name", SMALL)
+def test_of_small_tables(name: str, options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my table.csv").write_text(SMALL[name])
+    follow(("plan", "my table.csv", *options.split()))
+
+
+def test_conflicts_and_committee_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(KIT / "3.4" / "stage2", tmp_path / "kit")
+    monkeypatch.chdir(tmp_path / "kit")
+    words = ("plan", "labconf-scores.csv", "--items", "labconf-data.csv")
+    page = " ".join(run(*words).stdout.split())
+    assert "! No conflicts given: --conflicts FILE" in page
+    assert "! The committee is unknown: --willing FILE" in page
+    page = " ".join(run("plan", *SCORED).stdout.split())
+    assert "No conflicts given" not in page
+    assert "The committee is unknown" not in page
+    Path("capacity.csv").write_text("reviewer,spare\nnew@somewhere.example,9\n", "utf-8")
+    page = " ".join(run("plan", *SCORED, "--capacity", "capacity.csv").stdout.split())
+    assert "! Not on the committee, as far as the files say: new@somewhere.example. HotCRP refuses a file with" in page
