@@ -1,0 +1,407 @@
+"""The page of an assignment: verdict, loads, bids, what was asked for; then pictures, rules, losses and tables."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner._assign.assignment import AssignmentStatus, percent_of
+from planner._assign.findings import Reason
+from planner._assign.levels import aim_named
+from reviewgraph import report
+from reviewgraph._base import Clock, Mentions, counted, listed, natural_key, noun, percent, places, ranging, snapped
+from reviewgraph.report import Column, Fact, Listed, Nouns, Page, Prose, Section, Table
+from reviewgraph.report.check import loads
+
+if TYPE_CHECKING:
+    from planner._assign import findings
+    from planner._assign.assignment import Assignment
+    from reviewgraph._base import IntArray, Label
+    from reviewgraph.report import Codes, Part
+
+
+#: Lines of a list that are not folded.
+NAMED = 12
+
+
+def page_of(assignment: Assignment, wishes: str = "Affinity") -> Page:
+    """Return the page of an assignment; ``wishes`` is what the numbers of pairs are called."""
+    reviews = assignment.reviews
+    some = bool(reviews.n_reviews)
+    critical = {"The level depends on": assignment.critical or ()}
+    good, verdict, summary = _verdict(assignment)
+    sections = [
+        Section("loads", "Loads", lambda: loads(reviews)),
+        Section("affinities", wishes, lambda: _affinities(assignment, wishes)),
+        Section("rules", "What was asked for", lambda: [*_lists(_asked(assignment)), *_drawn(assignment.randomised)]),
+        Section("losses", "If a reviewer drops out", lambda: _lists(critical)),
+        Section("papers", "Papers", lambda: [paper_table(assignment)]),
+        Section("reviewers", "Reviewers", lambda: [reviewer_table(assignment)]),
+    ]
+    return Page(
+        "Assignment of reviewers",
+        good,
+        verdict,
+        summary,
+        facts=[Fact(*fact) for fact in _facts(assignment, wishes).items() if fact[1]] if some else [],
+        warnings=_warnings(assignment, wishes),
+        sections=sections if some else [],
+        nouns=Nouns(*reviews.nouns),
+    )
+
+
+def _verdict(assignment: Assignment) -> tuple[bool | None, str, str]:
+    """Return whether all is well, the verdict, and the rest of its line."""
+    aim = aim_named(assignment.target)
+    reviews = assignment.reviews
+    papers = counted(reviews.n_items, "paper")
+    if not reviews.n_reviews:
+        if assignment.status.reached:
+            return None, "Nothing to assign:", f"the demands of {papers} are 0"
+        return False, "No assignment:", assignment.explanation
+    number = counted(reviews.n_reviews, "review")
+    each = f"{_range(reviews.reviews_per_item)} for {'each of ' if reviews.n_items > 1 else ''}{papers}"
+    level = aim.level.words if aim.level else "comparability was not asked for"
+    if assignment.shortage is not None:
+        missed = "not " if aim.level and assignment.explanation else ""
+        whole = f"{reviews.n_reviews:,} of {counted(reviews.n_reviews + assignment.shortage.reviews, 'review')}"
+        return False, "Assigned in part:", f"{whole}, {each}, {missed}{level}"
+    if assignment.status.reached:
+        return True, "Assigned:", f"{number}, {each}, {level}"
+    missed = f"not {level}" if aim.level else "not within all rules"
+    if assignment.critical:
+        missed = f"the loss of {'a review' if aim.loses_reviews else 'a reviewer'} may end comparability"
+    return False, f"Assigned, but {missed}:", f"{number}, {each}"
+
+
+def _range(numbers: IntArray) -> str:
+    return ranging(int(numbers.min()), int(numbers.max()))
+
+
+# Facts: only of what was asked for.
+
+
+def _facts(assignment: Assignment, wishes: str) -> dict[str, str]:
+    """Return the values of all facts by their names; empty ones are left out."""
+    gaps = assignment.shortage
+    below = assignment.below
+    fixed = assignment.facts
+    facts = {}
+    if gaps is not None:
+        short = listed([f"{item} ({number})" for item, number in gaps.missing])
+        lack = counted(len(gaps.missing), "paper lacks", "papers lack")
+        facts["Short"] = f"{lack} {counted(gaps.reviews, 'review')}: {short}"
+        who = counted(gaps.reviewers, "reviewer")
+        facts["Recruit"] = f"{who} without conflicts, of {counted(gaps.load, 'review')} each at most"
+    return facts | {
+        "Why": " ".join(filter(None, ("" if gaps is None else gaps.why, assignment.explanation))),
+        "Loads": _loads(assignment),
+        wishes: _wanted(assignment, wishes),
+        "Rules": _rules(assignment.kept),
+        "Authors": _authors(assignment.authors),
+        "Worst paper": _fair(assignment.fairness),
+        "Changes": _changes(assignment.changes),
+        f"Below {below.min_affinity:g}" if below else "": _below(below),
+        "Fixed": "" if fixed is None else f"{counted(fixed.kept, 'review is', 'reviews are')} kept and counted",
+        **_safe(assignment),
+        "Alternates": _alternates(assignment.alternates),
+        "Lottery": _lottery(assignment.randomised),
+        # Papers that are hidden are warned of.
+        "Not counted": ", ".join(assignment.reviews.origin._replace(hidden=()).not_counted()),
+    }
+
+
+def _loads(assignment: Assignment) -> str:
+    numbers = assignment.loads
+    usual = assignment.usual_load
+    limit = ""
+    if usual is not None:
+        higher = f"; {usual.least} would meet the demands" if usual.load > usual.least else ""
+        limit = f" of at most {usual.load} (the smallest that works{higher})"
+    alike = numbers.min() == numbers.max()
+    return f"{_range(numbers)}{limit}{' each' if alike else f', median {np.median(numbers):g}'}"
+
+
+def _wanted(assignment: Assignment, wishes: str) -> str:
+    """Return how far the total is from the best one, and to what it was lost; nothing without any wishes."""
+    if not assignment.affinities.any() and not assignment.affinity_unconstrained > 0:
+        return ""
+    first = assignment.price_of_concerns
+    rules = assignment.price_of_rules
+    fair = assignment.price_of_fairness
+    # The rest may be rounding.
+    rest = round(assignment.price - first - rules - fair, 3)
+    costs = {"few changes or the threshold": first, "the rules": rules, "fairness": fair, "comparability": rest}
+    lost = [f"{cost:.3g} % to {purpose}" for purpose, cost in costs.items() if cost]
+    level = aim_named(assignment.target).level is not None and not assignment.explanation
+    text = "the best possible total" + ("; comparability cost nothing" if level else "")
+    if assignment.randomised is not None:
+        text = f"{assignment.randomised.percent:.1f} % of the best total is expected"
+    elif assignment.price:
+        text = f"{assignment.price:.3g} % below the best total (lost: {', '.join(lost)})"
+        if assignment.status is AssignmentStatus.OPTIMAL:
+            text += ", the least loss possible"
+        elif math.isfinite(assignment.bound):
+            text += f"; nothing allowed is better by more than {assignment.gap:.2g} %"
+    wanted = int((assignment.affinities > 0).sum())
+    return text + (f"; {wanted:,} of {assignment.affinities.size:,} are above 0" if wishes == "Bids" else "")
+
+
+def _rules(kept: findings.Kept | None) -> str:
+    """Return the rules on who reviews a paper together, and where they hold."""
+    return "; ".join(
+        f"{rule.words} ({'' if rule.earned is None else f'earned {rule.earned:,} times on '}"
+        f"{counted(rule.papers, 'paper')})"
+        for rule in (kept.rules if kept else ())
+    )
+
+
+def _authors(authors: findings.Authored | None) -> str:
+    """Return the rules of the authors' file that hold."""
+    if authors is None:
+        return ""
+    rules = [f"nobody reviews their own paper{' or that of a co-author' if authors.author_distance else ''}"]
+    rules += [] if authors.cycles_of_two else ["no two review a paper of each other"]
+    rules += [] if authors.coauthors else ["no two co-authors review the same paper"]
+    return "; ".join(rules)
+
+
+def _fair(fairness: findings.Fairness | None) -> str:
+    """Return the smallest sum of a paper, its bound, and the floors."""
+    if fairness is None:
+        return ""
+    before, after = (f"{smallest:.4g}" for smallest in fairness.smallest)
+    most = after if fairness.at_most is None else f"{fairness.at_most:.4g}"
+    proof = f"{most} at most" if most != after else "proved the most possible" if fairness.at_most is not None else ""
+    floors = (("a sum", fairness.floors.total), ("a reviewer", fairness.floors.best))
+    held = [f"every paper has {what} of {floor:g} or more" for what, floor in floors if floor is not None]
+    return "; ".join(filter(None, (f"a sum of {after} ({before} by affinity alone)", proof, *held)))
+
+
+def _changes(changes: findings.Changes | None) -> str:
+    if changes is None:
+        return ""
+    counts = Counter(pair.reason for pair in changes.dropped)
+    why = ", ".join(f"{counts[reason]} {reason.text}" for reason in Reason if counts[reason])
+    dropped = f"{len(changes.dropped):,} dropped ({why}), " if why else ""
+    return f"{len(changes.kept):,} stay, {dropped}{len(changes.new):,} new{_proof(len(changes.new), changes.fewest)}"
+
+
+def _below(below: findings.Below | None) -> str:
+    if below is None:
+        return ""
+    number = f"{counted(len(below.pairs), 'review')}{_proof(len(below.pairs), below.fewest)}"
+    return number if below.pairs else "no review"
+
+
+def _proof(count: int, fewest: int | None) -> str:
+    if fewest is None or not count:
+        return ""
+    return ", proved the fewest" if count == fewest else f" ({fewest} or more whatever the level)"
+
+
+def _safe(assignment: Assignment) -> dict[str, str]:
+    """Return whether any one reviewer may drop out, unless the level itself says so."""
+    critical = assignment.critical
+    if critical is None or (not critical and aim_named(assignment.target).outlives):
+        return {}
+    if not critical:
+        return {"Safe": "any one reviewer may drop out"}
+    return {"Unsafe": f"the level depends on {counted(len(critical), 'reviewer')} ({listed(critical)})"}
+
+
+def _alternates(alternates: findings.Alternates | None) -> str:
+    if alternates is None:
+        return ""
+    people = counted(alternates.asked, "alternate")
+    lack = counted(len(alternates.missing), "paper has", "papers have")
+    all_have = f"{people} for every paper, each for anyone on its panel"
+    return f"{lack} fewer than {people} for anyone on the panel" if alternates.missing else all_have
+
+
+def _lottery(lottery: findings.Randomised | None) -> str:
+    if lottery is None:
+        return ""
+    most = lottery.max_probability
+    cap = "within the caps of the table" if most is None else f"of probability {most:g} at most"
+    certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
+    wide = f"; perturbation {lottery.perturbation:g}" if lottery.perturbation else ""
+    return f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}{wide}"
+
+
+def _warnings(assignment: Assignment, wishes: str) -> list[str]:
+    table = assignment.reviews
+    hidden = table.origin.hidden
+    facts = assignment.facts
+    warnings = []
+    if hidden:
+        which = listed(hidden) if table.origin.named else counted(len(hidden), "paper")
+        are = noun(len(hidden), "is", "are")
+        them = noun(len(hidden), "it", "them")
+        warnings.append(f"{which} {are} hidden from you: whoever sees {them} must assign {them}.")
+    against = np.flatnonzero(assignment.affinities < 0)
+    if against.size:
+        pairs = zip(table.reviewer[against].tolist(), table.item[against].tolist(), strict=True)
+        names = sorted([f"{table.reviewers[j]} for {table.items[i]}" for j, i in pairs], key=natural_key)
+        few = f"{counted(against.size, 'review has', 'reviews have')} {wishes.lower()} below 0"
+        warnings.append(f"{few}: {listed(names)}; --avoid-below 0 makes them as few as possible.")
+    if facts is not None:
+        above = {
+            "conflict": _for(facts.conflicts),
+            "demand": _over(facts.above_demand),
+            "load": _over(facts.above_load),
+        }
+        warnings += [f"Fixed against a {limit}, and kept: {listed(names)}." for limit, names in above.items() if names]
+    return [*warnings, *([f"{Clock.TIMED_OUT}."] if assignment.timed_out else [])]
+
+
+def _for(pairs: Iterable[findings.Pair]) -> list[str]:
+    return [f"{who} for {what}" for who, what in pairs]
+
+
+def _over(violated: Sequence[findings.Violated]) -> list[str]:
+    return [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in violated]
+
+
+# Sections.
+
+
+def _affinities(assignment: Assignment, wishes: str) -> list[Part]:
+    """Return the total and its proof, and how the numbers of the reviews are distributed."""
+    if not assignment.affinities.any() and not assignment.affinity_unconstrained > 0:
+        return []
+    total = (
+        f"Total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, least {assignment.minimum_affinity:.4g}. "
+        f"By demands, loads and conflicts alone {assignment.affinity_unconstrained:.6g} could be had."
+    )
+    proof = f"Status: {assignment.status} ({assignment.status.text})."
+    bins = report.histogram(assignment.affinities)
+    words = "The reviews by their numbers."
+    return [Prose([total, proof]), report.chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower())]
+
+
+def _asked(assignment: Assignment) -> dict[str, list[str]]:
+    """Return the names behind the facts, by opening."""
+    facts = assignment.facts
+    lists = {}
+    if assignment.changes is not None:
+        lists["New reviews"] = _for(assignment.changes.new)
+    if assignment.below is not None:
+        lists[f"Reviews below {assignment.below.min_affinity:g}"] = _for(assignment.below.pairs)
+    if assignment.alternates is not None:
+        lacking = assignment.alternates.missing
+        lists["Papers with too few alternates"] = [f"{gap.item} has {gap.found}: {gap.why.value}" for gap in lacking]
+    if facts is not None:
+        lists["Fixed against a conflict"] = _for(facts.conflicts)
+        lists["Fixed against a demand or load"] = _over([*facts.above_demand, *facts.above_load])
+    if assignment.shortage is not None:
+        lists["Papers that lack reviews"] = [f"{item}: {number}" for item, number in assignment.shortage.missing]
+    return lists
+
+
+def _lists(lists: Mapping[str, Sequence[Label]]) -> list[Part]:
+    return [Listed(f"{opening}: {len(of):,}", list(map(str, of)), NAMED) for opening, of in lists.items() if of]
+
+
+def _drawn(lottery: findings.Randomised | None) -> list[Part]:
+    """Return the guarantee of a lottery, what is lost, and the list that is drawn from."""
+    if lottery is None:
+        return []
+    gap = f"at most {100 * lottery.gap:.2g} % less" if lottery.gap > 0 else "no less"
+    gain = f"{gap} in this gain" if lottery.perturbation else gap
+    lines = [
+        "Only these pairs are ever assigned, each with exactly its probability, and none above its cap; the most "
+        f"probable reviewer of a paper has {lottery.mean_largest:.3g} on average.",
+        f"Expected total: {lottery.expected:.6g}, {gain} than by other probabilities within these caps.",
+    ]
+    if (drawn := lottery.listed) is not None:
+        lines.append(
+            f"One of {counted(drawn.count, 'assignment')} is drawn with equal probability: {percent(drawn.at_level)} "
+            f"satisfy level and rules as rounded and {percent(drawn.repaired)} after repair, which changes "
+            f"{drawn.changed:.1f} pairs of each and costs {percent_of(drawn.lost, lottery.best):.3f} % of the total."
+        )
+    return [Prose(lines)]
+
+
+def paper_table(assignment: Assignment) -> Table:
+    """Return a row per paper, the worst served first."""
+    table = assignment.reviews
+    total = np.bincount(table.item, weights=assignment.affinities, minlength=table.n_items).astype(np.float64)
+    order = np.lexsort((places(table.items), snapped(total)))
+    columns = [
+        *report.paper_columns(table, order.tolist()),
+        Column("reviews", table.reviews_per_item[order].tolist(), "number"),
+        Column("sum", total[order].tolist(), "number", 3),
+        Column("reviewers", [_joined(table.reviewers, table.reviewers_of(i)) for i in order.tolist()]),
+    ]
+    return Table("papers-table", "Papers, the worst served first", columns, "papers")
+
+
+def reviewer_table(assignment: Assignment) -> Table:
+    """Return a row per reviewer, the largest load first; those without a review have no mean."""
+    table = assignment.reviews
+    total = np.bincount(table.reviewer, weights=assignment.affinities, minlength=table.n_reviewers)
+    order = np.lexsort((places(table.reviewers), -table.loads)).tolist()
+    columns = [
+        Column("reviewer", [table.reviewers[j] for j in order]),
+        Column("reviews", table.loads[order].tolist(), "number"),
+        Column("mean", [float(total[j] / table.loads[j]) if table.loads[j] else None for j in order], "number", 3),
+        Column("papers", [_joined(table.items, table.items_of(j)) for j in order]),
+    ]
+    return Table("reviewers-table", "Reviewers, the largest load first", columns, "reviewers")
+
+
+def _joined(labels: Sequence[Label], codes: IntArray) -> str:
+    """Return labels in their natural order; that of codes is not that of names."""
+    return ", ".join(map(str, sorted((labels[code] for code in codes.tolist()), key=natural_key)))
+
+
+def coded(assignment: Assignment, codes: Codes) -> Assignment:
+    """Return an assignment, whose table has codes already, with codes in all sentences.
+
+    Lists are in the order of the codes, since that of the labels would reveal something.
+    """
+    reviewer = codes.reviewer
+    item = codes.item
+    labelled = Mentions.labelled(assignment.reviews.reviewers, assignment.reviews.items)
+
+    def renamed(entries: Iterable[Any], **of: Any) -> tuple[Any, ...]:
+        """Rename fields ``of`` entries, each with its codes, and sort by these."""
+        new = [entry._replace(**{name: code[getattr(entry, name)] for name, code in of.items()}) for entry in entries]
+        return tuple(sorted(new, key=lambda entry: [natural_key(getattr(entry, name)) for name in of]))
+
+    def pairs(entries: Iterable[findings.Pair]) -> tuple[findings.Pair, ...]:
+        return renamed(entries, item=item, reviewer=reviewer)
+
+    concerned = assignment.concerned
+    changes = concerned.changes
+    facts = assignment.facts
+    gaps = assignment.shortage
+    if changes is not None:
+        # Reviewers who are gone have no code.
+        dropped = tuple(pair._replace(reviewer="", item="") for pair in changes.dropped)
+        changes = replace(changes, dropped=dropped, new=pairs(changes.new))
+    if facts is not None:
+        above_load = renamed(facts.above_load, label=reviewer)
+        above_demand = renamed(facts.above_demand, label=item)
+        facts = facts._replace(conflicts=pairs(facts.conflicts), above_demand=above_demand, above_load=above_load)
+    if gaps is not None:
+        missing = sorted(((item[label], number) for label, number in gaps.missing), key=lambda gap: natural_key(gap[0]))
+        gaps = replace(gaps, missing=tuple(missing), why=labelled(gaps.why))
+    below = concerned.below and concerned.below._replace(pairs=pairs(concerned.below.pairs))
+    spare = assignment.alternates
+    critical = assignment.critical
+    return replace(
+        assignment,
+        critical=critical and tuple(sorted((reviewer[label] for label in critical), key=natural_key)),
+        concerned=concerned._replace(changes=changes, below=below),
+        facts=facts,
+        alternates=spare and replace(spare, listed=(), missing=renamed(spare.missing, item=item)),
+        explanation=labelled(assignment.explanation),
+        shortage=gaps,
+    )
