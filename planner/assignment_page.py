@@ -50,7 +50,7 @@ def page_of(assignment: Assignment, wishes: str = "Affinity") -> Page:
         summary,
         facts=[Fact(*fact) for fact in _facts(assignment, wishes).items() if fact[1]] if some else [],
         warnings=_warnings(assignment, wishes),
-        sections=sections if some else [],
+        sections=sections if some else [replace(section, make=list) for section in sections],
         nouns=Nouns(*reviews.nouns),
     )
 
@@ -137,17 +137,20 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
     # The rest may be rounding.
     rest = round(assignment.price - first - rules - fair, 3)
     costs = {"few changes or the threshold": first, "the rules": rules, "fairness": fair, "comparability": rest}
-    lost = [f"{cost:.3g} % to {purpose}" for purpose, cost in costs.items() if cost]
+    lost = [(f"{cost:.3g} %", purpose) for purpose, cost in costs.items() if cost]
     level = aim_named(assignment.target).level is not None and not assignment.explanation
     text = "the best possible total" + ("; comparability cost nothing" if level else "")
     if assignment.randomised is not None:
         text = f"{assignment.randomised.percent:.1f} % of the best total is expected"
     elif assignment.price:
-        text = f"{assignment.price:.3g} % below the best total (lost: {', '.join(lost)})"
+        to = ", ".join(f"{cost} to {purpose}" if len(lost) > 1 else f"to {purpose}" for cost, purpose in lost)
+        text = f"{assignment.price:.3g} % below the best total, lost {to}"
         if assignment.status is AssignmentStatus.OPTIMAL:
-            text += ", the least loss possible"
-        elif math.isfinite(assignment.bound):
-            text += f"; nothing allowed is better by more than {assignment.gap:.2g} %"
+            text += "; the least loss possible"
+        elif (assignment.kept or assignment.authors) and math.isfinite(assignment.bound):
+            text += f"; nothing within the rules is better by more than {assignment.gap:.2g} %"
+        elif assignment.least_price:
+            text += f"; at least {assignment.least_price:.3g} % must be lost"
     wanted = int((assignment.affinities > 0).sum())
     return text + (f"; {wanted:,} of {assignment.affinities.size:,} are above 0" if wishes == "Bids" else "")
 
@@ -249,7 +252,8 @@ def _warnings(assignment: Assignment, wishes: str) -> list[str]:
         pairs = zip(table.reviewer[against].tolist(), table.item[against].tolist(), strict=True)
         names = sorted([f"{table.reviewers[j]} for {table.items[i]}" for j, i in pairs], key=natural_key)
         few = f"{counted(against.size, 'review has', 'reviews have')} {wishes.lower()} below 0"
-        warnings.append(f"{few}: {listed(names)}; --avoid-below 0 makes them as few as possible.")
+        fewer = "" if assignment.below else "; --avoid-below 0 makes them as few as possible"
+        warnings.append(f"{few}: {listed(names)}{fewer}.")
     if facts is not None:
         above = {
             "conflict": _for(facts.conflicts),

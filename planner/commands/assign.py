@@ -315,7 +315,7 @@ def assign(session: Session, /, **_: Any) -> None:
         return replace(
             page,
             good=page.good and complete,
-            warnings=[*page.warnings, *(_unknown(session, destination, problem) if problem else [])],
+            warnings=[*page.warnings, *(_unknown(session, destination, problem) if problem and not empty else [])],
             uploads=uploads,
             following=following,
             subject=", ".join(filter(None, (params["items_file"], params["reviewers_file"]))),
@@ -364,7 +364,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any]:
     cap = read_cap(session)
     listing = session.read("listing", params["items_file"])
     items = listing.items
-    reviewers, attributes = _people(session)
+    reviewers, attributes, head = _people(session)
     fixed, unlisted = read_fixed(session, reviewers, items)
     people = dict.fromkeys([*reviewers, *unlisted])
     conflicts = session.read("conflicts")
@@ -411,15 +411,6 @@ def _people(session: Session) -> tuple[Mapping[str, Any], dict[str, Any], str]:
     return reviewers, {path: attributes}, head
 
 
-def _people(session: Session) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """Read the reviewers, and their attributes by file."""
-    path = session.params["reviewers_file"]
-    if not path:
-        return preferring_reviewers(session), {}
-    reviewers, attributes = session.read("roster", path)
-    return reviewers, {path: attributes}
-
-
 def _pairs_of(table: Columns | Reviews) -> Iterator[tuple[Any, Any]]:
     """Yield reviewer and paper of each review, meta reviews included."""
     for reviewer, item in zip(table.reviewer.tolist(), table.item.tolist(), strict=True):
@@ -450,7 +441,7 @@ def _design(session: Session) -> Assignment:
         message = f"--design: expected loads alone with it, found {place}; drop one of the two"
         raise Refusal(message)
     items = session.read("items", params["items_file"])
-    reviewers, _ = _people(session)
+    reviewers, *_ = _people(session)
     loads = {label: params["load"] if entry.load is None else entry.load for label, entry in reviewers.items()}
     if unstated := [label for label, load in loads.items() if load is None]:
         message = f"--design: expected a load for every reviewer with it, found none for {unstated[0]}; add --load N"
@@ -513,4 +504,4 @@ def _next(session: Session, assignment: Assignment, destination: Destination) ->
     # Names of columns may be those of files that a check does not read.
     lists = "" if session.columns else session.words("items_file", "conflicts")
     written = session.words("columns", "score", "merge") if first else session.words("merge")
-    return Next.of("check", shlex.join([*words, *session.conference_words]), written)
+    return Next.of("check", shlex.join([*words, *session.conference_words]), lists, written)
