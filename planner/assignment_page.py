@@ -14,7 +14,7 @@ from planner._assign.assignment import AssignmentStatus, percent_of
 from planner._assign.findings import Reason
 from planner._assign.levels import aim_named
 from reviewgraph import report
-from reviewgraph._base import Clock, Mentions, counted, listed, natural_key, noun, percent, places, ranging, snapped
+from reviewgraph._base import Clock, Mentions, counted, listed, natural_key, percent, places, ranging, snapped
 from reviewgraph.report import Column, Fact, Listed, Nouns, Page, Prose, Section, Table
 from reviewgraph.report.check import loads
 
@@ -68,15 +68,13 @@ def _verdict(assignment: Assignment) -> tuple[bool | None, str, str]:
     each = f"{_range(reviews.reviews_per_item)} for {'each of ' if reviews.n_items > 1 else ''}{papers}"
     level = aim.level.words if aim.level else "comparability was not asked for"
     if assignment.shortage is not None:
-        missed = "not " if aim.level and assignment.explanation else ""
+        level = "not as comparable as asked" if assignment.explanation else level
         whole = f"{reviews.n_reviews:,} of {counted(reviews.n_reviews + assignment.shortage.reviews, 'review')}"
-        return False, "Assigned in part:", f"{whole}, {each}, {missed}{level}"
+        return False, "Assigned in part:", f"{whole}, {each}, {level}"
     if assignment.status.reached:
         return True, "Assigned:", f"{number}, {each}, {level}"
-    missed = f"not {level}" if aim.level else "not within all rules"
-    if assignment.critical:
-        missed = f"the loss of {'a review' if aim.loses_reviews else 'a reviewer'} may end comparability"
-    return False, f"Assigned, but {missed}:", f"{number}, {each}"
+    missed = "as comparable as asked" if aim.level else "within all rules"
+    return False, f"Assigned, but not {missed}:", f"{number}, {each}"
 
 
 def _range(numbers: IntArray) -> str:
@@ -211,11 +209,10 @@ def _proof(count: int, fewest: int | None) -> str:
 def _safe(assignment: Assignment) -> dict[str, str]:
     """Return whether any one reviewer may drop out, unless the level itself says so."""
     critical = assignment.critical
-    if critical is None or (not critical and aim_named(assignment.target).outlives):
-        return {}
-    if not critical:
-        return {"Safe": "any one reviewer may drop out"}
-    return {"Unsafe": f"the level depends on {counted(len(critical), 'reviewer')} ({listed(critical)})"}
+    if critical:
+        return {"Unsafe": f"the level depends on {counted(len(critical), 'reviewer')} ({listed(critical)})"}
+    said = critical is None or aim_named(assignment.target).outlives
+    return {} if said else {"Safe": "any one reviewer may drop out"}
 
 
 def _alternates(alternates: findings.Alternates | None) -> str:
@@ -233,20 +230,17 @@ def _lottery(lottery: findings.Randomised | None) -> str:
     most = lottery.max_probability
     cap = "within the caps of the table" if most is None else f"of probability {most:g} at most"
     certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
-    wide = f"; perturbation {lottery.perturbation:g}" if lottery.perturbation else ""
-    return f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}{wide}"
+    return f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}"
 
 
 def _warnings(assignment: Assignment, wishes: str) -> list[str]:
     table = assignment.reviews
     hidden = table.origin.hidden
-    facts = assignment.facts
+    kept = assignment.facts
     warnings = []
     if hidden:
         which = listed(hidden) if table.origin.named else counted(len(hidden), "paper")
-        are = noun(len(hidden), "is", "are")
-        them = noun(len(hidden), "it", "them")
-        warnings.append(f"{which} {are} hidden from you: whoever sees {them} must assign {them}.")
+        warnings.append(f"Hidden from you, so that somebody else must assign reviewers: {which}.")
     against = np.flatnonzero(assignment.affinities < 0)
     if against.size:
         pairs = zip(table.reviewer[against].tolist(), table.item[against].tolist(), strict=True)
@@ -254,12 +248,8 @@ def _warnings(assignment: Assignment, wishes: str) -> list[str]:
         few = f"{counted(against.size, 'review has', 'reviews have')} {wishes.lower()} below 0"
         fewer = "" if assignment.below else "; --avoid-below 0 makes them as few as possible"
         warnings.append(f"{few}: {listed(names)}{fewer}.")
-    if facts is not None:
-        above = {
-            "conflict": _for(facts.conflicts),
-            "demand": _over(facts.above_demand),
-            "load": _over(facts.above_load),
-        }
+    if kept is not None:
+        above = {"conflict": _for(kept.conflicts), "demand": _over(kept.above_demand), "load": _over(kept.above_load)}
         warnings += [f"Fixed against a {limit}, and kept: {listed(names)}." for limit, names in above.items() if names]
     return [*warnings, *([f"{Clock.TIMED_OUT}."] if assignment.timed_out else [])]
 
@@ -280,13 +270,13 @@ def _affinities(assignment: Assignment, wishes: str) -> list[Part]:
     if not assignment.affinities.any() and not assignment.affinity_unconstrained > 0:
         return []
     total = (
-        f"Total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, least {assignment.minimum_affinity:.4g}. "
-        f"By demands, loads and conflicts alone {assignment.affinity_unconstrained:.6g} could be had."
+        f"Total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, least {assignment.minimum_affinity:.4g}"
     )
+    best = f"by demands, loads and conflicts alone {assignment.affinity_unconstrained:.6g} could be had"
     proof = f"Status: {assignment.status} ({assignment.status.text})."
     bins = report.histogram(assignment.affinities)
-    words = "The reviews by their numbers."
-    return [Prose([total, proof]), report.chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower())]
+    picture = report.chart("affinities", f"{wishes} of reviews", "The reviews by their numbers.", bins, wishes.lower())
+    return [Prose([f"{total}; {best}.", proof]), picture]
 
 
 def _asked(assignment: Assignment) -> dict[str, list[str]]:
@@ -335,7 +325,7 @@ def _drawn(lottery: findings.Randomised | None) -> list[Part]:
 def paper_table(assignment: Assignment) -> Table:
     """Return a row per paper, the worst served first."""
     table = assignment.reviews
-    total = np.bincount(table.item, weights=assignment.affinities, minlength=table.n_items).astype(np.float64)
+    total = np.bincount(table.item, weights=assignment.affinities, minlength=table.n_items)
     order = np.lexsort((places(table.items), snapped(total)))
     columns = [
         *report.paper_columns(table, order.tolist()),
