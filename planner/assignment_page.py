@@ -325,7 +325,7 @@ def _drawn(lottery: findings.Randomised | None) -> list[Part]:
 def paper_table(assignment: Assignment) -> Table:
     """Return a row per paper, the worst served first."""
     table = assignment.reviews
-    total = np.bincount(table.item, weights=assignment.affinities, minlength=table.n_items)
+    total = np.bincount(table.item, weights=assignment.affinities, minlength=table.n_items).astype(np.float64)
     order = np.lexsort((places(table.items), snapped(total)))
     columns = [
         *report.paper_columns(table, order.tolist()),
