@@ -35,10 +35,9 @@ ROOMS: dict[str, dict[str, str]] = {
         "errors": "",
         "_plans": "errors rules solving",
         "_assign": "errors rules solving",
-        "assignment_page": "_assign",
         "planning": "_plans rules",
         "assigning": "_assign rules",
-        "commands": "_assign _plans assigning assignment_page planning rules",
+        "commands": "_assign _plans assigning planning rules",
     },
     "lsc": {
         "errors": "",

@@ -239,7 +239,7 @@ class Assignment(Paged):
     facts: Facts | None = None
     usual_load: UsualLoad | None = None
 
-    _paged_by: ClassVar[str] = "planner.assignment_page:page_of"
+    _paged_by: ClassVar[str] = "planner._assign.page:page_of"
 
     @property
     def probabilities(self) -> Probabilities:

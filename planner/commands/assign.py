@@ -308,7 +308,7 @@ def assign(session: Session, /, **_: Any) -> None:
         following = _instead(session, problem) if empty and problem else [_next(session, assignment, destination)]
 
     def compose(shown: Assignment, codes: Codes | None) -> Page:
-        from planner.assignment_page import coded, page_of
+        from planner._assign.page import coded, page_of
 
         page = page_of(shown if codes is None else coded(shown, codes), _wishes(session))
         uploads = [] if empty else destination.uploads(session, assignment.reviews.reviewer)

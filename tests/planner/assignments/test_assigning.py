@@ -13,7 +13,6 @@ from scipy.sparse import coo_array
 from planner import assign
 from reviewgraph import Reviews, check
 from reviewgraph._base import InputError
-from tests.planner.assignments.cases import told
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
 from tests.trials import examples, sampled, trials

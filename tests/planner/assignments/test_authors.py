@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
-from tests.planner.assignments.cases import told
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
 from tests.planner.assignments.naive_authors import authors_broken

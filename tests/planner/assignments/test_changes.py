@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from planner import assign
 from planner._assign.findings import Reason
 from reviewgraph.formats import Columns
-from tests.planner.assignments.cases import told
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_changes
 from tests.planner.assignments.cases import told

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from planner import assign
 from planner._assign.panel_programme import Repair
-from tests.planner.assignments.cases import told
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.cases import told

@@ -7,7 +7,6 @@ import pytest
 
 from planner import assign
 from reviewgraph._base import Clock
-from tests.planner.assignments.cases import told
 from tests.benchmarks import assign_exact as exact
 from tests.planner.assignments.cases import told
 from tests.trials import sampled
