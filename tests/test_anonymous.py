@@ -194,7 +194,7 @@ def test_why_there_is_none_is_said_under_codes(words: str, reason: str) -> None:
     assert re.search(reason, page.text)
     with Path("r.html.key.csv").open(newline="") as file:
         label = {row["code"]: row["label"] for row in csv.DictReader(file)}
-    told = re.sub(r"\b[RP]\d+\b", lambda found: label[found[0]], " ".join(page.printed))
+    told = re.sub(r"\b[RP]\d+\b", lambda found: label[found[0]], page.text)
     # What the terminal says, but for the order of names, which is that of the codes, and what names files.
-    said = "\n\n".join(part for part in done.stdout.split("\n\n") if not part.startswith(("Read ", "Next: ")))
-    assert set(re.findall(r"\w+", told)) == set(re.findall(r"\w+", said))
+    said = done.stdout.partition("\nNext ")[0]
+    assert set(re.findall(r"\w+", said.lower())) <= set(re.findall(r"\w+", told.lower()))

@@ -16,7 +16,6 @@ from planner._assign.levels import aim_named
 from reviewgraph import report
 from reviewgraph._base import Clock, Mentions, counted, listed, natural_key, percent, places, ranging, snapped
 from reviewgraph.report import Column, Fact, Listed, Nouns, Page, Prose, Section, Table
-from reviewgraph.report.check import loads
 
 if TYPE_CHECKING:
     from planner._assign import findings
@@ -36,7 +35,7 @@ def page_of(assignment: Assignment, wishes: str = "Affinity") -> Page:
     critical = {"The level depends on": assignment.critical or ()}
     good, verdict, summary = _verdict(assignment)
     sections = [
-        Section("loads", "Loads", lambda: loads(reviews)),
+        Section("loads", "Loads", lambda: report.loads(reviews)),
         Section("affinities", wishes, lambda: _affinities(assignment, wishes)),
         Section("rules", "What was asked for", lambda: [*_lists(_asked(assignment)), *_drawn(assignment.randomised)]),
         Section("losses", "If a reviewer drops out", lambda: _lists(critical)),
@@ -271,7 +270,8 @@ def _affinities(assignment: Assignment, wishes: str) -> list[Part]:
     best = f"by demands, loads and conflicts alone {assignment.affinity_unconstrained:.6g} could be had"
     proof = f"Status: {assignment.status} ({assignment.status.text})."
     bins = report.histogram(assignment.affinities)
-    picture = report.chart("affinities", f"{wishes} of reviews", "The reviews by their numbers.", bins, wishes.lower())
+    words = f"The number of reviews by {wishes.lower()}{', scaled to -1 ... 1' if wishes == 'Bids' else ''}."
+    picture = report.chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower())
     return [Prose([f"{total}; {best}.", proof]), picture]
 
 

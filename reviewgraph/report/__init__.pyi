@@ -1,3 +1,5 @@
+from .codes import Codes as Codes
+from .check import loads as loads
 from .check import not_counted as not_counted
 from .codes import Codes as Codes
 from .grouping import grouping_of as grouping_of

@@ -68,12 +68,10 @@ def headline(page: Page, width: int, style: Style = PLAIN) -> list[str]:
     return [first, *rest]
 
 
-def _hanging(line: str, width: int) -> list[str]:
-    """Return a line folded, its further lines indented."""
-    if columns(line) <= width:
-        return [line]
-    first, *rest = folded(line, width - len(INDENT))
-    return [first, *(f"{INDENT}{part.strip()}" for part in rest)]
+def _hanging(text: str, width: int) -> list[str]:
+    """Return a text in lines of a width, those after the first indented."""
+    first, *rest = folded(text, width)
+    return [first, *(f"{INDENT}{line}" for line in folded(" ".join(rest), width - len(INDENT)) if rest)]
 
 
 def _facts(facts: Sequence[Fact | Table], width: int, style: Style, indent: str = INDENT) -> list[str]:
