@@ -236,6 +236,8 @@ def _warnings(assignment: Assignment, wishes: str) -> list[str]:
     if hidden:
         which = listed(hidden) if table.origin.named else counted(len(hidden), "paper")
         warnings.append(f"Hidden from you, so that somebody else must assign reviewers: {which}.")
+    if table.origin.lacking is not None:
+        warnings.append(f"{table.origin.lacking.words}.")
     against = np.flatnonzero(assignment.affinities < 0)
     if against.size:
         pairs = zip(table.reviewer[against].tolist(), table.item[against].tolist(), strict=True)

@@ -23,6 +23,7 @@ from planner.commands.options import (
     say_meta_reviews,
     upload_options,
     wanted_options,
+    without,
 )
 from reviewgraph._base import counted
 from reviewgraph.cli import (
@@ -280,12 +281,13 @@ def assign(session: Session, /, **_: Any) -> None:
     params = session.params
     destination = read_destination(session)
     problem: dict[str, Any] | None = None
+    ignored = ""
     if params["design"]:
         destination.expect_settings_fit()
         destination.expect_named_so()
         assignment = _design(session)
     else:
-        problem, origin = _problem(session)
+        problem, origin, ignored = _problem(session)
         session.expect_columns_used()
         destination = destination.settled(session, [*problem["reviewers"]], [*problem["items"]])
         assignment = _assign(problem, origin._replace(files=tuple(session.files)))
@@ -311,12 +313,12 @@ def assign(session: Session, /, **_: Any) -> None:
         from planner._assign.page import coded, page_of
 
         page = page_of(shown if codes is None else coded(shown, codes), _wishes(session))
-        uploads = [] if empty else destination.uploads(session, assignment.reviews.reviewer)
+        lacks = _unknown(session, destination, problem) if problem and not empty else []
         return replace(
             page,
             good=page.good and complete,
-            warnings=[*page.warnings, *(_unknown(session, destination, problem) if problem and not empty else [])],
-            uploads=uploads,
+            warnings=[*page.warnings, *filter(None, (ignored, *lacks))],
+            uploads=[] if empty else destination.uploads(session, assignment.reviews.reviewer),
             following=following,
             subject=", ".join(filter(None, (params["items_file"], params["reviewers_file"]))),
         )
@@ -355,8 +357,8 @@ AS_GIVEN = (
 )
 
 
-def _problem(session: Session) -> tuple[dict[str, Any], Any]:
-    """Read the files; returns the arguments of assigning, and which papers and reviews are not counted."""
+def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
+    """Read the files; returns the arguments of assigning, which papers do not count, and whether reviews are ignored."""
     from planner._assign.problem import LISTS
     from reviewgraph.formats import nouns_of
 
@@ -367,8 +369,11 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any]:
     reviewers, attributes, head = _people(session)
     fixed, unlisted = read_fixed(session, reviewers, items)
     people = dict.fromkeys([*reviewers, *unlisted])
+    # The page says which papers do not count; their rows in other files bring up nothing.
+    aside = {*listing.aside.out, *listing.aside.unseen}
     conflicts = session.read("conflicts")
-    wanted, barred = read_wanted(session, people, items)
+    conflicts = None if conflicts is None else without(conflicts, aside)
+    wanted, barred = read_wanted(session, people, items, aside)
     authors = read_who_wrote(session, people)
     rules = read_rules(session, attributes, people, LISTS)
     phase_one = session.read("phase_one")
@@ -394,12 +399,15 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any]:
         "merge": session.spellings,
     }
     tables = [table for table in (phase_one, fixed) if table is not None]
+    ignored = ""
     origin = listing.origin({pair for table in tables for pair in _pairs_of(table)})
     if origin.lacking and not tables:
         count = counted(sum(origin.lacking.reviews.values()), "review")
-        note(f"{params['items_file']}: counts {count} already, which are ignored; --fixed FILE keeps those of FILE")
+        ignored = f"{count} of {params['items_file']} are ignored: --fixed FILE keeps and counts those in FILE."
+        if params["as_json"]:
+            note(ignored)
         origin = origin._replace(lacking=None)
-    return arguments, origin._replace(nouns=nouns_of([(listing.head, head)]))
+    return arguments, origin._replace(nouns=nouns_of([(listing.head, head)])), ignored
 
 
 def _people(session: Session) -> tuple[Mapping[str, Any], dict[str, Any], str]:

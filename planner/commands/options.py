@@ -225,9 +225,9 @@ WANTED = ("affinity", "bids", "min_affinity", "previous", "per_change")
 
 
 def read_wanted(
-    session: Session, reviewers: Collection[str], items: Collection[str]
+    session: Session, reviewers: Collection[str], items: Collection[str], aside: Collection[str] = ()
 ) -> tuple[dict[str, Any], Columns | None]:
-    """Read the files of these options; rows with unknown labels are counted on stderr.
+    """Read the files of these options; rows with unknown labels are counted on stderr, but not of papers ``aside``.
 
     Returned are arguments of :func:`planner.assign`, and pairs whose bid is a conflict.
     """
@@ -236,7 +236,9 @@ def read_wanted(
         message = "--per-change: expected --previous FILE with it, the assignment to change"
         raise Refusal(message)
     everything = params["allow_unscored"] or not params["affinity"]
-    affinity, barred = read_preferences(session, params["affinity"], reviewers, items, everything=everything)
+    affinity, barred = read_preferences(
+        session, params["affinity"], reviewers, items, everything=everything, aside=aside
+    )
     arguments = {
         "affinity": affinity,
         "allow_unscored": everything,
@@ -281,6 +283,7 @@ def read_preferences(
     *,
     everything: bool,
     where: str = "",
+    aside: Collection[str] = (),
 ) -> tuple[Any, Columns | None]:
     """Read files of affinities and those of ``--bids``, and add them up; returned are also the bids of a conflict.
 
@@ -291,11 +294,12 @@ def read_preferences(
     wishes = []
     barred = None
     for path, weight in map(weighed, affinities):
-        tables.append((_of_those_here(read_affinity(session, path), reviewers, items, path, where), weight))
+        affinity = without(read_affinity(session, path), aside)
+        tables.append((_of_those_here(affinity, reviewers, items, path, where), weight))
     for path, weight in map(weighed, session.params["bids"]):
         bids = session.read("bids", path)
-        wishes.append((_of_those_here(bids.table, reviewers, items, path, where), weight))
-        barred = joined(barred, bids.conflicts)
+        wishes.append((_of_those_here(without(bids.table, aside), reviewers, items, path, where), weight))
+        barred = joined(barred, without(bids.conflicts, aside))
     return _merged(tables, wishes, everything), barred
 
 
@@ -335,6 +339,15 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
     if not bids and len(tables) == 1 and tables[0][1] == 1.0:
         return tables[0][0]
     return merge_affinities(tables, bids, all_pairs=everything) if tables or bids else {}
+
+
+def without(table: Columns, items: Collection[str]) -> Columns:
+    """Return the pairs of a table but those of some papers, which do not count."""
+    import numpy as np
+
+    here = np.array([label not in items for label in table.items], np.bool_)[table.item]
+    score = None if table.score is None else table.score[here]
+    return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)
 
 
 def _of_those_here(
