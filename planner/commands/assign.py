@@ -358,7 +358,7 @@ AS_GIVEN = (
 
 
 def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
-    """Read the files; returns the arguments of assigning, which papers do not count, and whether reviews are ignored."""
+    """Read the files; returns the arguments of assigning, which papers do not count, and what is ignored."""
     from planner._assign.problem import LISTS
     from reviewgraph.formats import nouns_of
 

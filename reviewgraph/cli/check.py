@@ -238,11 +238,13 @@ def _with_level(page: Page, required: str | None, *, reached: bool, use_scores: 
 
 
 def _upload(session: Session) -> str:
-    """Return a name for the file of a plan, as the system of the files or a table has it, that no file read has."""
+    """Return the name of the file of a plan: what the system of the files reads, or a table; none that is read."""
     from reviewgraph.formats import takers
 
     system = takers().get(session.system or "")
-    return session.unread("plan", ".csv") if system is None else session.unread("upload", system.suffix)
+    stem, suffix = ("plan", ".csv") if system is None else ("upload", system.suffix)
+    names = (f"{stem}{number}{suffix}" for number in ("", *range(2, 99)))
+    return next(name for name in names if name not in session.params["paths"])
 
 
 def _next(session: Session, report: Report, missed: str | None, *, asked: bool) -> dict[str, Any]:
