@@ -417,7 +417,7 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Examples
         --------
-        ``estimate.plot(n_selected=10).save("line.svg")`` writes the funding line.
+        ``estimate.plot(n_selected=10).save("line.svg")`` writes the line of selection.
         """
         return self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
 

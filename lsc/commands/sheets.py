@@ -96,10 +96,10 @@ def _write(path: str, text: str) -> None:
 
 def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> Fact:
     """Write a page for each paper with a score, or for the explained ones, and the index; return what was written."""
-    from lsc.pages.accounts import scored, sheets
+    from lsc.pages.accounts import sheets
     from reviewgraph.report import Fact
 
-    papers = explained or scored(result)
+    papers = explained or result.ranking()
     names = file_names(papers, ".html")
     write_folder(folder, names, ((label, page.html()) for label, page in sheets(result, papers)))
     return Fact("Sheets", f"{folder}: {counted(len(papers), 'sheet')} for authors; {INDEX} lists them by paper")

@@ -9,8 +9,6 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from reviewgraph._base import counted
 from reviewgraph.report import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Shift, Table, shifts
 
@@ -38,7 +36,7 @@ def account_table(account: Account, name: str = "parts") -> Table:
     shown = [part for part in account.parts if part.source != "middle"]
     are_whole = all(float(part.score).is_integer() for part in shown if part.score is not None)
     names = [SOURCES[part.source].format(part.covariate or part.reviewer) for part in shown]
-    kinds = [_harsh(part, account) if abs(part.severity) >= SLIGHT else None for part in shown]
+    kinds = [_harsh(part, account) if _is_corrected(part) and abs(part.severity) >= SLIGHT else None for part in shown]
     columns = [
         Column("source", [MIDDLE, *names, "sum"]),
         Column("score", [None, *(part.score for part in shown), None], "number", 0 if are_whole else 1),
@@ -138,11 +136,6 @@ def better(result: PosteriorEstimate, papers: list[Label]) -> list[Fact]:
 
 
 # The sheet of a paper for its authors: scores, corrections with reasons, and no names.
-
-
-def scored(result: PosteriorEstimate) -> list[Label]:
-    """Return the papers with a score."""
-    return [result.items[i] for i in np.flatnonzero(np.isfinite(result.quality)).tolist()]
 
 
 def sheets(result: PosteriorEstimate, papers: Iterable[Label]) -> Iterator[tuple[Label, Page]]:

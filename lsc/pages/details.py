@@ -159,12 +159,10 @@ def _reviewers(result: Estimate) -> list[Part]:
     if not isinstance(result, PosteriorEstimate) or not np.isfinite(result.misfit.mean_square).any():
         return []
     found = unusual(result.beliefs)
-    extreme = [j for kind in ("harsh", "lenient") for j in found.get(kind, np.empty(0, np.int64)).tolist()]
+    extreme = np.concatenate([found.get(kind, np.empty(0, np.int64)) for kind in ("harsh", "lenient")]).tolist()
     parts: list[Part] = [severities(result, extreme)] if result.beliefs.signal else []
-    kinds = [f"{word}: {named(codes, result.reviews.reviewers)}" for word, codes in found.items()]
-    opening = "With probability 90 % outside the interquartile range of all reviewers:"
-    parts += [Listed(opening, kinds)] if kinds else []
-    words = "Agreement and mean square have the expected value 1; a negative agreement means reversed scores."
+    words = "Who stands out is so with probability 90 %, compared with the interquartile range of all reviewers. "
+    words += "Agreement and mean square have the expected value 1; a negative agreement means reversed scores."
     return [*parts, reviewer_table(result), Prose([words])]
 
 
@@ -182,11 +180,10 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
         heads = (name, f"{name} from", f"{name} to")
         values = getattr(result.reviewers, name)
         columns += [Column(head, of[codes].tolist(), "number", 2) for head, of in zip(heads, values, strict=True)]
-    # A contradiction has precedence over severity, and severity over stretch.
-    kinds = unusual(result.beliefs)
+    # A contradiction has precedence over severity, severity over stretch, and stretch over noise.
     words: dict[int, str] = {}
-    for word in ("scores far apart", "scores close together", "harsh", "lenient"):
-        words |= dict.fromkeys(kinds[word].tolist() if word in kinds else [], word)
+    for word, found in reversed(unusual(result.beliefs).items()):
+        words |= dict.fromkeys(found.tolist(), word)
     words |= dict.fromkeys(contradicting(result).tolist(), "contradicts the others")
     columns += [
         Column("agreement", result.misfit.agreement[codes].tolist(), "number", 2),
@@ -212,29 +209,25 @@ def _model(result: Estimate) -> list[Part]:
         return [Prose([f"These scores are {fit} (objective {result.objective:.6g}, {result.status.value})."])]
     if not isinstance(result, PosteriorEstimate):
         return []
-    parts: list[Part] = [Prose([*_spreads(result), *_further(result)])]
+    parts: list[Part] = [Prose(_support(result))]
     if result.covariates is not None:
         parts.append(covariate_table(result.covariates))
     return [*parts, coverage_table(result)] if np.isfinite(result.residuals().raw).any() else parts
 
 
-def _spreads(result: PosteriorEstimate) -> list[str]:
+def _support(result: PosteriorEstimate) -> list[str]:
+    """Return how far reviewers and papers differ, and what criteria, confidence and references add."""
     beliefs = result.beliefs
-    if not beliefs.signal:
-        return ["Qualities are averages, shrunk towards the mean if reviews are few."]
-    known = np.isfinite(beliefs.mean)
-    quality = beliefs.scale * float(np.sqrt(beliefs.mean[known].var() + beliefs.variance[known].mean()))
-    return [
-        f"The severity of reviewers has a standard deviation of {spread_of_severity(result):.2f} points, the quality "
-        f"of papers one of {quality:.2f}.",
-        "The benefit of the correction is measured on held-out reviewers: the squared error in predicting their "
-        "rankings, compared with that of averages, with a standard error. A part of it is noise that nothing predicts.",
-    ]
-
-
-def _further(result: PosteriorEstimate) -> list[str]:
-    """Return what criteria, confidence and references add."""
-    lines = []
+    lines = ["Qualities are averages, shrunk towards the mean if reviews are few."]
+    if beliefs.signal:
+        known = np.isfinite(beliefs.mean)
+        quality = beliefs.scale * float(np.sqrt(beliefs.mean[known].var() + beliefs.variance[known].mean()))
+        lines = [
+            f"The severity of reviewers has a standard deviation of {spread_of_severity(result):.2f} points, the "
+            f"quality of papers one of {quality:.2f}.",
+            "The benefit of the correction is measured on held-out reviewers: the squared error in predicting their "
+            "rankings, compared with that of averages. A part of it is noise that nothing predicts.",
+        ]
     if (joined := result.joined) is not None:
         gain = f"; they lower the error in predicting other reviewers by {100 * joined.gain:.1f} % +- "
         gain += f"{100 * joined.gain_error:.1f} (standard error)"

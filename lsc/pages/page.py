@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,13 +18,14 @@ from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Selection, Uncertain
 from lsc.streams import StreamedCalibration, StreamedEstimate
 from reviewgraph._base import counted, listed, noun
-from reviewgraph.report import Column, Fact, Nouns, Page, Section, Table, not_counted
+from reviewgraph.report import Column, Fact, Nouns, Page, Part, Section, Table, not_counted
 
 if TYPE_CHECKING:
     from reviewgraph._base import Label
 
-#: Papers that a line names.
+#: Papers that a line names, and changes of a selection.
 NAMED = 10
+CHANGES = 5
 #: With fewer scores per reviewer than this, calibration may be worse than the plain average.
 FEW_SCORES = 6
 
@@ -42,66 +44,62 @@ class Lottery(NamedTuple):
         return dict(sorted(free.items(), key=lambda entry: -entry[1]))
 
 
-def page_of(
-    result: Estimate | StreamedEstimate,
-    selection: Selection | None = None,
-    *,
-    lists: Sequence[str | None] | None = None,
-    lottery: Lottery | None = None,
-    explained: Sequence[Label] = (),
-    refused: bool = False,
-) -> Page:
-    """Return the page of a calibration.
+class Asked(NamedTuple):
+    """What a page tells beside the result.
 
     ``selection`` needs a method with probabilities; ``lists`` has the list of each paper with any method. ``refused``
     says that there is no order of all papers to select from; ``explained`` are papers that the page is about.
     """
-    lists = lists if selection is None else selection.lists
-    sections = sections_of(result, selection, lists) if isinstance(result, Estimate) else []
-    if lottery is not None:
-        sections.insert(1, Section("lottery", "The lottery", lambda: [_lottery_table(lottery)]))
+
+    selection: Selection | None = None
+    lists: Sequence[str | None] | None = None
+    lottery: Lottery | None = None
+    explained: Sequence[Label] = ()
+    refused: bool = False
+
+
+def page_of(result: Estimate | StreamedEstimate, selection: Selection | None = None, **more: Any) -> Page:
+    """Return the page of a calibration; ``more`` are the other fields of :class:`Asked`."""
+    asked = Asked(selection, **({"lists": selection.lists} if selection is not None else {}) | more)
+    sections = sections_of(result, selection, asked.lists) if isinstance(result, Estimate) else []
+    if asked.lottery is not None:
+        sections.insert(1, Section("lottery", "The lottery", partial(_lottery, asked.lottery)))
     nouns = Nouns(*result.reviews.nouns) if isinstance(result, Estimate) else Nouns()
     page = Page("Calibration of scores", None, "", sections=sections, nouns=nouns)
-    if explained and isinstance(result, PosteriorEstimate):
-        return _explained(page, result, selection, list(explained))
-    good, verdict, summary, note = _verdict(result, selection, lists, refused=refused)
-    facts = [best_table(result)] if lists is None else _decision(result, selection, lists, lottery)
+    if asked.explained and isinstance(result, PosteriorEstimate):
+        return _explained(page, result, selection, list(asked.explained))
+    good, verdict, summary, note = _verdict(result, asked)
+    facts = [best_table(result)] if asked.lists is None else _decision(result, asked)
     return replace(
         page,
         good=good,
         verdict=verdict,
         summary=f"{summary} ({note}{reviews_of(result).direction})".strip(),
-        facts=[*facts, *_reviewers(result), *_left_out(result, lists, refused=refused)],
-        warnings=_warnings(result, lists, lottery, refused=refused),
+        facts=[*facts, *_reviewers(result), *_left_out(result, asked)],
+        warnings=_warnings(result, asked),
     )
 
 
 # The first line.
 
 
-def _verdict(
-    result: Estimate | StreamedEstimate,
-    selection: Selection | None,
-    lists: Sequence[str | None] | None,
-    *,
-    refused: bool,
-) -> tuple[bool | None, str, str, str]:
+def _verdict(result: Estimate | StreamedEstimate, asked: Asked) -> tuple[bool | None, str, str, str]:
     """Return whether the news is good, the verdict, the rest of its line, and what precedes the direction of scores."""
-    method = "" if isinstance(result, Uncertain) else result.headline().partition(",")[0]
-    if isinstance(result, Calibration | StreamedCalibration):
-        method = f"least squares, {result.hypothesis} reviewers"
-    if refused:
+    if asked.refused:
         return False, "No order of all:", *_groups(result)
-    if selection is not None:
+    if (selection := asked.selection) is not None:
         places = counted(selection.n - selection.certain.size, "place")
         discuss = f"{selection.discuss.size:,} to discuss for {places}, " if selection.discuss.size else ""
         verdict = f"{selection.certain.size:,} in, {discuss}{selection.out.size:,} out"
         return None, verdict, "", f"{percent(1.0 - selection.error_rate)}; "
-    if lists is not None:
-        return None, f"{lists.count('in'):,} in, {lists.count('out'):,} out", "", f"{method}; "
     if isinstance(result, Uncertain):
         good, state, words = benefit(result)
         return good, f"{state}:", words, ""
+    method = result.method if isinstance(result, Estimate) else ""
+    if isinstance(result, Calibration | StreamedCalibration):
+        method = f"least squares, {result.hypothesis} reviewers"
+    if (lists := asked.lists) is not None:
+        return None, f"{lists.count('in'):,} in, {lists.count('out'):,} out", "", f"{method}; "
     return None, "Ranked:", counted(int((result.rank > 0).sum()), "paper"), f"{method}; "
 
 
@@ -138,15 +136,12 @@ def benefit(result: Uncertain) -> tuple[bool | None, str, str]:
 # Facts.
 
 
-def _decision(
-    result: Estimate | StreamedEstimate,
-    selection: Selection | None,
-    lists: Sequence[str | None],
-    lottery: Lottery | None,
-) -> list[Fact | Table]:
+def _decision(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact | Table]:
     """Return the papers that are in, drawn, and to discuss, and what averages would have changed."""
+    selection, lists, lottery = asked[:3]
     if selection is None:
-        return [Fact("In", _some([result.items[i] for i in best_by_group(result).tolist() if lists[i] == "in"]))]
+        inside = [result.items[i] for i in best_by_group(result).tolist() if lists and lists[i] == "in"]
+        return [Fact("In", _some(inside))]
     n = selection.n
     facts: list[Fact | Table] = [Fact("In", _some(selection.named(selection.certain)))]
     if lottery is not None:
@@ -156,9 +151,8 @@ def _decision(
     if selection.discuss.size:
         facts.append(open_table(result, selection))
     into, out = (selection.named(papers) for papers in (selection.swapped_in, selection.swapped_out))
-    facts.append(
-        Fact("Averages", f"would select {_some(out, 5)} instead of {_some(into, 5)}" if into else f"the same {n:,}")
-    )
+    change = f"would select {_some(out, CHANGES)} instead of {_some(into, CHANGES)}"
+    facts.append(Fact("Averages", change if into else f"the same {n:,}"))
     if isinstance(result, Uncertain):
         _, state, words = benefit(result)
         facts.append(Fact("Benefit", f"{state[0].lower()}{state[1:]}: {words}"))
@@ -187,16 +181,15 @@ def _reviewers(result: Estimate | StreamedEstimate) -> list[Fact]:
     return [Fact("Reviewers", "; ".join(kinds))] if kinds else []
 
 
-def _left_out(result: Estimate | StreamedEstimate, lists: Sequence[str | None] | None, *, refused: bool) -> list[Fact]:
+def _left_out(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact]:
     """Return groups, papers set aside or without a score, and what is not counted."""
     facts = []
-    aside = [i for i, name in enumerate(lists or ()) if name == "aside"]
-    if aside:
+    if aside := [i for i, name in enumerate(asked.lists or ()) if name == "aside"]:
         groups = np.unique(result.group[aside]).size
         to_join = f"{noun(groups, 'joins', 'join')} {noun(len(aside), 'it', 'them')} to the others"
         names = _some([result.items[i] for i in aside])
         facts.append(Fact("Set aside", f"{names}; at least {counted(groups, 'more review')} {to_join}"))
-    elif len(group_sizes(result)) > 1 and lists is None and not refused:
+    elif len(group_sizes(result)) > 1 and asked.lists is None and not asked.refused:
         words, sizes = _groups(result)
         facts.append(Fact("Groups", f"{words} ({sizes}ranks are within them)"))
     without = np.flatnonzero(result.rank == 0)
@@ -210,16 +203,15 @@ def _left_out(result: Estimate | StreamedEstimate, lists: Sequence[str | None] |
 # Warnings.
 
 
-def _warnings(
-    result: Estimate | StreamedEstimate, lists: Sequence[str | None] | None, lottery: Lottery | None, *, refused: bool
-) -> list[str]:
+def _warnings(result: Estimate | StreamedEstimate, asked: Asked) -> list[str]:
     """Return what changes how the result is read."""
     warnings = []
-    if refused:
+    listed_papers = [name in ("in", "discuss", "out") for name in asked.lists or ()]
+    if asked.refused:
         warnings.append("Nothing is selected: add reviews, or take groups as equally good: --by-group-average")
-    if lists is not None and np.unique(result.group[[name in ("in", "discuss", "out") for name in lists]]).size > 1:
+    if listed_papers and np.unique(result.group[listed_papers]).size > 1:
         warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
-    if lottery is not None and lottery.seed is None:
+    if asked.lottery is not None and asked.lottery.seed is None:
         warnings.append("No --seed was given, so it is 0, for everybody: announce a seed before drawing")
     if isinstance(result, Uncertain):
         warnings += _of_posterior(result)
@@ -269,44 +261,48 @@ def _of_least_squares(result: Calibration | StreamedCalibration) -> list[str]:
 # A lottery, and papers that are explained.
 
 
-def _lottery_table(lottery: Lottery) -> Table:
+def _lottery(lottery: Lottery) -> list[Part]:
     columns = [
         Column("paper", [*lottery.free]),
         Column("probability, %", [100 * chance for chance in lottery.free.values()], "number", 1),
         Column("drawn", ["yes" if label in lottery.drawn else "no" for label in lottery.free], "choice"),
     ]
-    return Table("lottery-table", "Papers that could be drawn", columns, "papers")
+    return [Table("lottery-table", "Papers that could be drawn", columns, "papers")]
 
 
 def _explained(page: Page, result: PosteriorEstimate, selection: Selection | None, papers: list[Label]) -> Page:
     """Return a page with the places of some papers and their contributions in front, without names of reviewers."""
     accounts = [result.account(label).anonymous() for label in papers]
+    codes = [result.items.index(label) for label in papers]
+    ranks = [_place(result, code, selection) for code in codes]
+    points = [f"quality {each.quality:.2f}{plus_minus(each)}, average {each.average:.2f}" for each in accounts]
     facts: list[Fact | Table] = []
-    for place, account in enumerate(accounts):
-        code = result.items.index(account.item)
-        group = result.group == result.group[code]
-        among = int((group & (result.rank > 0)).sum())
-        rank = (
-            f"rank {result.rank[code]:,} of {among:,}{f' in group {result.group[code]}' if result.n_groups > 1 else ''}"
-        )
-        if selection is not None:
-            chance = selection.probability[code]
-            rank += f"; {LISTS[selection.lists[code]]}"
-            rank += "" if chance is None else f", {percent(chance)} among the best {selection.n:,}"
-        quality = f"quality {account.quality:.2f}{plus_minus(account)}, average {account.average:.2f}"
-        facts += [Fact(str(account.item), f"{rank}; {quality}"), account_table(account, f"parts-{place}")]
-    warnings = []
-    if np.unique(result.group[[result.items.index(label) for label in papers]]).size > 1:
-        warnings.append("These papers cannot be compared: no review connects their groups")
-    else:
-        facts += better(result, papers)
+    for number, (label, rank, quality, account) in enumerate(zip(papers, ranks, points, accounts, strict=True)):
+        facts += [Fact(str(label), f"{rank}; {quality}")] if len(papers) > 1 else []
+        facts.append(account_table(account, f"parts-{number}"))
+    apart = np.unique(result.group[codes]).size > 1
     scale = scale_of(result)
     parts = [part for account in accounts for part in corrections(account, scale)]
+    several = len(papers) > 1
     return replace(
         page,
-        verdict=f"{counted(len(papers), 'paper')} explained",
-        summary=f"({result.reviews.direction})",
-        facts=facts,
-        warnings=warnings,
+        verdict=f"{len(papers):,} papers explained" if several else f"{ranks[0]}:",
+        summary=f"({result.reviews.direction})"
+        if several
+        else f"{papers[0]}, {points[0]} ({result.reviews.direction})",
+        facts=facts if apart else [*facts, *better(result, papers)],
+        warnings=["These papers cannot be compared: no review connects their groups"] if apart else [],
         sections=[Section("why", "Corrections, with reasons", lambda: parts), *page.sections],
     )
+
+
+def _place(result: PosteriorEstimate, code: int, selection: Selection | None) -> str:
+    """Return the rank of a paper in its group, its list, and its chance."""
+    group = int(result.group[code])
+    among = int(((result.group == group) & (result.rank > 0)).sum())
+    rank = f"rank {result.rank[code]:,} of {among:,}{f' in group {group}' if result.n_groups > 1 else ''}"
+    if selection is None:
+        return rank
+    chance = selection.probability[code]
+    among_best = "" if chance is None else f" ({percent(chance)} among the best {selection.n:,})"
+    return f"{rank}, {LISTS[selection.lists[code]]}{among_best}"

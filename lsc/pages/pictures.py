@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.pages.papers import intervals, line_of, percent
+from lsc.pages.papers import best_by_group, intervals, line_of, percent
 from reviewgraph._base import counted, order_of, snapped
 from reviewgraph.report import Compared, Picture, Ranked, compared, ranked, wright_map
 
@@ -34,14 +34,16 @@ def _ranked(result: Estimate, order: IntArray, kinds: Sequence[str]) -> Ranked:
 
 
 def qualities(result: Estimate) -> Picture:
-    """Return the picture of all papers by rank, with intervals."""
-    order = order_of(-result.quality)[: int(np.isfinite(result.quality).sum())]
+    """Return the picture of papers by rank, with intervals; of several groups of the largest."""
+    order = best_by_group(result)
+    order = order[result.group[order] == result.group[order[0]]]
     points = _ranked(result, order, ["dot"] * order.size)
+    which = "Papers of the largest group" if result.n_groups > 1 else "All papers"
     sure = ", each with its 90 % interval" if np.isfinite(points.low).any() else ""
     return Picture(
         "qualities",
         "Qualities in order",
-        f"All papers from the best on{sure}.",
+        f"{which} from the best on{sure}.",
         lambda width: ranked(points, width, "quality", "rank", [("dot", "paper")]),
     )
 

@@ -471,7 +471,9 @@ def compared(
         drawing.line(left, y(cut[0]), right, y(cut[0]), "cut", cut[1])
     _marks(drawing, papers, x, y)
     at = [(across_, y(value)) for across_, value in zip(papers.beside(x), papers.after.tolist(), strict=True)]
-    Labels(drawing, top).write_all(at, ((at[k], papers.names[k]) for k in papers.labelled))
+    ends = zip(at, papers.low.tolist(), papers.high.tolist(), strict=True)
+    taken = [(x_ - 1, min(y(a), y(b)), x_ + 1, max(y(a), y(b))) for (x_, _), a, b in ends if math.isfinite(a + b)]
+    Labels(drawing, top, taken).write_all(at, ((at[k], papers.names[k]) for k in papers.labelled))
     return drawing
 
 

@@ -95,7 +95,8 @@ def test_the_table_of_papers_holds_what_the_file_does() -> None:
     assert "interval_low" in header
     row = papers["cells"][0].index(first["item"])
     shown = {column["name"]: cells[row] for column, cells in zip(papers["columns"], papers["cells"], strict=True)}
-    for name, column in (("quality", "quality"), ("90 % from", "interval_low"), ("to", "interval_high"), ("rank", "rank")):
+    of_file = {"quality": "quality", "90 % from": "interval_low", "to": "interval_high", "rank": "rank"}
+    for name, column in of_file.items():
         assert shown[name] == pytest.approx(float(first[column]), abs=0.0051)
     assert shown["gained"] == shown["its rank"] - shown["rank"]
     assert set(reviewers["cells"][0]) == {row[0] for row in calibratable()}

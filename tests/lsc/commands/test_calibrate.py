@@ -260,7 +260,7 @@ def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) ->
     assert {part["reviewer"]: part["score"] for part in reviews} == given
     done = run(path, "--explain", "p3", *direction)
     assert done.exit_code == 0
-    assert f"of 10; quality {quality:.2f} +- " in done.stdout
+    assert f" OF 10: p3, quality {quality:.2f} +- " in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [words[-1] for words in lines if words[:1] == ["sum"]] == [f"{quality:.2f}"]
     scores = {int(words[1]): int(words[2]) for words in lines if words[0] == "Reviewer"}

@@ -181,17 +181,18 @@ def test_of_several_groups_the_best_of_each_are_seen() -> None:
     assert "12, 12, 12 papers; higher is better" in refused.summary
     apart = page_of(result, explained=["p0", "s0"])
     assert any("cannot be compared" in line for line in apart.warnings)
-    assert f"of 12 in group {result.group[result.items.index('p0')]}" in facts(apart)[0]["p0"]
+    group = result.group[result.items.index("p0")]
+    assert f"of 12 in group {group}" in facts(apart)[0]["p0"]
+    assert f"of 12 in group {group}" in page_of(result, explained=["p0"]).verdict
 
 
 def test_of_two_papers_that_are_explained_the_better_one_is_named(found: PosteriorEstimate) -> None:
     first, second, *_ = found.ranking()
     named, tables = facts(page_of(found, found.selection(1), explained=[second, first]))
     assert len(tables) == 2
-    assert named[
-        "Better"
-    ] == f"{first} than {second} with probability {found.probability_better(first, second):.0%}".replace("%", " %")
-    assert named[first].startswith("rank 1 of 12; ")
+    chance = f"{100 * found.probability_better(first, second):.0f} %"
+    assert named["Better"] == f"{first} than {second} with probability {chance}"
+    assert named[first].startswith("rank 1 of 12, ")
     assert "among the best 1" in named[second]
 
 
