@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lsc.commands.calibrate import calibrate
+from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
+from tests.pages import all_offered
 from tests.trials import sampled
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -78,7 +81,7 @@ def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> Non
     assert found["method"] == "lsc"
     last = found["items"][-1]
     assert last == {"item": "p9", "quality": None, "average": None, "rank": None, "standard_error": None, "group": 2}
-    assert done.stderr == ""
+    assert "score" not in done.stderr
 
 
 @pytest.mark.parametrize("method", ["lsc", "posterior"])
@@ -86,7 +89,7 @@ def test_a_selection_across_groups_is_refused(method: str, tmp_path: Path) -> No
     path = table(tmp_path, APART)
     done = run(path, "--method", method, "--select", "2")
     assert done.exit_code == 1
-    assert done.stdout.startswith(["NO ORDER OF ALL: 2 groups that no review connects (5, 2 papers; higher is", ""][0])
+    assert done.stdout.startswith("NO ORDER OF ALL: 2 groups that no review connects (5, 2 papers; higher is")
     assert "--by-group-average" in done.stdout
     refused = run(path, "--method", method, "--select", "2", "--json")
     assert refused.exit_code == 1
@@ -266,3 +269,70 @@ def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) ->
     scores = {int(words[1]): int(words[2]) for words in lines if words[0] == "Reviewer"}
     assert scores == dict(enumerate(sorted(given.values(), reverse=True), 1))
     assert not any(who in done.stdout for who in given)
+
+
+# What is proposed next, and what is said of the direction of scores
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--select", "30%"],
+        ["--select", "3", "--lottery", "--seed", "1", "--verbose"],
+        ["--select", "3", "-o", "papers.csv"],
+        ["--explain", "p3", "--lower-is-better"],
+        ["--method", "lsc", "--select", "20%", "--error-rate", "0.2"],
+        ["--method", "average"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("rows", [NOISY, APART], ids=["noisy", "apart"])
+def test_what_is_proposed_next_runs(
+    rows: list[tuple[str, str, object]], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table(tmp_path, rows)
+    done = run("reviews.csv", *words)
+    announced = done.stdout.startswith("NO ORDER OF ALL")
+    assert done.exit_code == announced, done.output
+    for command in all_offered(done.stdout):
+        assert ("--lower-is-better" in command) == ("--lower-is-better" in words)
+        following = CliRunner().invoke(main, command)
+        assert following.exit_code == (following.stdout.startswith("NO ORDER OF ALL")), following.output
+
+
+def test_a_plan_for_scores_of_hotcrp_knows_the_assignments_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(__file__).parents[3] / "tests" / "hotcrp" / "exports" / "3.4" / "stage2"
+    for name in ("scores", "data", "pcassignments", "pcconflicts"):
+        shutil.copy(folder / f"labconf-{name}.csv", tmp_path)
+    done = run("labconf-scores.csv", "--items", "labconf-data.csv")
+    [command] = all_offered(done.stdout)
+    assert command[:3] == ["plan", "labconf-scores.csv", "labconf-pcassignments.csv"]
+    assert command[3:] == ["--conflicts", "labconf-pcconflicts.csv", "--items", "labconf-data.csv"]
+    assert CliRunner().invoke(main, command).exit_code == 0
+
+
+@pytest.mark.parametrize(("words", "guessed"), [([], True), (["--lower-is-better"], False)])
+def test_a_direction_that_nobody_stated_is_a_warning(words: list[str], guessed: bool, tmp_path: Path) -> None:
+    done = run(table(tmp_path, NOISY), *words)
+    assert ("! Higher is read as better; if 1 is best: --lower-is-better" in done.stdout) == guessed
+    assert f"{'higher' if guessed else 'lower'} is better" in " ".join(done.stdout.splitlines()[:2])
+
+
+@pytest.mark.parametrize("words", [[], ["--select", "3"], ["--method", "lsc"], ["--explain", "p3"]], ids=" ".join)
+def test_a_screen_has_at_most_24_lines_of_80_columns(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    table(tmp_path, NOISY)
+    lines = run("reviews.csv", *words).stdout.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    quiet = run("reviews.csv", *words, "--quiet").stdout.splitlines()
+    assert quiet == lines[: len(quiet)]
+    assert " is better)" in " ".join(quiet)
