@@ -18,7 +18,6 @@
     const before = document.getElementById("page");
     if ("running" in page.dataset && document.getElementById("line")) {
       // The papers stay below the line until there are new lists.
-      before.dataset.running = "";
       follow();
       return;
     }
@@ -42,32 +41,21 @@
     }
   }
 
-  // While a command runs, its progress is shown; then its result, and then what independent code finds in it.
+  // While a command runs, its progress is shown; then its result.
   async function follow() {
     const mine = turn;
-    const page = document.getElementById("page");
-    const running = "running" in page.dataset;
-    for (;;) {
-      await pause(250);
-      if (mine !== turn) return;
-      let found;
-      try {
-        found = await (await fetch(`${base}/progress`)).json();
-      } catch {
-        say(ENDED);
-        return;
+    try {
+      for (;;) {
+        await pause(250);
+        const { running, lines } = mine === turn ? await (await fetch(`${base}/progress`)).json() : {};
+        if (mine !== turn) return;
+        if (!running) break;
+        if (lines.length) say(lines.join("\n"));
       }
-      if (mine !== turn) return;
-      if (running && found.lines.length) say(found.lines.join("\n"));
-      if (running ? !found.running : !found.checking) break;
-    }
-    if (running) {
       await load(location.href);
-      return;
+    } catch {
+      say(ENDED);
     }
-    const text = await (await fetch(location.href)).text();
-    const fresh = new DOMParser().parseFromString(text, "text/html").querySelector(".proof");
-    if (mine === turn && fresh) document.querySelector(".proof")?.replaceWith(document.adoptNode(fresh));
   }
 
   const drop = () => document.querySelector("form.drop");
@@ -144,8 +132,7 @@
   function begin() {
     const line = document.getElementById("line");
     if (line) draggable(line);
-    const { dataset } = document.getElementById("page");
-    if ("running" in dataset || "checking" in dataset) follow();
+    if ("running" in document.getElementById("page").dataset) follow();
   }
 
   addEventListener("submit", (event) => {

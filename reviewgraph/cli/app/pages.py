@@ -265,8 +265,7 @@ async def _run(workspace: Workspace, step: Step, request: Request) -> Response:
 async def _progress(workspace: Workspace, request: Request) -> Response:
     job = workspace.job
     lines = job.lines[-3:] if job else []
-    checking = workspace.proof.step.command if workspace.proof else ""
-    return JSONResponse({"running": job.step.command if job else "", "checking": checking, "lines": lines})
+    return JSONResponse({"running": job.step.command if job else "", "lines": lines})
 
 
 async def _stop(workspace: Workspace, request: Request) -> Response:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import signal
 import sys
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import listed, shortened
+from reviewgraph._base.text import shortened
 from reviewgraph.cli.app.steps import (
     EXCEL,
     KINDS,
@@ -46,11 +45,9 @@ MOST_FILES = 40
 PART = "#"
 #: Names of results begin so, those of files never.
 OURS = "reviewgraph-"
-#: Seconds that a stopped command has to return the best result so far, and that an answer may take to verify.
+#: Seconds that a stopped command has to return the best result so far.
 PATIENCE = 5.0
-PROOF = 30.0
-#: Papers that a line names, and reviews that a card shows.
-MANY = 12
+#: Reviews that a card shows.
 FEW = 5
 #: Lines of progress that are kept.
 LINES = 200
@@ -137,15 +134,6 @@ class Upload:
             vars(self).update(vars(recognised))
 
 
-@dataclass(frozen=True)
-class Proof:
-    """What independent code found: ``holds`` is None where it could not tell."""
-
-    words: str
-    holds: bool | None
-    checked: Sequence[str] = ()
-
-
 @dataclass
 class Result:
     """What a command answered: its words, exit status, messages, and JSON."""
@@ -161,29 +149,32 @@ class Result:
     to: str = EXCEL  #: The system that the first of the files is for.
     stopped: bool = False
     about_fields: Sequence[str] = ()  #: The messages that are about a field, such as what could not be selected.
-    proof: Proof | None = None
-
-    @property
-    def parts(self) -> tuple[str, str]:
-        """The report: what is seen first, and the rest."""
-        first, end, rest = self.report.partition("</section>")
-        return first + end, rest
-
-    @property
-    def uncounted(self) -> str:
-        """The papers that the answer does not count, and those of which reviews are missing."""
-        lacking = [entry["item"] for entry in self.answer.get("lacking") or ()]
-        papers = {
-            "Hidden from you": self.answer.get("hidden"),
-            "Not counted (withdrawn or not submitted)": self.answer.get("withdrawn"),
-            "Reviews missing in these files": lacking,
-        }
-        return " ".join(f"{words}: {listed(which, MANY, '.')}" for words, which in papers.items() if which)
 
     @property
     def command(self) -> str:
         """The command line that does the same."""
         return shown(self.words)
+
+    @property
+    def first(self) -> str:
+        """The part of the report that is seen first."""
+        return "".join(self.report.partition("</section>")[:2])
+
+    @property
+    def details(self) -> str:
+        """The sections of the report, all folded."""
+        sections = self.report.partition("</section>")[2]
+        return re.sub(r'(<details class="section"[^>]*?) open>', r"\1>", sections)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether independent code found something wrong, as the report says."""
+        return "REFUTED by independent code" in self.first
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether independent code was not asked."""
+        return "by independent code" not in self.first
 
 
 class Card(NamedTuple):
@@ -239,11 +230,9 @@ class Workspace:
         self.values: dict[str, str] = {}
         self.results: dict[str, Result] = {}
         self.job: Job | None = None
-        self.proof: Job | None = None
         self.notes: list[str] = []
         for path in self.folder.iterdir():
-            # A command that was ended leaves a folder of temporary files.
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            path.unlink()
 
     # Files.
 
@@ -493,24 +482,19 @@ class Workspace:
             (self.folder / name).unlink(missing_ok=True)
         self.results = {name: result for name, result in self.results.items() if name != step.command}
         self.job = job = Job(step)
-        await self.end_proof()
-        job.process = await self._launched(words, f"{OURS}{step.command}.json", asyncio.subprocess.PIPE)
-        job.task = asyncio.create_task(self._follow(job, words, files))
-
-    async def _launched(self, words: Sequence[str], answer: str, messages: int) -> asyncio.subprocess.Process:
-        """Start a command whose output is a file."""
         # -P: what was dropped in is never imported.
-        with (self.folder / answer).open("wb") as output:
-            return await asyncio.create_subprocess_exec(
+        with (self.folder / f"{OURS}{step.command}.json").open("wb") as answer:
+            job.process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "reviewgraph", *words),
                 cwd=self.folder,
-                env=environment() | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.folder)),
+                env=environment(),
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=messages,
+                stdout=answer,
+                stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
                 limit=1 << 20,
             )
+        job.task = asyncio.create_task(self._follow(job, words, files))
 
     async def _follow(self, job: Job, words: Sequence[str], files: Mapping[str, str]) -> None:
         process = job.process
@@ -523,26 +507,6 @@ class Workspace:
         result = await asyncio.to_thread(self._result, job, words, files, status)
         self.results = {**self.results, job.step.command: result}
         self.job = None
-        if result.answer:
-            self.proof = proof = Job(job.step)
-            proof.task = asyncio.create_task(self._prove(proof, words, result))
-
-    async def _prove(self, proof: Job, words: Sequence[str], result: Result) -> None:
-        """Run ``verify`` on an answer, and keep what it found beside the result."""
-        answer = f"{OURS}{proof.step.command}.json"
-        verified = f"{OURS}{proof.step.command}-verified.json"
-        process = await self._launched(["verify", answer, *words[1:]], verified, asyncio.subprocess.DEVNULL)
-        proof.process = process
-        try:
-            await asyncio.wait_for(process.wait(), PROOF)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-        findings = None
-        with suppress(OSError, ValueError):
-            findings = json.loads((self.folder / verified).read_bytes())
-        result.proof = proof_of(findings)
-        self.proof = None
 
     async def settle(self, seconds: float) -> None:
         """Wait for the running command, but not for long."""
@@ -597,14 +561,9 @@ class Workspace:
         if not done:
             await _ended(job)
 
-    async def end_proof(self) -> None:
-        """End the verification of an answer, whose files change."""
-        await _ended(self.proof)
-
     async def close(self) -> None:
         """End the running command at once."""
         await _ended(self.job)
-        await _ended(self.proof)
 
 
 async def _ended(job: Job | None) -> None:
@@ -612,26 +571,6 @@ async def _ended(job: Job | None) -> None:
         with suppress(ProcessLookupError):
             job.process.kill()
         await job.task
-
-
-def proof_of(findings: Mapping[str, Any] | None) -> Proof:
-    """Return what ``verify --json`` found in a line.
-
-    >>> proof_of({"checked": ["level, and every level above it"], "wrong": [], "undecided": []}).words
-    'Checked by independent code, and it holds: level.'
-    """
-    if findings is None:
-        return Proof("Not checked by independent code, or not in time.", None)
-    checked = [words for words in findings["checked"] if not words.startswith(("all other", "files: "))]
-    heads = [words.partition(":" if ":" in words else ",")[0].replace("_", " ") for words in checked]
-    claims = listed(dict.fromkeys(heads), MANY)
-    if findings["wrong"]:
-        reasons = listed(findings["wrong"], 3)
-        return Proof(f"REFUTED by independent code: do not use this result. {reasons}", False, findings["wrong"])
-    if findings["undecided"]:
-        undecided = "; ".join(words.removesuffix(" is not checked") for words in findings["undecided"])
-        return Proof(f"Checked by independent code: {claims}. Not checked: {undecided}.", None, checked)
-    return Proof(f"Checked by independent code, and it holds: {claims}.", True, checked)
 
 
 def safe_name(file_name: str) -> str:

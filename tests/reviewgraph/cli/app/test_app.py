@@ -36,7 +36,7 @@ from reviewgraph.cli import main
 from reviewgraph.cli.app import pages, workspace
 from reviewgraph.cli.app.pages import Guard
 from reviewgraph.cli.app.steps import EXCEL, HINT, STEPS, table_fields, title_of
-from reviewgraph.cli.app.workspace import Result, Workspace, proof_of, recognise, safe_name
+from reviewgraph.cli.app.workspace import Result, Workspace, recognise, safe_name
 from tests import conference_systems as systems
 from tests.reviewgraph.formats.exports import as_xlsx
 
@@ -80,16 +80,13 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
         with contextlib.chdir(folder):
             return CliRunner().invoke(main, words)
 
-    async def begin(*words: str, cwd: Path, stdout: Any, **rest: Any) -> Any:
+    async def begin(*words: str, cwd: Path, stdout: Any, **rest: Any) -> Ended:
         assert words[:4] == (sys.executable, "-P", "-m", "reviewgraph")
-        if words[4] == "verify":  # runs beside other commands, which one process cannot do
-            return await begin_process(sys.executable, "-c", "", stdout=stdout)
         told = await asyncio.to_thread(run, words[4:], cwd)
         stdout.write(told.stdout_bytes)
         stdout.flush()
         return Ended(told)
 
-    begin_process = asyncio.create_subprocess_exec
     monkeypatch.setattr(asyncio, "create_subprocess_exec", begin)
 
 
@@ -501,27 +498,19 @@ def test_real_exports_end_in_a_verdict_and_in_an_upload(client: Any, guard: Guar
     assert "--reviewers labconf-allprefs.csv" in page
 
 
-# Independent code.
+# Results.
 
 
 @pytest.mark.slow
-def test_answers_are_checked_by_independent_code(client: Any, guard: Guard) -> None:
-    posted(client, guard, ("r.csv", REVIEWS))
-    for _ in range(300):
-        if not any(client.get(f"/{guard.token}/progress").json()[key] for key in ("running", "checking")):
-            break
-        time.sleep(0.1)
-    for place in ("", "check"):
-        page = client.get(f"/{guard.token}/{place}").text
-        assert "Checked by independent code, and it holds: sizes" in page
-
-
-def test_a_refuted_answer_is_said_loudly() -> None:
-    findings = {"checked": [], "wrong": ["level: expected double, found connected"], "undecided": []}
-    proof = proof_of(findings)
-    assert (proof.holds, proof.words.split(":")[0]) == (False, "REFUTED by independent code")
-    assert "level: expected double" in proof.words
-    assert proof_of(None).holds is None
+@here
+def test_answers_are_checked_by_independent_code(client: Any, guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = posted(client, guard, ("r.csv", REVIEWS)).text
+    assert "by independent code: sizes" in page
+    monkeypatch.setattr(Result, "first", "REFUTED by independent code: level")
+    page = client.get(f"/{guard.token}/check").text
+    assert "Independent code refutes this result: do not use it." in page
+    monkeypatch.setattr(Result, "first", "")
+    assert "Not checked by independent code." in client.get(f"/{guard.token}/check").text
 
 
 def test_the_line_stands_below_the_selected_papers(tmp_path: Path) -> None:
