@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import shortened
@@ -47,8 +47,6 @@ PART = "#"
 OURS = "reviewgraph-"
 #: Seconds that a stopped command has to return the best result so far.
 PATIENCE = 5.0
-#: Reviews that a card shows.
-FEW = 5
 #: Lines of progress that are kept.
 LINES = 200
 #: Rows and columns of a file that are shown, and rows whose titles are known.
@@ -177,29 +175,6 @@ class Result:
         return "by independent code" not in self.first
 
 
-class Card(NamedTuple):
-    """What to upload: its file, where, what that changes, and some of its reviews."""
-
-    what: str
-    file: str
-    place: str
-    effect: str
-    rows: Sequence[tuple[str, str, str]]
-    number: int
-
-
-class Ranked(NamedTuple):
-    """A paper in the order of qualities, its place and interval in percent of a line, and its list."""
-
-    item: str
-    title: str
-    quality: float
-    place: float
-    interval: Sequence[float]
-    part: str
-    probability: float | None
-
-
 @dataclass
 class Job:
     """A command that runs."""
@@ -304,25 +279,22 @@ class Workspace:
         """The titles of papers, as far as files have them."""
         return {paper: title for upload in self.uploads.values() for paper, title in upload.titles.items()}
 
-    def card(self, step: Step) -> Card | None:
-        """Return what to upload of the result of a step."""
+    def card(self, step: Step) -> dict[str, Any]:
+        """Return what to upload of the result of a step: the file, where, what stays as it is, and the first lines."""
         from reviewgraph.formats.systems.known import SYSTEMS
 
         result = self.results.get(step.command)
         if result is None or not step.writes or not result.files:
-            return None
-        file, what = next(iter(result.files.items()))
+            return {}
+        name, title = next(iter(result.files.items()))
         system = SYSTEMS[result.to]
-        titles = self.titles
-        reviews = result.answer.get("reviews") or ()
-        rows = [(entry["item"], titles.get(entry["item"], ""), entry["reviewer"]) for entry in reviews[:FEW]]
-        place = getattr(system, "place", "")
-        effect = "No review that is there is changed or removed." if "only adds" in place else ""
-        if not reviews:
-            effect = f"Reviews and scores stay as they are: it sets {system.results}." if system.results else ""
-        return Card(what, file, place, effect, rows, len(reviews))
+        lines = [] if system.is_table else (self.folder / name).read_text("utf-8").splitlines()
+        stays = "No review that is there is changed or removed." if "only adds" in system.place else ""
+        if step.command == "calibrate":
+            stays = "All reviews and scores: it sets tags that chairs see." if system.results else ""
+        return {"file": name, "title": title, "place": system.place, "stays": stays, "lines": lines}
 
-    def ranked(self) -> list[Ranked]:
+    def ranked(self) -> list[dict[str, Any]]:
         """Return the papers of the calibration, the best first; none where each group has an order of its own."""
         result = self.results.get("calibrate")
         answer = result.answer if result else {}
@@ -338,25 +310,20 @@ class Workspace:
         items.sort(key=lambda entry: (selected.get(entry["item"], len(items)), -sign * entry["quality"]))
         discussed = [entry["item"] for entry in answer.get("discuss") or ()]
         lists = dict.fromkeys(answer.get("certain") or (), "in") | dict.fromkeys(discussed, "discuss")
-        ends = [end for entry in items for end in entry.get("interval") or [entry["quality"]]]
-        low, high = min(ends, default=0), max(ends, default=1)
-        titles = self.titles
-
-        def placed(value: float) -> float:
-            return round(100 * (value - low) / ((high - low) or 1), 1)
-
         rest = "out" if selected else ""
+        titles = self.titles
+        # Places along a line of 100, from the lowest end of an interval to the highest.
+        marks = [[entry["quality"], *(entry.get("interval") or ())] for entry in items]
+        low = min(map(min, marks))
+        scale = 100 / (max(map(max, marks)) - low or 1)
         return [
-            Ranked(
-                entry["item"],
-                titles.get(entry["item"], ""),
-                entry["quality"],
-                placed(entry["quality"]),
-                [placed(end) for end in entry.get("interval") or [entry["quality"]] * 2],
-                lists.get(entry["item"], rest),
-                entry.get("probability"),
-            )
-            for entry in items
+            {
+                **entry,
+                "title": titles.get(entry["item"], ""),
+                "part": lists.get(entry["item"], rest),
+                "marks": [round(scale * (mark - low), 1) for mark in (line[0], min(line), max(line))],
+            }
+            for entry, line in zip(items, marks, strict=True)
         ]
 
     @property

@@ -520,7 +520,7 @@ def test_the_line_stands_below_the_selected_papers(tmp_path: Path) -> None:
     found = Workspace(tmp_path)
     answer = {"items": items, "selected": ["p1"], "certain": ["p1"], "discuss": [{"item": "p2", "probability": 0.5}]}
     found.results = {"calibrate": Result([], 0, [], answer=answer)}
-    assert [(row.item, row.part) for row in found.ranked()] == [("p1", "in"), ("p2", "discuss"), ("p3", "out")]
+    assert [(row["item"], row["part"]) for row in found.ranked()] == [("p1", "in"), ("p2", "discuss"), ("p3", "out")]
     assert found.cut == 1
     items[0]["group"] = 2
     answer["selected"] = []
