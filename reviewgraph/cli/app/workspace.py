@@ -8,25 +8,19 @@ import os
 import re
 import signal
 import sys
-import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import shortened
 from reviewgraph.cli.app.steps import (
     EXCEL,
-    KINDS,
     ROLES,
     SEVERAL,
     STEPS,
-    WANTED,
     Step,
-    column_role,
     conference_of,
     field_of,
     file_of,
@@ -36,100 +30,16 @@ from reviewgraph.cli.app.steps import (
     takers_of,
     title_of,
 )
+from reviewgraph.cli.app.uploads import OURS, PART, Upload, recognise, safe_name
 from reviewgraph.cli.command import parsed
 
 #: Limits on what is dropped in: bytes in all, and files.
 MOST_BYTES = 200_000_000
 MOST_FILES = 40
-#: What stands between a file and a sheet or a file in it, in names.
-PART = "#"
-#: Names of results begin so, those of files never.
-OURS = "reviewgraph-"
 #: Seconds that a stopped command has to return the best result so far.
 PATIENCE = 5.0
 #: Lines of progress that are kept.
 LINES = 200
-#: Rows and columns of a file that are shown, and rows whose titles are known.
-ROWS = 6
-COLUMNS = 40
-TITLED = 20_000
-
-
-@dataclass
-class Upload:
-    """A file: what its reader took it for, the role and columns chosen for it, its first rows, and a message on it."""
-
-    name: str
-    what: str = "a table"
-    roles: list[str] = field(default_factory=list)
-    header: Sequence[str] = ()
-    columns: dict[str, str] = field(default_factory=dict)
-    known: Mapping[str, str] = field(default_factory=dict)  #: Names of columns by role, as its system calls them.
-    rows: Sequence[Sequence[str]] = ()
-    titles: Mapping[str, str] = field(default_factory=dict)
-    system: str = ""
-    error: str = ""
-    idle: str = ""  #: Why it is not used, where another file has its role.
-    size: int = 0
-    parts: Sequence[str] = ()  #: Sheets or files inside, of which one has to be chosen.
-    part: str = ""
-
-    @property
-    def word(self) -> str:
-        """The file, or its chosen part, as commands name it."""
-        return f"{self.name}{PART}{self.part}" if self.part else self.name
-
-    @property
-    def remedy(self) -> str:
-        """Where the page has what the message names as options of the command."""
-        if re.search("--(columns|score)", self.error):
-            return "Here: choose it in the head of its column below."
-        keys = [field for field in table_fields() if f"--{field.key} " in f"{self.error} "]
-        return f'Here: "{keys[0].label}" under "How the reviews are written" below.' if keys else ""
-
-    @property
-    def wanted(self) -> list[str]:
-        """What its columns may be read as."""
-        return [*dict.fromkeys(name for role in self.roles for name in WANTED.get(role, ()))]
-
-    def read_as(self, chosen: Mapping[str, str] | None = None) -> dict[int, str]:
-        """Return what columns are read as, by place."""
-        from reviewgraph.formats.columns import locate
-
-        names = {**self.known, **(self.columns if chosen is None else chosen)}
-        places: dict[int, str] = {}
-        for name in self.wanted:
-            # A role that several columns may have is asked for by the command.
-            with suppress(InputError):
-                located = locate(self.header, [column_role(name)], names, self.name, lambda note: None)
-                places |= dict.fromkeys(located.values(), name)
-        return places
-
-    def shown(self, read: Mapping[int, str]) -> list[int]:
-        """Return the places of the columns that are shown, those that are read before the others."""
-        places = range(len(self.header))
-        return sorted(places, key=lambda place: (place not in read, place))[:COLUMNS]
-
-    def choose(self, chosen: Mapping[int, str]) -> None:
-        """Take what columns are, by place, as far as they are read otherwise without a choice."""
-        usual = self.read_as({})
-        self.columns = {}
-        for name in self.wanted:
-            places = [place for place, role in chosen.items() if role == name]
-            changed = [place for place in places if usual.get(place) != name]
-            if changed:
-                self.columns[name] = self.header[changed[0]]
-            elif not places and name in usual.values() and not column_role(name).required:
-                self.columns[name] = ""
-
-    def take(self, part: str, folder: Path) -> None:
-        """Choose a sheet or a file inside."""
-        if part != self.part and (part in self.parts or not part):
-            recognised = recognise(folder / self.name, part)
-            recognised.roles = self.roles or recognised.roles
-            recognised.size = self.size
-            recognised.columns = self.columns
-            vars(self).update(vars(recognised))
 
 
 @dataclass
@@ -180,7 +90,6 @@ class Job:
     """A command that runs."""
 
     step: Step
-    started: float = field(default_factory=time.monotonic)
     lines: list[str] = field(default_factory=list)
     process: asyncio.subprocess.Process | None = None
     task: asyncio.Task[None] | None = None
@@ -259,12 +168,13 @@ class Workspace:
         return [upload.word for upload in self.uploads.values() if role in upload.roles]
 
     def _leave_taken(self, upload: Upload) -> None:
-        """Leave a file unused whose role another one has, where there may be only one."""
+        """Leave one of two files unused that have a role which there may be only once: that with fewer papers."""
         for other in self.uploads.values():
             taken = [role for role in upload.roles if role in other.roles and role not in SEVERAL]
             if other.name != upload.name and taken:
-                upload.idle = f"{other.name} is used for it: {ROLES[taken[0]].lower()}"
-                upload.roles = [role for role in upload.roles if role not in taken]
+                used, left = (upload, other) if len(upload.titles) > len(other.titles) else (other, upload)
+                left.idle = f"{used.name} is used for it: {ROLES[taken[0]].lower()}"
+                left.roles = [role for role in left.roles if role not in taken]
 
     def give(self, upload: Upload, role: str) -> None:
         """Give a file a role, and take it from another one, where there may be only one."""
@@ -538,112 +448,6 @@ async def _ended(job: Job | None) -> None:
         with suppress(ProcessLookupError):
             job.process.kill()
         await job.task
-
-
-def safe_name(file_name: str) -> str:
-    """Return a name for a file in the folder: no path, nothing that options or columns separate by.
-
-    >>> safe_name("../my scores.csv"), safe_name("--output=x#1.csv"), safe_name("reviewgraph-plan.csv")
-    ('my scores.csv', 'output_x_1.csv', 'my-reviewgraph-plan.csv')
-    """
-    name = re.split(r"[/\\]", file_name)[-1]
-    name = re.sub(r"[\x00-\x1f\x7f=#:,;<>|\"'*?$`]", "_", name).lstrip("-. ").rstrip(". ")[-120:].lstrip("-. ")
-    name = name or "file"
-    reserved = name.lower().startswith(OURS) or re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name.lower())
-    return f"my-{name}" if reserved else name
-
-
-def recognise(path: Path, part: str = "") -> Upload:
-    """Return what the reader of the commands takes a file for, or a sheet or a file in it, with its columns."""
-    from reviewgraph.formats.columns import ITEM, REVIEWER
-    from reviewgraph.formats.opening import open_table, parts_of
-
-    upload = Upload(path.name, part=part)
-    with suppress(InputError):
-        upload.parts = parts_of(path)
-    try:
-        # Of several sheets the reader takes the only one with reviews.
-        table = open_table(f"{path}{PART}{part}" if part else path, (REVIEWER, ITEM), {}, lambda note: None)
-    except InputError as error:
-        upload.error = str(error).replace(f"{path.parent}{os.sep}", "")
-        upload.what = ""
-        if path.suffix.casefold() == ".json" and is_answer(path):
-            upload.what = "a result of this page"
-            upload.error = ""
-            upload.roles = ["after"]
-        return upload
-    upload.header = tuple(table.provenance.header)
-    upload.known = table.columns
-    if table.source is not None:
-        upload.what = table.source.what
-        upload.system = table.source.system
-        upload.roles = [KINDS.get(table.source.kind, "reviews")]
-    else:
-        upload.roles = [*filter(None, [plain_role(path.name, upload.header)])]
-    with suppress(InputError):
-        rows = [line.cells for line in islice(table.rows_below(), TITLED)]
-        upload.rows = [[shortened(cell) for cell in cells] for cells in rows[:ROWS]]
-        places = {name: place for place, name in upload.read_as().items()}
-        if {"item", "title"} <= places.keys():
-            item, title = places["item"], places["title"]
-            upload.titles = {cells[item]: cells[title] for cells in rows if len(cells) > max(item, title)}
-        # A table of papers with several columns of numbers has the scores of a reviewer in each.
-        if table.source is None and upload.roles == ["items"] and holds_numbers(rows[:ROWS], set(places.values())):
-            upload.roles = ["reviews"]
-    return upload
-
-
-def holds_numbers(rows: Sequence[Sequence[str]], read: Collection[int]) -> bool:
-    """Return whether most columns of a table, but for those that are read, hold numbers, and at least two do.
-
-    >>> holds_numbers([["p1", "3", "4"], ["p2", "", "5"]], [0]), holds_numbers([["p1", "On ties", "12"]], [0])
-    (True, False)
-    """
-    from reviewgraph.formats.values import parse_number
-
-    others = [column for place, column in enumerate(zip_longest(*rows, fillvalue="")) if place not in read]
-    filled = [cells for column in others if (cells := [cell for cell in column if cell.strip()])]
-    numbers = [cells for cells in filled if all(parse_number(cell) is not None for cell in cells)]
-    return len(numbers) > 1 and 2 * len(numbers) > len(filled)
-
-
-def is_answer(path: Path) -> bool:
-    """Return whether a file is the JSON that ``plan`` prints."""
-    with suppress(OSError, ValueError, RecursionError):
-        content = json.loads(path.read_bytes())
-        return isinstance(content, dict) and {"status", "reviews", "files"} <= set(content)
-    return False
-
-
-def plain_role(name: str, header: Sequence[str]) -> str:
-    """Return the likely role of a table of no known system, by its columns, and its name for conflicts and bids.
-
-    A text without columns has none.
-
-    >>> plain_role("r.csv", ["reviewer", "paper", "score"]), plain_role("x.csv", ["paper", "title"])
-    ('reviews', 'items')
-    """
-    from reviewgraph.formats import side
-    from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, recognised
-
-    def has(*roles: Any) -> bool:
-        return recognised(header, roles, {}) == len(roles)
-
-    if re.search(r"\bbids\b", name.casefold()):
-        return "bids"
-    if has(REVIEWER, ITEM):
-        if "conflict" in name.casefold():
-            return "conflicts"
-        kinds = {"affinity": side.AFFINITY, "cost": side.COST} if not has(SCORE) else {}
-        return next((role for role, column in kinds.items() if has(column.role)), "reviews")
-    if any(re.search("score|grade|rating|mark|overall", cell.casefold()) for cell in header):
-        return "reviews"
-    if has(ITEM):
-        return "references" if has(side.QUALITY.role) else "items"
-    if has(REVIEWER):
-        people = {"capacity": side.SPARE, "willing": side.WILLING}
-        return next((role for role, column in people.items() if has(column.role)), "reviewers")
-    return "reviews" if len(header) > 1 else ""
 
 
 def error_in(lines: Sequence[str]) -> str:

@@ -36,7 +36,8 @@ from reviewgraph.cli import main
 from reviewgraph.cli.app import pages, workspace
 from reviewgraph.cli.app.pages import Guard
 from reviewgraph.cli.app.steps import EXCEL, HINT, STEPS, table_fields, title_of
-from reviewgraph.cli.app.workspace import Result, Workspace, recognise, safe_name
+from reviewgraph.cli.app.uploads import recognise, safe_name
+from reviewgraph.cli.app.workspace import Result, Workspace
 from tests import conference_systems as systems
 from tests.reviewgraph.formats.exports import as_xlsx
 
