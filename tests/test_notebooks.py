@@ -21,8 +21,7 @@ import lsc
 import planner
 from lsc.methods import METHODS
 from reviewgraph import ColumnWarning, InputError, Reviews, check
-from reviewgraph._base import Paged, Plot, plain
-from reviewgraph.report import Fact
+from reviewgraph._base import Fact, Paged, Plot, plain
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
     from lsc.pages.page import Lottery
     from lsc.selection import Selection
-    from reviewgraph._base import BoolArray, Label
-    from reviewgraph.report import Codes, Fact, Next, Page
+    from reviewgraph._base import BoolArray, Fact, Label, Next, Page
+    from reviewgraph.report import Codes
     from reviewgraph.streams import Stream
     from reviewgraph.table import Reviews
 
@@ -176,7 +176,7 @@ class Outcome:
 
     def following(self, session: Session) -> list[Next]:
         """Return the next command: what connects the papers, helps the decision, or follows it."""
-        from reviewgraph.report import Next
+        from reviewgraph._base import Next
 
         table = session.table()
         select = session.params["select"]
@@ -585,7 +585,7 @@ def calibrate(
 
 def write_papers(session: Session, outcome: Outcome, output: str, to: str | None) -> Fact:
     """Write all papers, as a table or in the format of a conference system; return what was written."""
-    from reviewgraph.report import Fact
+    from reviewgraph._base import Fact
 
     columns = outcome.to_columns()
     if to is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from reviewgraph._base import Next
 from reviewgraph.cli import (
     PlainCommand,
     Refusal,
@@ -20,7 +21,6 @@ from reviewgraph.cli import (
     show,
     telling,
 )
-from reviewgraph.report import Next
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 #: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.

@@ -13,8 +13,7 @@ from reviewgraph._base import InputError, counted, csv_text, draft_beside, natur
 
 if TYPE_CHECKING:
     from lsc.posteriors import PosteriorEstimate
-    from reviewgraph._base import Label
-    from reviewgraph.report import Fact
+    from reviewgraph._base import Fact, Label
 
 #: The index of a folder: ``item,file``.
 INDEX = "index.csv"
@@ -97,7 +96,7 @@ def _write(path: str, text: str) -> None:
 def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> Fact:
     """Write a page for each paper with a score, or for the explained ones, and the index; return what was written."""
     from lsc.pages.accounts import sheets
-    from reviewgraph.report import Fact
+    from reviewgraph._base import Fact
 
     papers = explained or result.ranking()
     names = file_names(papers, ".html")

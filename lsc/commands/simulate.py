@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from lsc._model.hypotheses import simulated
+from reviewgraph._base import Fact, Next, Page
 from reviewgraph.cli import Number, Refusal, Session, examples, option, pass_session
-from reviewgraph.report import Fact, Next, Page
 
 PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
 #: The preset without reviews.

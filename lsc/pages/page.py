@@ -17,8 +17,8 @@ from lsc.pages.papers import LISTS, best_by_group, best_table, group_sizes, open
 from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Selection, Uncertain
 from lsc.streams import StreamedCalibration, StreamedEstimate
-from reviewgraph._base import counted, listed, noun
-from reviewgraph.report import Column, Fact, Nouns, Page, Part, Section, Table, not_counted
+from reviewgraph._base import Column, Fact, Nouns, Page, Part, Section, Table, counted, listed, noun
+from reviewgraph.report import not_counted
 
 if TYPE_CHECKING:
     from reviewgraph._base import Label

@@ -9,8 +9,7 @@ import numpy as np
 
 from lsc.estimate import Estimate, central_interval
 from lsc.selection import LEVEL, Uncertain
-from reviewgraph._base import listed, or_none
-from reviewgraph.report import Column, Table, paper_columns
+from reviewgraph._base import Column, Table, listed, or_none, paper_columns
 
 if TYPE_CHECKING:
     from lsc.selection import Selection

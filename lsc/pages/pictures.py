@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc.pages.papers import best_by_group, intervals, line_of, percent
-from reviewgraph._base import counted, order_of, snapped
-from reviewgraph.report import Compared, Picture, Ranked, compared, ranked, wright_map
+from reviewgraph._base import Picture, counted, order_of, snapped
+from reviewgraph.report import Compared, Ranked, compared, ranked, wright_map
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,14 +14,33 @@ from planner._assign.assignment import AssignmentStatus, percent_of
 from planner._assign.findings import Reason
 from planner._assign.levels import aim_named
 from reviewgraph import report
-from reviewgraph._base import Clock, Mentions, counted, listed, natural_key, percent, places, ranging, snapped
-from reviewgraph.report import Column, Fact, Listed, Nouns, Page, Prose, Section, Table
+from reviewgraph._base import (
+    Clock,
+    Column,
+    Fact,
+    Listed,
+    Mentions,
+    Nouns,
+    Page,
+    Prose,
+    Section,
+    Table,
+    counted,
+    listed,
+    natural_key,
+    paper_columns,
+    percent,
+    places,
+    ranging,
+    snapped,
+)
+from reviewgraph.report import chart
 
 if TYPE_CHECKING:
     from planner._assign import findings
     from planner._assign.assignment import Assignment
-    from reviewgraph._base import IntArray, Label
-    from reviewgraph.report import Codes, Part
+    from reviewgraph._base import IntArray, Label, Part
+    from reviewgraph.report import Codes
 
 
 #: Lines of a list that are not folded.
@@ -273,7 +292,7 @@ def _affinities(assignment: Assignment, wishes: str) -> list[Part]:
     proof = f"Status: {assignment.status} ({assignment.status.text})."
     bins = report.histogram(assignment.affinities)
     words = f"The number of reviews by {wishes.lower()}{', scaled to -1 ... 1' if wishes == 'Bids' else ''}."
-    picture = report.chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower())
+    picture = chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower())
     return [Prose([f"{total}; {best}.", proof]), picture]
 
 
@@ -326,7 +345,7 @@ def paper_table(assignment: Assignment) -> Table:
     total = np.bincount(table.item, weights=assignment.affinities, minlength=table.n_items).astype(np.float64)
     order = np.lexsort((places(table.items), snapped(total)))
     columns = [
-        *report.paper_columns(table, order.tolist()),
+        *paper_columns(table, order.tolist()),
         Column("reviews", table.reviews_per_item[order].tolist(), "number"),
         Column("sum", total[order].tolist(), "number", 3),
         Column("reviewers", [_joined(table.reviewers, table.reviewers_of(i)) for i in order.tolist()]),

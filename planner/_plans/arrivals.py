@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from planner._plans.constraints import no_pairs
 from planner._plans.task import Loss, after_loss, looked_at
-from reviewgraph._base import Clock, counted
+from reviewgraph._base import Clock, Nouns, counted
 from reviewgraph.graph import connected_components
-from reviewgraph.report import Nouns
 
 if TYPE_CHECKING:
     from planner._plans.target import Groups, Target

@@ -13,14 +13,12 @@ from planner._plans.arrivals import joins
 from planner._plans.outcome import NAMED, PlanStatus
 from planner._plans.targets import target_named
 from planner._plans.task import new_task
-from reviewgraph._base import Clock, Mentions, counted, listed, natural_key, noun, places
-from reviewgraph.graph import level_named, structure_of
-from reviewgraph.report import (
-    MOST,
-    Bar,
+from reviewgraph._base import (
+    Clock,
     Column,
     Fact,
     Listed,
+    Mentions,
     Nouns,
     Page,
     Part,
@@ -28,13 +26,15 @@ from reviewgraph.report import (
     Prose,
     Section,
     Table,
-    bars,
-    group_map,
-    grouping_of,
-    not_counted,
+    counted,
+    listed,
+    natural_key,
+    noun,
     paper_columns,
-    steps,
+    places,
 )
+from reviewgraph.graph import level_named, structure_of
+from reviewgraph.report import MOST, Bar, bars, group_map, grouping_of, not_counted, steps
 
 if TYPE_CHECKING:
     from planner._plans.outcome import Purchase
@@ -216,7 +216,13 @@ def _asked(plan: Plan) -> str:
     """Return the numbers of reviewers and papers, and the largest extra load with what is proved of it."""
     reviewers, papers = (int(np.unique(codes).size) for codes in plan.pairs.T)
     least = plan.largest_load_lower_bound
-    proof = "" if least is None else " (the least possible)" if least == plan.largest_load else f" (not proved: at least {least:,})"
+    proof = (
+        ""
+        if least is None
+        else " (the least possible)"
+        if least == plan.largest_load
+        else f" (not proved: at least {least:,})"
+    )
     asked = f"{counted(reviewers, 'reviewer')}, {counted(papers, 'paper')}"
     return f"{asked}, at most {plan.largest_load:,} each{proof}"
 

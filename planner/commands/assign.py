@@ -53,8 +53,9 @@ if TYPE_CHECKING:
 
     from planner._assign.assignment import Assignment
     from planner.commands.options import Destination
+    from reviewgraph._base import Next, Page
     from reviewgraph.formats import Columns
-    from reviewgraph.report import Codes, Next, Page
+    from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
 
 #: Authors who review.
@@ -467,7 +468,7 @@ TRIED = 300
 def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
     """Return a command that gives an assignment where this one gives none: it is tried before it is proposed."""
     from planner.assigning import assign as solve
-    from reviewgraph.report import Next
+    from reviewgraph._base import Next
 
     params = session.params
 
@@ -495,7 +496,7 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
 
 def _next(session: Session, assignment: Assignment, destination: Destination) -> Next:
     """Return the next command: the same with a file, or a check of the file."""
-    from reviewgraph.report import Next
+    from reviewgraph._base import Next
 
     params = session.params
     output = destination.output

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 
     from planner.rules import Rule
-    from reviewgraph._base import Label
+    from reviewgraph._base import Fact, Label
     from reviewgraph.formats import Columns, System
-    from reviewgraph.report import Fact
 
 
 if TYPE_CHECKING:
@@ -465,7 +464,7 @@ class Destination:
 
         ``stage`` is the name of the round, where there is one; what it needs is on stderr beside JSON.
         """
-        from reviewgraph.report import Fact
+        from reviewgraph._base import Fact
 
         if not self.output or not len(written):
             return []

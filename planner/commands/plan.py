@@ -48,8 +48,8 @@ from reviewgraph.graph import ALL_NAMES, level_named
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
     from planner.commands.options import Destination
-    from reviewgraph._base import Label
-    from reviewgraph.report import Codes, Next, Page
+    from reviewgraph._base import Label, Next, Page
+    from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
 
 
@@ -371,7 +371,7 @@ OF_ROUNDS = {
 
 def _next_round(session: Session, extra: Plan) -> list[Next]:
     """Return how to keep this round, and how to plan the one after it; nothing for a last round."""
-    from reviewgraph.report import Next
+    from reviewgraph._base import Next
 
     rounds = extra.rounds
     table = session.table(extra.constraints.reviews)
@@ -391,8 +391,8 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
 
 def _next(session: Session, extra: Plan, destination: Destination) -> Next:
     """Return the next command: another plan if there is none or no file of it, else the check of its file."""
+    from reviewgraph._base import Next
     from reviewgraph.graph import unreviewed
-    from reviewgraph.report import Next
 
     reviews = extra.constraints.reviews
     table = session.table(reviews)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args, overload
 
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import write_whole
 from reviewgraph._base.text import counted, visible
 
 if TYPE_CHECKING:
@@ -24,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
     from narwhals.typing import IntoDataFrame
 
-    from reviewgraph.report.page import Page
+    from reviewgraph._base.page import Page, Plot
 
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -271,54 +267,7 @@ def _element(tag: str, text: str, style: str = "") -> str:
     return f"<{tag}{f' style={style!r}' if style else ''}>{escape(visible(text))}</{tag}>"
 
 
-# Pictures of results, for notebooks and files.
-
-
-class Plot(ABC):
-    """A picture of a result, which a notebook shows with its title and a description."""
-
-    name: str
-    title: str
-    words: str
-    instead: str  # A sentence that says as much, empty if the picture says more
-
-    @property
-    @abstractmethod
-    def svg(self) -> str:
-        """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to an SVG file, whole or not at all.
-
-        Parameters
-        ----------
-        path
-            Name of the file, which ends with ``.svg``.
-
-        Raises
-        ------
-        InputError
-            If the suffix is another.
-        """
-        if Path(path).suffix.lower() != ".svg":
-            message = f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; convert the SVG file"
-            raise InputError(message)
-        write_whole(path, self.svg)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}: {self.title}>"
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def _repr_html_(self) -> str:
-        """Return the picture as an image, which keeps its styles and names apart from those of the page."""
-        from html import escape
-
-        data = base64.b64encode(self.svg.encode()).decode()
-        image = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(self.title)}" style="max-width: 100%">'
-        words = f'<figcaption style="max-width: 792px">{escape(self.words)}</figcaption>'
-        return f'<figure style="margin: 0">{image}{words}</figure>'
+# Pages and their pictures.
 
 
 class Paged(Result):

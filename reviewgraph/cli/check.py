@@ -9,7 +9,6 @@ import click
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_parts, write_whole
-from reviewgraph._base.text import counted
 from reviewgraph.cli.command import Command, option
 from reviewgraph.cli.options import (
     SHOWN_BY,
@@ -29,10 +28,10 @@ from reviewgraph.graph.levels import ALL_NAMES, Connected, Double, described, le
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from reviewgraph._base.page import Page
     from reviewgraph._base.results import Progress
     from reviewgraph.graph.check import Report
     from reviewgraph.report.codes import Codes
-    from reviewgraph.report.page import Page
     from reviewgraph.streams.connection import Connection
     from reviewgraph.streams.table import Stream
     from reviewgraph.table.reviews import Reviews
@@ -226,7 +225,7 @@ def check(
 
 def _with_level(page: Page, required: str | None, *, reached: bool, use_scores: bool) -> Page:
     """Return the page with whether a required level is reached: in the verdict where it is missed."""
-    from reviewgraph.report.page import Fact
+    from reviewgraph._base.page import Fact
 
     if required is None:
         return page
@@ -252,8 +251,8 @@ def _next(session: Session, report: Report, missed: str | None, *, asked: bool) 
 
     What has to wait for others is a fact; a next command runs as it stands.
     """
+    from reviewgraph._base.page import Fact, Next
     from reviewgraph.graph.check import unreviewed
-    from reviewgraph.report.page import Fact, Next
 
     table = session.table(report.reviews)
     if unreviewed(report.reviews)[1].any():

@@ -349,8 +349,12 @@ class PlainCommand(click.Command):
             if why:
                 say(f"{name} is now called {new}; {why}")
             # What follows --verbose may be a file.
-            if word == "--verbose" and verbose is not None and not verbose.type.are_named(  # type: ignore[attr-defined]
-                args[place + 1] if place + 1 < len(args) else ""
+            if (
+                word == "--verbose"
+                and verbose is not None
+                and not verbose.type.are_named(  # type: ignore[attr-defined]
+                    args[place + 1] if place + 1 < len(args) else ""
+                )
             ):
                 new = "--verbose=all"
             words.append(f"{new}{sign}{value}")

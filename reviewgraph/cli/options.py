@@ -213,7 +213,9 @@ def preferring_reviewers(session: Session) -> dict[str, Reviewer]:
     tables += [session.read("affinity", path) for path in affinities]
     labels = sorted({label for table in tables for label in table.reviewers}, key=natural_key)
     if not labels:
-        message = "--reviewers: expected a file of all reviewers, or of their preferences (--bids, --affinity); found none"
+        message = (
+            "--reviewers: expected a file of all reviewers, or of their preferences (--bids, --affinity); found none"
+        )
         raise Refusal(message)
     who = counted(len(labels), "reviewer")
     note(f"{listed([*bids, *affinities])}: the {who} in it are taken to be all; --reviewers FILE names others")
@@ -305,7 +307,9 @@ class Sections(click.ParamType):
         """Return the names, or fail with the known ones."""
         for name in value.split(","):
             if not self.are_named(name):
-                self.fail(f"expected {', '.join(self.known)} or all, found {name!r}{near(name, self.known)}", param, ctx)
+                self.fail(
+                    f"expected {', '.join(self.known)} or all, found {name!r}{near(name, self.known)}", param, ctx
+                )
         return value
 
 

@@ -8,9 +8,10 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -32,14 +33,17 @@ from reviewgraph.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from reviewgraph._base.page import Page, Section
     from reviewgraph._base.storing import FileRead
     from reviewgraph.formats.spellings import Spellings
     from reviewgraph.report.codes import Codes
-    from reviewgraph.report.page import Page, Section
     from reviewgraph.table.reviews import Reviews
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
+
+#: What checks the answer of a report, as ``"module:name"``: the module imports that of options, which imports this one.
+CHECKER = "reviewgraph.cli.verify:checked_fact"
 
 #: Parameters for reading REVIEWS.
 TABLE = ("paths", "columns", "score", "format", "items", "scale", "lower_is_better", "duplicates", "merge", "accept")
@@ -288,8 +292,8 @@ class Session:
 
     def _own_sections(self) -> list[Section]:
         """Return the sections on the files that were read, and the notes on them."""
+        from reviewgraph._base.page import Listed, Prose, Section
         from reviewgraph._base.storing import line_of
-        from reviewgraph.report.page import Listed, Prose, Section
 
         files = line_of(self.files)
         notes = list(notes_of().all)
@@ -313,17 +317,16 @@ class Session:
         content: Callable[[], Mapping[str, Any]],
     ) -> None:
         """Write the report, with what independent code finds of the answer; with ``--anonymous`` under codes."""
+        from reviewgraph._base.page import Prose, Section
         from reviewgraph._base.storing import line_of
-        from reviewgraph.cli.verify import CHECKED_AT_ONCE, checked_fact
-        from reviewgraph.report.page import Prose, Section
 
         path = self.params["html"]
         load_igraph()
         if not self.params["anonymous"]:
             page = compose(result, None)
-            checked = [checked_fact(self, content())] if reviews.n_reviews <= CHECKED_AT_ONCE else []
+            checked = resolve_name(CHECKER)(self, content(), reviews.n_reviews)
             sections = [*page.sections, *self._own_sections()]
-            write_whole(path, replace(page, facts=[*page.facts, *checked], sections=sections).html())
+            write_whole(path, replace(page, facts=[*page.facts, checked], sections=sections).html())
             return
         from reviewgraph.report.codes import Codes
 

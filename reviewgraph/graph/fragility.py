@@ -17,9 +17,8 @@ from reviewgraph._base.arguments import as_numbers, checked
 from reviewgraph._base.arrays import starts
 from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import first_labels, ranks
 from reviewgraph._base.results import Result
-from reviewgraph._base.text import LISTED, counted, listed, named
+from reviewgraph._base.text import counted, named
 from reviewgraph.formats.columns import REVIEWER
 from reviewgraph.formats.side import PROBABILITY
 from reviewgraph.graph.components import (
@@ -30,7 +29,7 @@ from reviewgraph.graph.components import (
 )
 from reviewgraph.graph.kernels.blocks import Units, certify, divide, enter_all, new_blocks, new_frames
 from reviewgraph.graph.kernels.pebbles import Game, new_game, play
-from reviewgraph.graph.levels import LEVELS, LevelName, level_named
+from reviewgraph.graph.levels import LEVELS, LevelName
 from reviewgraph.io.matching import match_labels
 from reviewgraph.io.sides import by_label
 from reviewgraph.table.reviews import as_reviews

@@ -171,8 +171,6 @@ class _Survives(Level):
     outlives = True
 
 
-
-
 class SurvivesReviewer(_Survives):
     """Doubly connected after the loss of any one reviewer with all their reviews."""
 

@@ -21,7 +21,7 @@ from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import TIE, cdf, cut_of, quantile, snapped
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import ranks
-from reviewgraph._base.text import LISTED, counted, shortened
+from reviewgraph._base.text import LISTED
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:

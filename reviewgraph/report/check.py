@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reviewgraph._base.labels import first_labels, natural_key, places, ranks
-from reviewgraph._base.text import LISTED, counted, listed, noun, percent, ranging
-from reviewgraph.graph.check import unreviewed
-from reviewgraph.graph.levels import level_named
-from reviewgraph.graph.precision import Assumptions
-from reviewgraph.report.grouping import MOST, grouping_of
-from reviewgraph.report.groups import group_map
-from reviewgraph.report.page import (
+from reviewgraph._base.page import (
     Column,
     Fact,
     Listed,
@@ -27,10 +21,15 @@ from reviewgraph.report.page import (
     Prose,
     Section,
     Table,
-    chart,
     paper_columns,
 )
-from reviewgraph.report.pictures import Bar, Ranked, bars, ranked, tally
+from reviewgraph._base.text import LISTED, counted, listed, noun, percent, ranging
+from reviewgraph.graph.check import unreviewed
+from reviewgraph.graph.levels import level_named
+from reviewgraph.graph.precision import Assumptions
+from reviewgraph.report.grouping import MOST, grouping_of
+from reviewgraph.report.groups import group_map
+from reviewgraph.report.pictures import Bar, Ranked, bars, chart, ranked, tally
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
@@ -209,7 +208,7 @@ def _sizes(report: Report) -> list[Fact]:
     facts = [Fact("Reviews", sizes(reviews, int(reviews.scored.sum())))]
     if (now := report.as_of_now) is not None:
         empty = int((now.reviews.reviews_per_item == 0).sum())
-        bare = f"{counted(empty, 'paper has', 'papers have')} none" if empty else f"every paper has one or more"
+        bare = f"{counted(empty, 'paper has', 'papers have')} none" if empty else "every paper has one or more"
         state = "comparable already" if now.recovery_resilient else "not comparable yet"
         facts.append(Fact("So far", f"{now.reviews.n_reviews:,} of {reviews.n_reviews:,} are in, {bare}; {state}"))
     if report.scored is not None and report.recovery_resilient and not report.scored_recovery_resilient and not now:
@@ -431,7 +430,11 @@ def _errors(outlook: Outlook) -> list[Part]:
     of_spread = f", spread {of.spread:.3g} points" if of.spread != 1.0 else ""
     error = outlook.error[order]
     points = Ranked(
-        error, outlook.with_one_more[order], outlook.average[order], ["dot"] * order.size, [str(items[i]) for i in order]
+        error,
+        outlook.with_one_more[order],
+        outlook.average[order],
+        ["dot"] * order.size,
+        [str(items[i]) for i in order],
     )
     curve = [Bar(f"{step.added:,}", round(100 * step.right)) for step in outlook.curve]
     paragraphs = [
@@ -546,7 +549,12 @@ def paper_table(report: Report) -> Table:
         Column("with one more", outlook.with_one_more[order].tolist(), "number", 2),
         Column("average", outlook.average[order].tolist(), "number", 2),
     ]
-    return Table("papers-table", "Papers, the largest expected error first; then after one more review, and of the plain average", columns, "papers")
+    return Table(
+        "papers-table",
+        "Papers, the largest expected error first; then after one more review, and of the plain average",
+        columns,
+        "papers",
+    )
 
 
 def reviewer_table(report: Report) -> Table:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from reviewgraph._base.page import SHOWN, Listed, Page, Picture, Table
 from reviewgraph._base.text import visible
 from reviewgraph._version import __version__
-from reviewgraph.report.page import Listed, Page, Table
+from reviewgraph.report.pictures import NARROW, WIDE, written_out
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,7 +68,68 @@ def _templates() -> Environment:
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.tests["table"] = lambda part: isinstance(part, Table)
+    environment.filters |= {"list_class": list_class, "drawn": drawn, "data_of": data_of}
     return environment
+
+
+# What templates ask of parts.
+
+#: Lines up to which a list has one column, and characters up to which lines are short.
+MANY = 6
+SHORT = 16
+#: Rows that are printed, where scripts may run.
+PRINTED = 500
+
+
+def list_class(part: Listed, lines: Sequence[str]) -> str:
+    """Return the CSS class of lines of a list: many are set in columns, short ones in more of them."""
+    if len(lines) <= MANY:
+        return ""
+    return "many short" if max(map(len, part.lines)) <= SHORT else "many"
+
+
+def drawn(picture: Picture, form: str) -> str:
+    """Return a picture as SVG, ``"narrow"`` for a phone or ``"wide"`` for a screen or paper."""
+    drawing = picture.draw(NARROW if form == "narrow" else WIDE)
+    return _worded(picture, drawing.markup(f"{picture.name}-{form}", picture.title, picture.words))
+
+
+def svg_of(picture: Picture) -> str:
+    """Return a picture as SVG that stands alone."""
+    style = written_out(asset("pictures.css"))
+    return _worded(picture, picture.draw(WIDE).alone(picture.name, picture.title, picture.words, style))
+
+
+def _worded(picture: Picture, markup: str) -> str:
+    """Return the markup with the words between its tags changed."""
+    return re.sub(r">([^<]+)<", lambda text: f">{picture.worded(text[1])}<", markup)
+
+
+def data_of(table: Table) -> str:
+    """Return all data of a table for the script, safe inside its element."""
+    columns = [{"name": column.name, "kind": column.kind, "digits": column.digits} for column in table.columns]
+    return safe_json(
+        {
+            "noun": table.noun,
+            "shown": SHOWN,
+            "printed": PRINTED,
+            "links": list(table.links),
+            "columns": columns,
+            "cells": [column.cells for column in table.columns],
+        }
+    )
+
+
+def safe_json(value: Any) -> str:
+    r"""Return JSON that is safe inside a script element.
+
+    >>> safe_json("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
 
 
 @cache

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as Tree
 import numpy as np
 
 from reviewgraph._base.arrays import snapped
+from reviewgraph._base.page import Picture
 from reviewgraph._base.text import ranging, visible
 
 if TYPE_CHECKING:
@@ -365,6 +366,25 @@ def bars(rows: Sequence[Bar], width: int, heading: str) -> Drawing:
             drawing.box(left + length, y, extra, 18, "bar stands-out", tooltip)
         drawing.text(left + length + extra + 6, y + 14, bar.figures, "value")
     return drawing
+
+
+def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> Picture:
+    """Return a picture of bars, or a sentence where all have one length; ``unit`` is what their names count.
+
+    >>> chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews").instead
+    'Reviews per paper: 3, for all 40.'
+    >>> chart("loads", "Reviews per paper", "", [Bar("3", 7), Bar("4", 7)], "reviews").instead
+    'Reviews per paper: 3 and 4, for 7 each.'
+    """
+    instead = ""
+    if not rows:
+        instead = f"{title}: none."
+    elif len(rows) == 1:
+        instead = f"{title}: {rows[0].name}, for all {rows[0].number:,}."
+    elif len({bar.number for bar in rows}) < 2:
+        *first_bars, last = rows
+        instead = f"{title}: {', '.join(bar.name for bar in first_bars)} and {last.name}, for {last.number:,} each."
+    return Picture(name, title, words, lambda width: bars(rows, width, unit), instead)
 
 
 def tally(numbers: IntArray, low: int = 0) -> list[Bar]:

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from reviewgraph._base.page import Fact, Folded, Listed, Picture, Prose, Table
 from reviewgraph._base.text import columns, folded, noun, terminal_width, text_table, visible
-from reviewgraph.report.page import Fact, Folded, Listed, Picture, Prose, Table
 
 if TYPE_CHECKING:
-    from reviewgraph.report.page import Next, Page, Part, Section
+    from reviewgraph._base.page import Next, Page, Part, Section
 
 
 class Style(NamedTuple):

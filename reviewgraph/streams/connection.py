@@ -21,7 +21,7 @@ from reviewgraph.streams.files import Labels
 from reviewgraph.streams.table import Stream
 
 if TYPE_CHECKING:
-    from reviewgraph.report.page import Page
+    from reviewgraph._base.page import Page
 
 #: Maximum passes in which the cover of the busiest reviewer grows.
 PASSES = 30
@@ -287,8 +287,8 @@ def _cover_of_busiest(stream: Stream) -> int:
 
 def page_of(connection: Connection) -> Page:
     """Return the page of a check in batches: the verdict, and what is not decided."""
+    from reviewgraph._base.page import Fact, Page
     from reviewgraph.report.check import sizes
-    from reviewgraph.report.page import Fact, Page
 
     stream = connection.stream
     missing = connection.least_degrees_of_freedom

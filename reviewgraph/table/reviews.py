@@ -15,7 +15,7 @@ from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or_none, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
 from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
-from reviewgraph._base.results import Backend, Paged, Result, Result, backend_of
+from reviewgraph._base.results import Backend, Paged, Result, backend_of
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.finding import in_python

@@ -17,7 +17,8 @@ def test_levels_imply_those_below_and_the_page_is_written(table: tuple[Rows, int
     report = check(to_reviews(*table))
     assert [level for level in ORDER[1:] if report.reaches(level)] == ORDER[1 : 1 + ORDER.index(report.level)]
     assert str(report.page()).strip()
-    assert report.page().text("all") and report.page().markdown()
+    assert report.page().text("all")
+    assert report.page().markdown()
     found = report.to_dict()
     assert found["recovery_resilient"] == (found["doubly_connected"]["largest_cover"] == found["items"])
 

@@ -74,7 +74,7 @@ def test_those_who_are_gone_leave_their_scores_and_get_nothing_new() -> None:
     assert plan["count"] > 0
     assert {review["reviewer"] for review in plan["reviews"]} <= {"ann", "cleo"}
     following = offered(run("plan", "reviews.csv", "--gone", "gone.csv", "-o", "plan.csv").stdout)
-    assert following == "check reviews.csv plan.csv --require double --gone gone.csv".split()
+    assert following == ["check", "reviews.csv", "plan.csv", "--require", "double", "--gone", "gone.csv"]
     assert run(*following).exit_code == 0
     Path("gone.csv").write_text("reviewer,paper\nbob,p3\nann,\n")
     report = json.loads(run("check", "reviews.csv", "--gone", "gone.csv", "--json").stdout)

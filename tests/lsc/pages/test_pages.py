@@ -15,7 +15,7 @@ from lsc.pages.accounts import account_table, contributions
 from lsc.pages.page import page_of
 from lsc.posteriors import PosteriorEstimate, posterior
 from reviewgraph import Reviews
-from reviewgraph.report import Page, Table
+from reviewgraph._base import Page, Table
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 

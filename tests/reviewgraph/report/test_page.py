@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import InputError, check
+from reviewgraph._base import Column, Fact, Listed, Next, Nouns, Page, Prose, Section, Table
 from reviewgraph.cli import main
-from reviewgraph.report import Column, Fact, Listed, Next, Nouns, Page, Prose, Section, Table
 from tests.strategies import Rows, tables, to_reviews
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -86,7 +86,9 @@ def test_nouns_change_sentences_and_no_label(table: tuple[Rows, int], nouns: Nou
     assert page.text("all").count("p0") == text.count("p0")
 
 
-@given(st.lists(st.sampled_from(["a.csv", "--items", "b c.csv", "--load", "3", "x" * 70, "--flag", "it's"]), max_size=12))
+@given(
+    st.lists(st.sampled_from(["a.csv", "--items", "b c.csv", "--load", "3", "x" * 70, "--flag", "it's"]), max_size=12)
+)
 def test_a_command_in_several_lines_is_the_same_for_a_shell(words: list[str]) -> None:
     command = shlex.join(["reviewgraph", "check", *words])
     shown = Page("Example", None, "Seen", following=[Next(command)]).text(width=40)

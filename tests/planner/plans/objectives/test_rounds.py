@@ -15,9 +15,8 @@ from planner._plans.process import at_most, choose
 from planner._plans.rounds import Papers, asked_for, cuts, flat, play, schedule, spend, step_rates
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
-from reviewgraph._base import cut_of, probability_in_top
+from reviewgraph._base import Fact, cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
-from reviewgraph.report import Fact
 from tests.trials import NIGHTLY, trials
 
 pytestmark = pytest.mark.usefixtures("infer_once")

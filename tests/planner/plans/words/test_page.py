@@ -10,8 +10,7 @@ import pytest
 from planner import plan_extra_reviews
 from planner._plans.outcome import PlanStatus
 from reviewgraph import Reviews, check
-from reviewgraph._base import counted
-from reviewgraph.report import Fact, Page
+from reviewgraph._base import Fact, Page, counted
 
 CHAIN = Reviews.from_pairs([(j, i) for j in range(6) for i in (j, j + 1)])
 

@@ -1,28 +1,88 @@
 """A page: the one form in which a result is told to people, before anything is rendered.
 
 What is seen first is the verdict, facts and short tables, and warnings; sections hold the details, and are made when
-they are first read. :mod:`reviewgraph.report.text` and :mod:`reviewgraph.report.html` render pages, and know no result.
+they are first read. :data:`RENDERERS` know no result.
 """
 
 from __future__ import annotations
 
-import json
+import base64
 import math
+import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.results import Plot
+from reviewgraph._base.storing import write_whole
 
-if TYPE_CHECKING:
-    from reviewgraph.report.pictures import Bar, Drawing
-    from reviewgraph.table.reviews import Reviews
+#: What renders pages and pictures, as ``"module:name"`` by form; these modules import this one.
+RENDERERS = {
+    "text": "reviewgraph.report.text:in_terminal",
+    "markdown": "reviewgraph.report.text:in_markdown",
+    "html": "reviewgraph.report.html:document",
+    "notebook": "reviewgraph.report.html:fragment",
+    "svg": "reviewgraph.report.html:svg_of",
+}
+
+
+def _rendered(form: str, *parts: Any, **options: Any) -> str:
+    return str(resolve_name(RENDERERS[form])(*parts, **options))
 
 
 # Parts of sections.
+
+
+class Plot(ABC):
+    """A picture of a result, which a notebook shows with its title and a description."""
+
+    name: str
+    title: str
+    words: str
+    instead: str  # A sentence that says as much, empty if the picture says more
+
+    @property
+    @abstractmethod
+    def svg(self) -> str:
+        """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to an SVG file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Name of the file, which ends with ``.svg``.
+
+        Raises
+        ------
+        InputError
+            If the suffix is another.
+        """
+        if Path(path).suffix.lower() != ".svg":
+            message = f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; convert the SVG file"
+            raise InputError(message)
+        write_whole(path, self.svg)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self.title}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        """Return the picture as an image, which keeps its styles and names apart from those of the page."""
+        from html import escape
+
+        data = base64.b64encode(self.svg.encode()).decode()
+        image = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(self.title)}" style="max-width: 100%">'
+        words = f'<figcaption style="max-width: 792px">{escape(self.words)}</figcaption>'
+        return f'<figure style="margin: 0">{image}{words}</figure>'
 
 
 @dataclass(frozen=True)
@@ -31,11 +91,6 @@ class Prose:
 
     paragraphs: Sequence[str]
     template: ClassVar[str] = "prose"
-
-
-#: Lines up to which a list has one column, and characters up to which lines are short.
-MANY = 6
-SHORT = 16
 
 
 @dataclass(frozen=True)
@@ -56,12 +111,6 @@ class Listed:
     def seen(self) -> Sequence[str]:
         """The lines always visible."""
         return self.lines[: self.shown]
-
-    def columns(self, lines: Sequence[str]) -> str:
-        """Return the CSS class of lines: many are set in columns, short ones in more of them."""
-        if len(lines) <= MANY:
-            return ""
-        return "many short" if max(map(len, self.lines)) <= SHORT else "many"
 
 
 class Fold(NamedTuple):
@@ -93,7 +142,7 @@ class Picture(Plot):
     name: str
     title: str
     words: str
-    draw: Callable[[int], Drawing]
+    draw: Callable[[int], Any]
     instead: str = ""
     worded: Callable[[str], str] = str
 
@@ -108,53 +157,9 @@ class Picture(Plot):
         return [self.instead]
 
     @property
-    def narrow(self) -> str:
-        """SVG for a phone."""
-        from reviewgraph.report.pictures import NARROW
-
-        return self._written(self.draw(NARROW).markup(f"{self.name}-narrow", self.title, self.words))
-
-    @property
-    def wide(self) -> str:
-        """SVG for a screen or paper."""
-        from reviewgraph.report.pictures import WIDE
-
-        return self._written(self.draw(WIDE).markup(f"{self.name}-wide", self.title, self.words))
-
-    @property
     def svg(self) -> str:
         """SVG for a notebook or a file of its own."""
-        from reviewgraph.report.html import asset
-        from reviewgraph.report.pictures import WIDE, written_out
-
-        style = written_out(asset("pictures.css"))
-        return self._written(self.draw(WIDE).alone(self.name, self.title, self.words, style))
-
-    def _written(self, markup: str) -> str:
-        """Return the markup with the words between its tags changed."""
-        return re.sub(r">([^<]+)<", lambda text: f">{self.worded(text[1])}<", markup)
-
-
-def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> Picture:
-    """Return a picture of bars, or a sentence where all have one length; ``unit`` is what their names count.
-
-    >>> from reviewgraph.report.pictures import Bar
-    >>> chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews").instead
-    'Reviews per paper: 3, for all 40.'
-    >>> chart("loads", "Reviews per paper", "", [Bar("3", 7), Bar("4", 7)], "reviews").instead
-    'Reviews per paper: 3 and 4, for 7 each.'
-    """
-    from reviewgraph.report.pictures import bars
-
-    instead = ""
-    if not rows:
-        instead = f"{title}: none."
-    elif len(rows) == 1:
-        instead = f"{title}: {rows[0].name}, for all {rows[0].number:,}."
-    elif len({bar.number for bar in rows}) < 2:
-        *first_bars, last = rows
-        instead = f"{title}: {', '.join(bar.name for bar in first_bars)} and {last.name}, for {last.number:,} each."
-    return Picture(name, title, words, lambda width: bars(rows, width, unit), instead)
+        return _rendered("svg", self)
 
 
 # Tables.
@@ -163,8 +168,6 @@ Kind: TypeAlias = Literal["text", "number", "choice"]
 
 #: Rows of a table shown at a time.
 SHOWN = 25
-#: Rows that are printed, where scripts may run.
-PRINTED = 500
 #: Further digits to which numbers are rounded first, so that halves are rounded alike on every machine.
 FINER = 6
 
@@ -236,37 +239,12 @@ class Table:
             for row in zip(*cells, strict=True)
         ]
 
-    @property
-    def data(self) -> str:
-        """All data for the script, safe inside its element."""
-        table = {
-            "noun": self.noun,
-            "shown": SHOWN,
-            "printed": PRINTED,
-            "links": list(self.links),
-            "columns": [{"name": of.name, "kind": of.kind, "digits": of.digits} for of in self.columns],
-            "cells": [column.cells for column in self.columns],
-        }
-        return safe_json(table)
 
-
-def paper_columns(reviews: Reviews, papers: Iterable[int]) -> list[Column]:
+def paper_columns(reviews: Any, papers: Iterable[int]) -> list[Column]:
     """Return the labels of papers, given by code, and their titles if there are any."""
     labels = [reviews.items[paper] for paper in papers]
     titles = [reviews.titles.get(label, "") for label in labels]
     return [Column("paper", labels), *([Column("title", titles)] if any(titles) else [])]
-
-
-def safe_json(value: Any) -> str:
-    r"""Return JSON that is safe inside a script element.
-
-    >>> safe_json("</script>")
-    '"\\u003c/script\\u003e"'
-    """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
 
 
 Part: TypeAlias = "Picture | Prose | Listed | Folded | Table"
@@ -324,7 +302,6 @@ def _like(match: re.Match[str], noun: str) -> str:
         return word
     fitting = "an" if noun[0] in "aeiou" else "a"
     return f"{fitting.capitalize() if article[0].isupper() else fitting} {word}"
-
 
 
 # The page.
@@ -435,23 +412,17 @@ class Page:
         InputError
             If there is no such section.
         """
-        from reviewgraph.report.text import in_terminal
-
         page = reworded(self)
-        return in_terminal(page, page.detailed(detail), width, colour=colour)
+        return _rendered("text", page, page.detailed(detail), width, colour=colour)
 
     def markdown(self, detail: str = "all") -> str:
         """Return the page as Markdown, with all sections unless ``detail`` names some."""
-        from reviewgraph.report.text import in_markdown
-
         page = reworded(self)
-        return in_markdown(page, page.detailed(detail))
+        return _rendered("markdown", page, page.detailed(detail))
 
     def html(self) -> str:
         """Return the page as one HTML file, which loads nothing."""
-        from reviewgraph.report.html import document
-
-        return document(reworded(self))
+        return _rendered("html", reworded(self))
 
     def detailed(self, names: str) -> list[Section]:
         """Return the sections of some names, or all; those without parts are left out."""
@@ -478,9 +449,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         """Return what is seen first for notebooks."""
-        from reviewgraph.report.html import fragment
-
-        return fragment(reworded(self))
+        return _rendered("notebook", reworded(self))
 
     def _repr_markdown_(self) -> str:
         """Return what is seen first as Markdown."""
