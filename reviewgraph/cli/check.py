@@ -23,7 +23,7 @@ from reviewgraph.cli.options import (
 )
 from reviewgraph.cli.output import expect_table, refusing, write_table
 from reviewgraph.cli.session import Session, pass_session
-from reviewgraph.graph.levels import ALL_NAMES, Connected, Double, described, level_named
+from reviewgraph.graph.levels import ALL_NAMES, Connected, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -260,7 +260,6 @@ def _next(session: Session, report: Report, missed: str | None, *, asked: bool) 
         return {"uploads": [Fact("Then", "check again, with files that hold all reviews")]}
     least = session.params["demand"] if report.violations and report.violations.short else None
     if missed or least or not report.recovery_resilient:
-        level = level_named(missed or Double.name)
         options = [f"--target {missed}" if missed else "", f"--min-reviews {least}" if least else ""]
         why = "first correct the conflicts that match nobody" if asked else ""
         rules = (session.words("conflicts"), session.words("gone"))

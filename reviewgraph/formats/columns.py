@@ -102,7 +102,7 @@ class Origin(NamedTuple):
         """
         parts = []
         if self.hidden:
-            which = listed(self.hidden, LISTED) if self.named else f"{len(self.hidden):,} papers"
+            which = listed(self.hidden, LISTED) if self.named else counted(len(self.hidden), "paper")
             parts.append(f"{which} (hidden from you)")
         if self.withdrawn:
             parts.append(f"{len(self.withdrawn):,} withdrawn or not submitted")

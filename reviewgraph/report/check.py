@@ -117,6 +117,8 @@ def _verdict(report: Report) -> tuple[bool | None, str, str]:
     late = report.as_of_now is not None
     if not reviews.n_items:
         return None, "Nothing to compare:", "no paper and no review"
+    if elsewhere := int(unreviewed(reviews)[1].sum()):
+        return None, "Not known:", f"{elsewhere:,} of {reviews.n_items:,} papers have reviews, but none in these files"
     if level is None or not level.compares:
         return False, "Not comparable:", _apart(report.structure, seen)
     if unlisted is not None:

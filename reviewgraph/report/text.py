@@ -138,10 +138,10 @@ _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"[^"]*")+""")
 
 
 def _continued(command: str, width: int) -> list[str]:
-    """Return a command cut between words, so that each line fits; an option keeps its value.
+    r"""Return a command cut between words, so that each line fits; an option keeps its value.
 
     >>> _continued("reviewgraph plan a.csv --items b.csv", 30)
-    ['reviewgraph plan a.csv \\\\', '--items b.csv']
+    ['reviewgraph plan a.csv \\', '--items b.csv']
     """
     words = _WORD.findall(command)
     groups = list[str]()
