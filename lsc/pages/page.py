@@ -157,7 +157,7 @@ def _decision(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact | 
         _, state, words = benefit(result)
         facts.append(Fact("Benefit", f"{state[0].lower()}{state[1:]}: {words}"))
     by_average = f"by averages {selection.expected_wrong_by_average:,.1f}"
-    facts.append(Fact("Errors", f"about {selection.expected_wrong:,.1f} of these {n:,} will be wrong, {by_average}"))
+    facts.append(Fact("Errors", f"about {selection.expected_wrong:,.1f} of the {n:,} best will be wrong, {by_average}"))
     return facts
 
 
@@ -208,7 +208,7 @@ def _warnings(result: Estimate | StreamedEstimate, asked: Asked) -> list[str]:
     warnings = []
     listed_papers = [name in ("in", "discuss", "out") for name in asked.lists or ()]
     if asked.refused:
-        warnings.append("Nothing is selected: add reviews, or take groups as equally good: --by-group-average")
+        warnings.append("Nothing is selected: add reviews, or assume equal groups: --by-group-average")
     if listed_papers and np.unique(result.group[listed_papers]).size > 1:
         warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
     if asked.lottery is not None and asked.lottery.seed is None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 #: Papers that are seen first, and papers to discuss.
 SEEN = 10
 DISCUSSED = 7
-#: Characters of a line that names further papers, and of labels and titles in a table that is seen first.
+#: Characters of a line that names further papers, and of a line of a table that is seen first.
 LINE = 66
-NAMES = 24
+SCREEN = 76
 #: Characters up to which the beginning of a title says nothing.
 TITLE = 8
 #: Names of the lists of a selection.
@@ -111,7 +111,7 @@ def columns_of(
         columns.append(_numbers("scores", result.reviews.only_scored().reviews_per_item[papers]))
         columns.append(_numbers("its rank", result.average_rank[papers]))
         columns.append(_numbers("gained", (result.average_rank - result.rank)[papers]))
-        if unknown := {*result.undetermined}:
+        if unknown := {*result.undetermined} & {*columns[0].values}:
             columns.append(Column("place", ["?" if label in unknown else "" for label in columns[0].values], "choice"))
     return {column.name: column for column in columns}
 
@@ -137,11 +137,13 @@ def best_table(result: Estimate | StreamedEstimate) -> Table:
     first = order[result.rank[order] <= max(SEEN // max(several, 1), 1)][:SEEN]
     # One more row, which is not shown, stands for all others.
     columns = columns_of(result, np.concatenate([first, order[~np.isin(order, first)][:1]]))
-    if several > 1 or (isinstance(result, Estimate) and columns["its rank"].values == columns["rank"].values):
-        columns.pop("its rank", None)
     columns.pop("gained", None)
+    if (by_average := columns.pop("its rank", None)) is not None and several < 2:
+        pairs = zip(by_average.values, columns["rank"].values, strict=True)
+        differing = [place if place != rank else None for place, rank in pairs]
+        columns |= {"its rank": replace(by_average, values=differing)} if any(differing) else {}
     more = f"... and {order.size - first.size:,} more (--verbose papers)"
-    return Table("best", "The best papers", _cut(columns), "papers", live=False, shown=first.size, more=more)
+    return Table("best", "The best papers", _fitting(columns), "papers", live=False, shown=first.size, more=more)
 
 
 def open_table(result: Estimate | StreamedEstimate, selection: Selection) -> Table:
@@ -157,14 +159,15 @@ def open_table(result: Estimate | StreamedEstimate, selection: Selection) -> Tab
     lines = [f"... then {listed(rest, most)}" for most in range(min(len(rest), LINE), 0, -1)]
     more = next((line for line in lines if len(line) <= LINE), "")
     caption = f"To discuss, by the probability of being among the best {selection.n:,}"
-    return Table("open", caption, _cut(columns), "papers", live=False, shown=shown, more=more)
+    return Table("open", caption, _fitting(columns), "papers", live=False, shown=shown, more=more)
 
 
-def _cut(columns: dict[str, Column]) -> list[Column]:
-    """Return columns with the beginnings of titles, as far as there is room beside labels."""
-    room = NAMES - max((len(str(name)) for name in columns["paper"].values), default=0) - 6 * ("group" in columns)
+def _fitting(columns: dict[str, Column]) -> list[Column]:
+    """Return columns with the beginnings of titles, as far as there is room on a screen."""
     title = columns.pop("title", None)
     label, *rest = columns.values()
+    widths = [max(len(of.name), *(len(of.shown(cell)) for cell in of.cells)) for of in columns.values()]
+    room = SCREEN - sum(width + 2 for width in widths)
     if title is None or room < TITLE:
         return [label, *rest]
     beginnings = [words if len(words) <= room else f"{words[: room - 1]}…" for words in title.values]
