@@ -98,7 +98,10 @@ class Outcome:
             count = params["select"].of(int((result.rank > 0).sum()))
             self._select(count, params["error_rate"], params["by_group_average"])
         if params["lottery"] and self.selection is not None:
-            self._draw(self.selection, params["seed"])
+            from lsc.pages.page import Lottery
+
+            # The default seed is 0.
+            self.lottery = Lottery(self.selection.draw(params["seed"] or 0), params["seed"])
 
     def _select(self, count: int, error_rate: float, across_groups: bool) -> None:
         """Select the best papers, in three lists if the result has probabilities."""
@@ -134,14 +137,6 @@ class Outcome:
             for label, scored, comparable in places
         ]
 
-    def _draw(self, selection: Selection, seed: int | None) -> None:
-        """Randomise among the papers that a selection cannot distinguish; the default seed is 0."""
-        from lsc.pages.page import Lottery
-
-        probability = selection.lottery.tolist()
-        chances = {label: p for label, p in zip(selection.labels, probability, strict=True) if p > 0}
-        self.lottery = Lottery(selection.draw(seed or 0), chances, seed)
-
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the file."""
         columns = self.result.to_columns(*filter(None, [self.selection]))
@@ -152,9 +147,10 @@ class Outcome:
         record: dict[str, Any] = {"selected": self.selected, "set_aside": self.aside}
         record |= {"certain": [], "discuss": []} if method.probabilities else {}
         record |= self.result.to_dict(*filter(None, [self.selection]))
-        if self.lottery is not None:
-            drawn, chances, seed = self.lottery
-            probabilities = [{"item": label, "probability": p} for label, p in chances.items()]
+        if self.lottery is not None and self.selection is not None:
+            chances = zip(self.selection.labels, self.selection.lottery.tolist(), strict=True)
+            probabilities = [{"item": label, "probability": p} for label, p in chances if p > 0]
+            drawn, seed = self.lottery
             record["lottery"] = {"seed": seed or 0, "drawn": drawn, "probabilities": probabilities}
         if self.explained:
             record["accounts"] = [self.result.account(paper).to_dict() for paper in self.explained]

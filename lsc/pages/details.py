@@ -15,17 +15,17 @@ from lsc.pages.accounts import MIDDLE, contributions
 from lsc.pages.papers import OPENED, best_by_group, intervals, paper_name, paper_table, percent
 from lsc.pages.pictures import line_picture, moved, qualities, severities
 from lsc.posteriors import PosteriorEstimate
-from reviewgraph._base import Column, Fold, Folded, Listed, Part, Prose, Section, Table, counted, listed, order_of
+from reviewgraph._base import counted, order_of
+from reviewgraph.report import Column, Fold, Folded, Listed, Part, Prose, Section, Table
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs
     from lsc._inference.covariates import Covariates
     from lsc.estimate import Estimate
     from lsc.selection import Selection
-    from reviewgraph._base import IntArray, Label
+    from reviewgraph._base import IntArray
 
-#: Reviewers of a kind, changes of a selection, and lines of a list that are named.
-NAMED = 5
+#: Changes of a selection, and lines of a list, that are seen.
 CHANGES = 5
 LINES = 40
 
@@ -52,16 +52,11 @@ def _cut(result: Estimate, selection: Selection | None) -> list[Part]:
     if selection is None or not isinstance(result, PosteriorEstimate):
         return []
     parts: list[Part] = [line_picture(result, selection)]
-    discuss = selection.named(selection.discuss)
-    if len(discuss) > 1:
-        sure = 1.0 - selection.error_rate
-        advice = "Begin at the line, where another look matters most; a lottery can decide the rest (--lottery)."
+    if selection.discuss.size > 1:
+        advice = "Discuss the papers that are tied, add reviews where they help most, or use a lottery (--lottery)."
         if result.validity.is_learned:
             advice = "More reviews by the same reviewers cannot settle what they leave unexplained. Have the papers "
             advice += "nearest to the line measured, too, and add them to --references."
-        elif result.probability_better(discuss[0], discuss[-1]) < sure:
-            advice = f"Even the first and the last of those to discuss are tied (at {percent(sure)}): discuss them, "
-            advice += "add reviews, or use a lottery (--lottery)."
         parts.append(Prose([advice]))
     lines = []
     # The best of the new papers is compared with the weakest of those that it replaces.
@@ -140,12 +135,6 @@ def unusual(beliefs: Beliefs) -> dict[str, IntArray]:
         ):
             codes |= {word: outside[order_of(order[outside])]} if outside.size else {}
     return codes
-
-
-def named(codes: IntArray, labels: Sequence[Label]) -> str:
-    """Return the first reviewers of a kind, and the number of all where more are left out."""
-    most = f"{codes.size:,}, most of all " if codes.size > NAMED else ""
-    return f"{most}{listed([labels[j] for j in codes[:NAMED].tolist()])}"
 
 
 def contradicting(result: PosteriorEstimate) -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,8 +12,8 @@ import numpy as np
 from lsc.calibration import Calibration, CalibrationStatus
 from lsc.estimate import Estimate
 from lsc.pages.accounts import account_table, better, corrections, plus_minus, scale_of
-from lsc.pages.details import contradicting, named, sections_of, unusual
-from lsc.pages.papers import LISTS, best_by_group, best_table, group_sizes, open_table, percent, reviews_of
+from lsc.pages.details import contradicting, sections_of, unusual
+from lsc.pages.papers import LISTS, NAMED, best_by_group, best_table, group_sizes, open_table, percent, reviews_of, some
 from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Selection, Uncertain
 from lsc.streams import StreamedCalibration, StreamedEstimate
@@ -23,25 +23,18 @@ from reviewgraph.report import not_counted
 if TYPE_CHECKING:
     from reviewgraph._base import Label
 
-#: Papers that a line names, and changes of a selection.
-NAMED = 10
+#: Changes of a selection, and reviewers of a kind, that a line names.
 CHANGES = 5
+KINDS = 5
 #: With fewer scores per reviewer than this, calibration may be worse than the plain average.
 FEW_SCORES = 6
 
 
 class Lottery(NamedTuple):
-    """Papers that were drawn, best first, the probabilities of all that could be, and the seed, None if not typed."""
+    """Papers that were drawn, best first, and the seed, None if not typed."""
 
     drawn: Sequence[Label]
-    chances: Mapping[Label, float]
     seed: int | None
-
-    @property
-    def free(self) -> dict[Label, float]:
-        """The probabilities of the papers that are not in for certain, the largest first."""
-        free = {label: chance for label, chance in self.chances.items() if chance < 1.0}
-        return dict(sorted(free.items(), key=lambda entry: -entry[1]))
 
 
 class Asked(NamedTuple):
@@ -62,8 +55,8 @@ def page_of(result: Estimate | StreamedEstimate, selection: Selection | None = N
     """Return the page of a calibration; ``more`` are the other fields of :class:`Asked`."""
     asked = Asked(selection, **({"lists": selection.lists} if selection is not None else {}) | more)
     sections = sections_of(result, selection, asked.lists) if isinstance(result, Estimate) else []
-    if asked.lottery is not None:
-        sections.insert(1, Section("lottery", "The lottery", partial(_lottery, asked.lottery)))
+    if asked.lottery is not None and selection is not None:
+        sections.insert(1, Section("lottery", "The lottery", partial(_lottery, selection, asked.lottery)))
     nouns = Nouns(*result.reviews.nouns) if isinstance(result, Estimate) else Nouns()
     page = Page("Calibration of scores", None, "", sections=sections, nouns=nouns)
     if asked.explained and isinstance(result, PosteriorEstimate):
@@ -141,17 +134,18 @@ def _decision(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact | 
     selection, lists, lottery = asked[:3]
     if selection is None:
         inside = [result.items[i] for i in best_by_group(result).tolist() if lists and lists[i] == "in"]
-        return [Fact("In", _some(inside))]
+        return [Fact("In", some(inside))]
     n = selection.n
-    facts: list[Fact | Table] = [Fact("In", _some(selection.named(selection.certain)))]
+    facts: list[Fact | Table] = [Fact("In", some(selection.named(selection.certain)))]
     if lottery is not None:
-        drawn = _some([label for label in lottery.drawn if label in lottery.free])
-        among = f"{drawn} (of {len(lottery.free):,} by seed {lottery.seed or 0}, which draws the same again)"
-        facts.append(Fact("Drawn", among if lottery.free else "nothing to draw"))
+        free = selection.named(selection.drawn)
+        drawn = some([label for label in lottery.drawn if label in free])
+        among = f"{drawn} (of {len(free):,} by seed {lottery.seed or 0}, which draws the same again)"
+        facts.append(Fact("Drawn", among if free else "nothing to draw"))
     if selection.discuss.size:
         facts.append(open_table(result, selection))
     into, out = (selection.named(papers) for papers in (selection.swapped_in, selection.swapped_out))
-    change = f"would select {_some(out, CHANGES)} instead of {_some(into, CHANGES)}"
+    change = f"would select {some(out, CHANGES)} instead of {some(into, CHANGES)}"
     facts.append(Fact("Averages", change if into else f"the same {n:,}"))
     if isinstance(result, Uncertain):
         _, state, words = benefit(result)
@@ -161,21 +155,19 @@ def _decision(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact | 
     return facts
 
 
-def _some(names: Sequence[Label], most: int = NAMED) -> str:
-    """Return the first names, and the number of all where more are left out."""
-    shown = listed(names, most) if names else "none"
-    return f"{len(names):,}: {shown}" if len(names) > most else shown
-
-
 def _reviewers(result: Estimate | StreamedEstimate) -> list[Fact]:
     """Return the harsh and the lenient reviewers, and those who contradict the others."""
     if not isinstance(result, Uncertain):
         return []
     labels = reviews_of(result).reviewers
     found = unusual(result.beliefs)
-    kinds = [f"{kind} {named(found[kind], labels)}" for kind in ("harsh", "lenient") if kind in found]
+    kinds = [
+        f"{kind} {some([labels[j] for j in found[kind].tolist()], KINDS)}"
+        for kind in ("harsh", "lenient")
+        if kind in found
+    ]
     if isinstance(result, PosteriorEstimate) and (against := contradicting(result)).size:
-        kinds.append(f"against the others {named(against, labels)}")
+        kinds.append(f"against the others {some([labels[j] for j in against.tolist()], KINDS)}")
     if result.beliefs.signal and not kinds:
         kinds.append("none clearly harsh or lenient")
     return [Fact("Reviewers", "; ".join(kinds))] if kinds else []
@@ -187,7 +179,7 @@ def _left_out(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact]:
     if aside := [i for i, name in enumerate(asked.lists or ()) if name == "aside"]:
         groups = np.unique(result.group[aside]).size
         to_join = f"{noun(groups, 'joins', 'join')} {noun(len(aside), 'it', 'them')} to the others"
-        names = _some([result.items[i] for i in aside])
+        names = some([result.items[i] for i in aside])
         facts.append(Fact("Set aside", f"{names}; at least {counted(groups, 'more review')} {to_join}"))
     elif len(group_sizes(result)) > 1 and asked.lists is None and not asked.refused:
         words, sizes = _groups(result)
@@ -261,11 +253,12 @@ def _of_least_squares(result: Calibration | StreamedCalibration) -> list[str]:
 # A lottery, and papers that are explained.
 
 
-def _lottery(lottery: Lottery) -> list[Part]:
+def _lottery(selection: Selection, lottery: Lottery) -> list[Part]:
+    free = selection.named(selection.drawn)
     columns = [
-        Column("paper", [*lottery.free]),
-        Column("probability, %", [100 * chance for chance in lottery.free.values()], "number", 1),
-        Column("drawn", ["yes" if label in lottery.drawn else "no" for label in lottery.free], "choice"),
+        Column("paper", free),
+        Column("probability, %", (100 * selection.lottery[selection.drawn]).tolist(), "number", 1),
+        Column("drawn", ["yes" if label in lottery.drawn else "no" for label in free], "choice"),
     ]
     return [Table("lottery-table", "Papers that could be drawn", columns, "papers")]
 

@@ -12,13 +12,16 @@ from lsc.selection import LEVEL, Uncertain
 from reviewgraph._base import Column, Table, listed, or_none, paper_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lsc.selection import Selection
     from lsc.streams import StreamedEstimate
-    from reviewgraph._base import FloatArray, IntArray
+    from reviewgraph._base import FloatArray, IntArray, Label
     from reviewgraph.streams import Stream
     from reviewgraph.table import Reviews
 
-#: Papers that are seen first, and papers to discuss.
+#: Papers that a line names, those that are seen first, and those to discuss.
+NAMED = 10
 SEEN = 10
 DISCUSSED = 7
 #: Characters of a line that names further papers, and of a line of a table that is seen first.
@@ -46,6 +49,16 @@ def percent(chance: float) -> str:
     if chance > 0.995:
         return "> 99 %"
     return "< 1 %" if chance < 0.005 else f"{100.0 * chance:.0f} %"
+
+
+def some(names: Sequence[Label], most: int = NAMED) -> str:
+    """Return the first names, and the number of all where more are left out.
+
+    >>> some(["p1", "p2"]), some([]), some(["p1", "p2", "p3"], 2)
+    ('p1, p2', 'none', '3: p1, p2, ...')
+    """
+    shown = listed(names, most) if names else "none"
+    return f"{len(names):,}: {shown}" if len(names) > most else shown
 
 
 def paper_name(result: Estimate, paper: int) -> str:
