@@ -15,8 +15,7 @@ from lsc.pages.accounts import MIDDLE, contributions
 from lsc.pages.papers import OPENED, best_by_group, intervals, paper_name, paper_table, percent
 from lsc.pages.pictures import line_picture, moved, qualities, severities
 from lsc.posteriors import PosteriorEstimate
-from reviewgraph._base import counted, order_of
-from reviewgraph.report import Column, Fold, Folded, Listed, Part, Prose, Section, Table
+from reviewgraph._base import Column, Fold, Folded, Listed, Part, Prose, Section, Table, counted, order_of
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs

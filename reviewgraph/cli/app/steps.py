@@ -49,6 +49,8 @@ KINDS = {
 }
 #: Roles that several files may have.
 SEVERAL = ("reviews", "affinity", "bids")
+#: Commands that take a file of another role for one that is missing, where its system says that it serves for both.
+INSTEAD = {"items": ("assign",), "reviewers": ("assign",), "conflicts": ("plan", "assign")}
 #: What columns are called on the page, where not by their role.
 COLUMN_WORDS = {"item": "paper", "bid": "preference", "spare": "maximum extra", "demand": "reviews needed"}
 #: The columns that a file of a role may name.

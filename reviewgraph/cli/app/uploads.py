@@ -39,6 +39,7 @@ class Upload:
     rows: Sequence[Sequence[str]] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     system: str = ""
+    serves: set[str] = field(default_factory=set)  #: The roles that it may have.
     error: str = ""
     idle: str = ""  #: Why it is not used, where another file has its role.
     size: int = 0
@@ -120,6 +121,7 @@ def recognise(path: Path, part: str = "") -> Upload:
     """Return what the reader of the commands takes a file for, or a sheet or a file in it, with its columns."""
     from reviewgraph.formats.columns import ITEM, REVIEWER
     from reviewgraph.formats.opening import open_table, parts_of
+    from reviewgraph.formats.systems.system import Recognised
 
     upload = Upload(path.name, part=part)
     with suppress(InputError):
@@ -137,12 +139,16 @@ def recognise(path: Path, part: str = "") -> Upload:
         return upload
     upload.header = tuple(table.provenance.header)
     upload.known = table.columns
+    if isinstance(table, Recognised):
+        upload.serves = {KINDS[use.kind] for use in table.export.uses}
     if table.source is not None:
         upload.what = table.source.what
         upload.system = table.source.system
         upload.roles = [KINDS.get(table.source.kind, "reviews")]
     else:
         upload.roles = [*filter(None, [plain_role(path.name, upload.header)])]
+        # Who gave preferences is a reviewer.
+        upload.serves = {"reviewers"} if upload.roles in (["bids"], ["affinity"]) else set()
     with suppress(InputError):
         rows = [line.cells for line in islice(table.rows_below(), TITLED)]
         upload.rows = [[shortened(cell) for cell in cells] for cells in rows[:ROWS]]

@@ -17,6 +17,7 @@ from typing import Any
 from reviewgraph._base.errors import InputError
 from reviewgraph.cli.app.steps import (
     EXCEL,
+    INSTEAD,
     ROLES,
     SEVERAL,
     STEPS,
@@ -245,7 +246,8 @@ class Workspace:
     @property
     def can_assign(self) -> bool:
         """Whether there are papers and reviewers to assign."""
-        return bool(self.of_role("items")) and any(map(self.of_role, ("reviewers", "bids", "affinity")))
+        files = self.files_of(STEPS["assign"])
+        return bool(files["items"] and files["reviewers"])
 
     @property
     def has_scores(self) -> bool:
@@ -264,7 +266,9 @@ class Workspace:
 
     def conference(self) -> str:
         """Return the choices as a conference file."""
-        return conference_of({role: self.of_role(role) for role in ROLES}, self.columns, self.values)
+        files = [self.files_of(step) for step in reversed(STEPS.values())]
+        roles = {role: chosen for step in files for role, chosen in step.items() if chosen}
+        return conference_of(roles, self.columns, self.values)
 
     def take_conference(self, name: str, data: bytes) -> None:
         """Take choices from a conference file; what the page has no field for is listed in a note."""
@@ -315,6 +319,17 @@ class Workspace:
         systems = [upload.system for upload in self.uploads.values() if set(upload.roles) & set(step.roles)]
         return next((name for name in systems if name in takers_of(step)), "")
 
+    def files_of(self, step: Step) -> dict[str, list[str]]:
+        """Return the files that a step uses, by role; where there is none, one that serves for it as well."""
+        files = {}
+        for role in step.roles:
+            instead = [upload.word for upload in self.uploads.values() if upload.roles and role in upload.serves]
+            files[role] = self.of_role(role) or (instead[:1] if step.command in INSTEAD.get(role, ()) else [])
+        if step.command == "calibrate" and not self.values.get("reviewer-covariates"):
+            # A calibration uses the list of reviewers for covariates alone.
+            files["reviewers"] = []
+        return files
+
     def words(self, step: Step) -> tuple[list[str], dict[str, str]]:
         """Return the command of a step as words, and the names of the files that it writes, with what they are."""
         words = [step.command, *(self.of_role("reviews") if step.has_reviews else [])]
@@ -322,13 +337,9 @@ class Workspace:
             message = "There are no reviews yet: drop a file in, and choose what it is."
             raise InputError(message)
         used = set(words)
-        # Without another list of reviewers it is those who gave preferences.
-        people = self.of_role("reviewers") or [*self.of_role("bids"), *self.of_role("affinity")][:1]
-        for role in step.roles:
-            # A calibration uses the list of reviewers for covariates alone.
-            needed = step.command != "calibrate" or role != "reviewers" or self.values.get("reviewer-covariates")
-            chosen = self.of_role(role) if role != "reviews" and needed else []
-            chosen = people if role == "reviewers" and step.command == "assign" else chosen
+        for role, chosen in self.files_of(step).items():
+            if role == "reviews":
+                continue
             if len(chosen) > 1 and role not in SEVERAL:
                 message = f"{ROLES[role]}: expected one file, found {', '.join(chosen)}; choose one of them"
                 raise InputError(message)
