@@ -14,6 +14,7 @@
   // Show an answer of the server in place of what there is; what has the focus keeps it, and what was opened stays open.
   function show(text) {
     const focus = document.activeElement?.id;
+    const top = document.activeElement?.getBoundingClientRect().top;
     const page = document.adoptNode(new DOMParser().parseFromString(text, "text/html").getElementById("page"));
     const before = document.getElementById("page");
     if ("running" in page.dataset && document.getElementById("line")) {
@@ -25,7 +26,16 @@
     const tables = document.createElement("script");
     tables.src = `${base}/tables.js`;
     document.head.append(tables);
-    if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+    const held = focus && document.getElementById(focus);
+    if (held) {
+      held.focus({ preventScroll: true });
+      scrollBy(0, held.getBoundingClientRect().top - top);
+    }
+    // Who does not see the verdict is told of it.
+    const verdict = page.querySelector(".error:not([hidden]), .verdict h2");
+    const said = document.getElementById("said");
+    said.textContent = verdict?.textContent ?? "";
+    said.classList.toggle("hidden", !verdict || verdict.getBoundingClientRect().bottom > 0);
     begin();
   }
 
@@ -158,14 +168,19 @@
     if (menu && target !== menu) menu.showPicker();
   });
   for (const name of ["dragover", "dragleave", "drop"]) {
-    addEventListener(name, (event) => {
-      const form = drop();
-      if (!form) return;
+    addEventListener(name, async (event) => {
       event.preventDefault();
-      form.classList.toggle("over", name === "dragover");
+      document.body.classList.toggle("over", name === "dragover");
       if (name !== "drop" || !event.dataTransfer.files.length) return;
-      form.querySelector("input").files = event.dataTransfer.files;
-      form.requestSubmit();
+      if (drop()) {
+        drop().querySelector("input").files = event.dataTransfer.files;
+        drop().requestSubmit();
+        return;
+      }
+      const data = new FormData();
+      for (const file of event.dataTransfer.files) data.append("files", file);
+      await fetch(`${base}/files`, { method: "POST", body: data });
+      location.assign(`${base}/`);
     });
   }
   begin();

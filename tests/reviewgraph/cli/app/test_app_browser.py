@@ -116,6 +116,7 @@ def planned(browser: Any, exports: list[Path], tmp_path_factory: pytest.TempPath
         with silent(browser, found) as page:
             add(page, exports)
             run(page, "Plan", spare="2")
+            run(page, "Calibrate", select="20%", **{"by-group-average": "yes"})
         yield found
 
 
@@ -143,8 +144,13 @@ def add(page: Any, paths: list[Path]) -> None:
 def run(page: Any, title: str, **values: str) -> None:
     page.get_by_role("navigation", name="Steps").get_by_role("link", name=title).click()
     for name, value in values.items():
-        field = page.locator(f"[name={name}]")
-        field.select_option(value) if field.evaluate("each => each.tagName") == "SELECT" else field.fill(value)
+        field = page.locator(f"#options [name={name}]:not(button)")
+        field.evaluate("each => { each.closest('details').open = true; }")
+        kind = field.evaluate("each => each.type")
+        if kind == "checkbox":
+            field.check()
+        else:
+            field.select_option(value) if kind == "select-one" else field.fill(value)
     page.locator("#options button.main").click()
     page.wait_for_selector("#result, .problem")
 
@@ -238,8 +244,8 @@ def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tup
 
 
 def test_a_phone_in_the_dark_and_a_screen_in_the_light(browser: Any, planned: Running) -> None:
-    """The page with files, and with a form and a result."""
-    expect_good_looks(browser, planned, {"": LOOKS[:2], "plan": LOOKS[:2]})
+    """The page with files, with a form and a result, and with the line across ranked papers."""
+    expect_good_looks(browser, planned, dict.fromkeys(("", "plan", "calibrate"), LOOKS[:2]))
 
 
 def test_a_foreign_page_cannot_reach_it(browser: Any, planned: Running, tmp_path: Path) -> None:
