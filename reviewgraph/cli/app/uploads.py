@@ -78,9 +78,10 @@ class Upload:
         return places
 
     def shown(self, read: Mapping[int, str]) -> list[int]:
-        """Return the places of the columns that are shown, those that are read before the others."""
+        """Return the places of the columns that are shown: those that are read, then the others."""
+        order = {name: place for place, name in enumerate(self.wanted)}
         places = range(len(self.header))
-        return sorted(places, key=lambda place: (place not in read, place))[:COLUMNS]
+        return sorted(places, key=lambda place: (order.get(read.get(place, ""), len(order)), place))[:COLUMNS]
 
     def choose(self, chosen: Mapping[int, str]) -> None:
         """Take what columns are, by place, as far as they are read otherwise without a choice."""

@@ -200,10 +200,12 @@ class Workspace:
         name, title = next(iter(result.files.items()))
         system = SYSTEMS[result.to]
         lines = [] if system.is_table else (self.folder / name).read_text("utf-8").splitlines()
-        stays = "No review that is there is changed or removed." if "only adds" in system.place else ""
+        place = system.place
+        stays = "No review that is there is changed or removed." if "only adds" in place else ""
         if step.command == "calibrate":
+            place = place.partition(" (")[0]
             stays = "All reviews and scores: it sets tags that chairs see." if system.results else ""
-        return {"file": name, "title": title, "place": system.place, "stays": stays, "lines": lines}
+        return {"file": name, "title": title, "place": place, "stays": stays, "lines": lines}
 
     def ranked(self) -> list[dict[str, Any]]:
         """Return the papers of the calibration, the best first; none where each group has an order of its own."""
@@ -218,7 +220,7 @@ class Workspace:
         items.sort(key=lambda entry: entry["rank"])
         inside = [entry["quality"] for entry in items if entry.get("group") == items[-1].get("group")]
         sign = 1 if inside[0] >= inside[-1] else -1
-        items.sort(key=lambda entry: (selected.get(entry["item"], len(items)), -sign * entry["quality"]))
+        items.sort(key=lambda entry: (selected.get(entry["item"], len(selected)), -sign * entry["quality"]))
         discussed = [entry["item"] for entry in answer.get("discuss") or ()]
         lists = dict.fromkeys(answer.get("certain") or (), "in") | dict.fromkeys(discussed, "discuss")
         rest = "out" if selected else ""

@@ -517,12 +517,14 @@ def test_answers_are_checked_by_independent_code(client: Any, guard: Guard, monk
 def test_the_line_stands_below_the_selected_papers(tmp_path: Path) -> None:
     """Where 1 is the best score, too; papers of several groups have no common order unless it is assumed."""
     entry = {"average": 1.0, "standard_error": 0.1, "interval": [0.0, 9.0], "probability": 0.5}
-    items = [{"item": f"p{rank}", "rank": rank, "quality": float(rank), "group": 1, **entry} for rank in (3, 1, 2)]
+    items = [{"item": f"p{rank}", "rank": rank, "quality": float(rank), "group": 1, **entry} for rank in (3, 1, 4, 2)]
     found = Workspace(tmp_path)
-    answer = {"items": items, "selected": ["p1"], "certain": ["p1"], "discuss": [{"item": "p2", "probability": 0.5}]}
+    discuss = [{"item": f"p{rank}", "probability": 0.5} for rank in (2, 3)]
+    answer: dict[str, Any] = {"items": items, "selected": ["p1", "p2"], "certain": ["p1"], "discuss": discuss}
     found.results = {"calibrate": Result([], 0, [], answer=answer)}
-    assert [(row["item"], row["part"]) for row in found.ranked()] == [("p1", "in"), ("p2", "discuss"), ("p3", "out")]
-    assert found.cut == 1
+    parts = [(row["item"], row["part"]) for row in found.ranked()]
+    assert parts == [("p1", "in"), ("p2", "discuss"), ("p3", "discuss"), ("p4", "out")]
+    assert found.cut == 2
     items[0]["group"] = 2
     answer["selected"] = []
     assert found.ranked() == []
