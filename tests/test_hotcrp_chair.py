@@ -112,7 +112,9 @@ def test_papers_and_reviews_that_do_not_count_are_in_the_headline_and_the_json(p
         assert lacking in page
     assert f"{len(live)} of {len(live) + 1} papers seen" in " ".join(run(words).stdout.split())
     assert f"<dd>{min(unseen)} (hidden from you), {withdrawn}" in Path("check.html").read_text("utf-8")
-    assert f"{min(unseen)} (hidden from you)" in " ".join(run(ASSIGN).stdout.split())
+    assert f"Hidden from you, so that somebody else must assign reviewers: {min(unseen)}." in " ".join(
+        run(ASSIGN).stdout.split()
+    )
     # Codes stand for papers in an anonymous report, and a hidden one has none.
     run(f"{words} --anonymous")
     assert "1 paper (hidden from you), " in Path("check.html").read_text("utf-8")

@@ -183,10 +183,10 @@ class ArrivingGroups:
         if not partners and islands is None:
             return IN_RESERVE if item in self.cover[home] else worded(f"joins a group of {counted(before, 'paper')}")
         if islands is not None and common < 0:
-            sizes = [*map(str, islands), *(["more"] if others else [])]
-            return worded(f"joins islands of {in_a_row(sizes)} papers")
-        sizes = [before, len(self.cover[partner]), *others]
-        joined = in_a_row([*map(str, sizes)] if len(sizes) < MANY else [*map(str, sizes[:2]), f"{len(others)} more"])
+            of = in_a_row([*map(str, islands), *(["more"] if others else [])])
+            return worded(f"joins islands of {of} papers")
+        sizes = [str(size) for size in (before, len(self.cover[partner]), *others)]
+        joined = in_a_row(sizes if len(sizes) < MANY else [*sizes[:2], f"{len(others)} more"])
         return worded(f"joins groups of {joined}") + (f" sharing {self.table.items[common]}" if common >= 0 else "")
 
     def _shared(self, home: int, item: int, partners: list[int]) -> tuple[int, int]:

@@ -216,13 +216,9 @@ def _asked(plan: Plan) -> str:
     """Return the numbers of reviewers and papers, and the largest extra load with what is proved of it."""
     reviewers, papers = (int(np.unique(codes).size) for codes in plan.pairs.T)
     least = plan.largest_load_lower_bound
-    proof = (
-        ""
-        if least is None
-        else " (the least possible)"
-        if least == plan.largest_load
-        else f" (not proved: at least {least:,})"
-    )
+    proof = ""
+    if least is not None:
+        proof = " (the least possible)" if least == plan.largest_load else f" (at least {least:,})"
     asked = f"{counted(reviewers, 'reviewer')}, {counted(papers, 'paper')}"
     return f"{asked}, at most {plan.largest_load:,} each{proof}"
 
