@@ -204,7 +204,7 @@ class ArrivingGroups:
 
 
 def filled(task: Task, pairs: IntArray, descriptions: list[str]) -> list[str]:
-    """Add to what each review joins, in turn, the need of its paper that it fills."""
+    """Replace what reviews in reserve join, in turn, by the needs of their papers that they fill."""
     people = task.constraints.people
     table = task.table(no_pairs())
     worded = Nouns(*table.nouns).worded
@@ -222,5 +222,5 @@ def filled(task: Task, pairs: IntArray, descriptions: list[str]) -> list[str]:
             if lacking > 0:
                 needs.append(worded(f"lacks {lacking} {people.ruled.kind(panel_group, lacking)}"))
                 missing[i, panel_group] -= 1
-        with_needs.append("; ".join([*([] if why == IN_RESERVE and needs else [why]), *needs]))
+        with_needs.append("; ".join(needs) if why == IN_RESERVE and needs else why)
     return with_needs

@@ -154,6 +154,8 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     table = plan.constraints.reviews
     reviews = plan.reviews
     first = name == "first"
+    # A line on the rest takes the place of one more row.
+    shown = FIRST if first and plan.count > FIRST + 1 else plan.count
     why = [_why(plan, place) for place in range(plan.count)]
     papers = paper_columns(table, plan.pairs[:, 1].tolist())
     if first:
@@ -162,7 +164,7 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     columns = [
         *papers,
         Column("ask", [str(review.reviewer) for review in reviews]),
-        Column("because", why, whole=max(map(len, why)) <= BRIEF),
+        Column("because", why, whole=max(map(len, why[:shown])) <= BRIEF),
     ]
     if plan.purchase is not None and not (first and plan.links):
         columns.append(Column("saves", [review.gain for review in reviews], "number", 3))
@@ -171,8 +173,6 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     if plan.constraints.cost and not first:
         priced = "cost" if plan.affinity is None else "affinity"
         columns.append(Column(priced, [getattr(review, priced) for review in reviews], "number", 2))
-    # A line on the rest takes the place of one more row.
-    shown = FIRST if first and plan.count > FIRST + 1 else plan.count
     where = f"all {plan.count:,} in {output}" if output else "section reviews"
     more = f"... and {plan.count - shown:,} more ({where})"
     return Table(name, "The most useful reviews first", columns, "reviews", live=not first, shown=shown, more=more)
@@ -207,7 +207,7 @@ def _facts(plan: Plan) -> list[Fact]:
     if plan.attained and plan.status != PlanStatus.CHOSEN and target_named(plan.target).scales:
         islands = int((structure_of(plan.constraints.reviews).connected.cover_sizes > 0).sum())
         fewest = f"{islands - 1:,} or more" if islands > 1 else "none"
-        if islands - 1 < plan.count:
+        if islands - 1 < plan.count and not plan.constraints.people.needs(plan.constraints.reviews).each.any():
             facts.append(Fact("Fewest", f"{fewest} if only severity differs (--target connected)"))
     return facts + [_rule(rule.words, rule.papers, rule.broken) for rule in plan.rules]
 
@@ -235,7 +235,8 @@ def _warnings(plan: Plan) -> list[str]:
     if origin.lacking:
         few = counted(sum(origin.lacking.reviews.values()), "review")
         papers = listed(origin.lacking.reviews)
-        warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; fewer may be enough.")
+        then = "fewer may be enough" if plan.attained else "they may change this"
+        warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; {then}.")
     if origin.files and not origin.listed and not origin.unlisted:
         warnings.append("Papers without a review are not in these files: --items FILE lists them.")
     deal = plan.purchase
