@@ -118,12 +118,12 @@ class Outcome:
                 self.selected = chosen.named(chosen.best)
                 self.selection = chosen
                 self.lists = chosen.lists
+                self.aside = chosen.named(chosen.aside)
             else:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UndeterminedWarning)  # the page has this warning
                     inside = comparable(result.quality, result.group, count, across_groups=across_groups)
                     self._list(result.select(count, across_groups=across_groups), inside)
-            self.aside = [label for label, name in zip(result.items, self.lists or [], strict=True) if name == "aside"]
         except Incomparable as refusal:
             self.refused = str(refusal)
 
@@ -136,6 +136,7 @@ class Outcome:
             None if not scored else "aside" if not comparable else "in" if label in best else "out"
             for label, scored, comparable in places
         ]
+        self.aside = [label for label, name in zip(self.result.items, self.lists, strict=True) if name == "aside"]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the file."""

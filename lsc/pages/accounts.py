@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewgraph._base import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Table, counted
-from reviewgraph.report import Shift, shifts
+from reviewgraph._base import counted, percent
+from reviewgraph.report import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Shift, Table, shifts
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account
@@ -50,7 +51,7 @@ def account_table(account: Account, name: str = "parts") -> Table:
 
 def source_words(part: Source, account: Account) -> str:
     """Return the name of a source, the value of a score after correction with reasons, and its weight."""
-    weight = f"weight {_share(part.weight)}"
+    weight = f"weight {percent(part.weight)}"
     if part.source == "likeness":
         return f"reviewers have similar papers: the other papers of {part.reviewer} ({weight})"
     if part.source == "covariate":
@@ -59,10 +60,6 @@ def source_words(part: Source, account: Account) -> str:
         return f"its reference {part.score:g}; {weight}"
     counts = f", counts as {part.says:.2f}{_why(part, account)}" if _is_corrected(part) else ""
     return f"{part.reviewer} gave {part.score:g}{counts}; {weight}"
-
-
-def _share(weight: float) -> str:
-    return f"{100.0 * weight:.0f} %"
 
 
 def _is_corrected(part: Source) -> bool:
@@ -108,7 +105,7 @@ def corrections(account: Account, scale: tuple[float, float]) -> list[Part]:
     # The mean adds nothing: its weight is the strength of the shrinkage.
     rest = sum(part.weight for part in account.parts if part.source == "middle")
     remarks = [
-        f"The data on this paper have {_share(max(1.0 - rest, 0.0))} of the weight, {MIDDLE} {_share(rest)}: the fewer "
+        f"The data on this paper have {percent(max(1.0 - rest, 0.0))} of the weight, {MIDDLE} {percent(rest)}: the fewer "
         "and the less consistent the scores, the closer the quality is to the mean."
     ]
     says = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]
@@ -131,7 +128,7 @@ def better(result: PosteriorEstimate, papers: list[Label]) -> list[Fact]:
     if len(papers) != 2:
         return []
     first, second = sorted(papers, key=lambda label: int(result.rank[result.items.index(label)]))
-    chance = _share(result.probability_better(first, second))
+    chance = percent(result.probability_better(first, second))
     return [Fact("Better", f"{first} than {second} with probability {chance}")]
 
 
@@ -140,32 +137,28 @@ def better(result: PosteriorEstimate, papers: list[Label]) -> list[Fact]:
 
 def sheets(result: PosteriorEstimate, papers: Iterable[Label]) -> Iterator[tuple[Label, Page]]:
     """Yield the sheets of papers, each with its label."""
-    scale = scale_of(result)
-    nouns = Nouns(*result.reviews.nouns)
+    low, high = scale_of(result)
+    of = "on the scale of the references" if result.validity.is_learned else TYPICAL
     for paper in papers:
-        subject = f"{paper} {result.reviews.titles.get(paper, '')}".strip()
-        yield paper, sheet(result.account(paper).anonymous(), subject, scale, nouns)
-
-
-def sheet(account: Account, subject: str, scale: tuple[float, float], nouns: Nouns) -> Page:
-    """Return the sheet of a paper, without the names of its reviewers; ``scale`` are the ends of the scores."""
-    low, high = scale
-    best = "lower is better" if account.lower_is_better else "higher is better"
-    facts = [Fact("Scores", f"given from {low:g} to {high:g}, {best}"), Fact("Average", f"{account.average:.2f}")]
-    if math.isfinite(account.standard_error):
-        facts.append(Fact("90 % range", "{:.2f} to {:.2f}".format(*_interval(account))))
-    of = "on the scale of the references" if account.of_references else TYPICAL
-    parts = [*corrections(account, scale), _shifts(account, scale)]
-    return Page(
-        "Scores of a paper",
-        None,
-        f"Quality {account.quality:.2f}",
-        f"{plus_minus(account)}, {of}".removeprefix(",").strip(),
-        [*facts, account_table(account)],
-        sections=[Section("why", "Corrections, with reasons", lambda: parts)],
-        subject=subject,
-        nouns=nouns,
-    )
+        account = result.account(paper).anonymous()
+        parts = [*corrections(account, (low, high)), _shifts(account, (low, high))]
+        facts = [
+            Fact("Scores", f"given from {low:g} to {high:g}, {result.reviews.direction}"),
+            Fact("Average", f"{account.average:.2f}"),
+        ]
+        if math.isfinite(account.standard_error):
+            facts.append(Fact("90 % range", "{:.2f} to {:.2f}".format(*_interval(account))))
+        page = Page(
+            "Scores of a paper",
+            None,
+            f"Quality {account.quality:.2f}",
+            f"{plus_minus(account)}, {of}".removeprefix(",").strip(),
+            [*facts, account_table(account)],
+            sections=[Section("why", "Corrections, with reasons", partial(list, parts))],
+            subject=f"{paper} {result.reviews.titles.get(paper, '')}".strip(),
+            nouns=Nouns(*result.reviews.nouns),
+        )
+        yield paper, page
 
 
 def _interval(account: Account) -> tuple[float, float]:

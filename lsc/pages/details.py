@@ -70,6 +70,7 @@ def _cut(result: Estimate, selection: Selection | None) -> list[Part]:
 
 def _lists(result: Estimate, selection: Selection | None, lists: Sequence[str | None] | None) -> list[Part]:
     """Return the papers that are in, out and set aside, the best first."""
+    lists = lists if selection is None else selection.lists
     if lists is None:
         return []
     sure = "" if selection is None else f", with probability at least {percent(1.0 - selection.error_rate)}"

@@ -21,7 +21,7 @@ from reviewgraph._base import Column, Fact, Nouns, Page, Part, Section, Table, c
 from reviewgraph.report import not_counted
 
 if TYPE_CHECKING:
-    from reviewgraph._base import Label
+    from reviewgraph._base import IntArray, Label
 
 #: Changes of a selection, and reviewers of a kind, that a line names.
 CHANGES = 5
@@ -40,8 +40,8 @@ class Lottery(NamedTuple):
 class Asked(NamedTuple):
     """What a page tells beside the result.
 
-    ``selection`` needs a method with probabilities; ``lists`` has the list of each paper with any method. ``refused``
-    says that there is no order of all papers to select from; ``explained`` are papers that the page is about.
+    ``selection`` needs a method with probabilities; ``lists`` has the list of each paper by another. ``refused`` says
+    that there is no order of all papers to select from; ``explained`` are papers that the page is about.
     """
 
     selection: Selection | None = None
@@ -50,10 +50,24 @@ class Asked(NamedTuple):
     explained: Sequence[Label] = ()
     refused: bool = False
 
+    @property
+    def ranked(self) -> IntArray | None:
+        """The papers among which some are selected, by code; None without a selection."""
+        if self.selection is not None:
+            return self.selection.ranked
+        return None if self.lists is None else np.flatnonzero([name in ("in", "out") for name in self.lists])
+
+    @property
+    def aside(self) -> IntArray:
+        """The papers that are set aside, by code."""
+        if self.selection is not None:
+            return self.selection.aside
+        return np.flatnonzero([name == "aside" for name in self.lists or ()])
+
 
 def page_of(result: Estimate | StreamedEstimate, selection: Selection | None = None, **more: Any) -> Page:
     """Return the page of a calibration; ``more`` are the other fields of :class:`Asked`."""
-    asked = Asked(selection, **({"lists": selection.lists} if selection is not None else {}) | more)
+    asked = Asked(selection, **more)
     sections = sections_of(result, selection, asked.lists) if isinstance(result, Estimate) else []
     if asked.lottery is not None and selection is not None:
         sections.insert(1, Section("lottery", "The lottery", partial(_lottery, selection, asked.lottery)))
@@ -62,7 +76,7 @@ def page_of(result: Estimate | StreamedEstimate, selection: Selection | None = N
     if asked.explained and isinstance(result, PosteriorEstimate):
         return _explained(page, result, selection, list(asked.explained))
     good, verdict, summary, note = _verdict(result, asked)
-    facts = [best_table(result)] if asked.lists is None else _decision(result, asked)
+    facts = [best_table(result)] if asked.ranked is None else _decision(result, asked)
     return replace(
         page,
         good=good,
@@ -176,12 +190,12 @@ def _reviewers(result: Estimate | StreamedEstimate) -> list[Fact]:
 def _left_out(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact]:
     """Return groups, papers set aside or without a score, and what is not counted."""
     facts = []
-    if aside := [i for i, name in enumerate(asked.lists or ()) if name == "aside"]:
+    if (aside := asked.aside).size:
         groups = np.unique(result.group[aside]).size
-        to_join = f"{noun(groups, 'joins', 'join')} {noun(len(aside), 'it', 'them')} to the others"
-        names = some([result.items[i] for i in aside])
+        to_join = f"{noun(groups, 'joins', 'join')} {noun(aside.size, 'it', 'them')} to the others"
+        names = some([result.items[i] for i in aside.tolist()])
         facts.append(Fact("Set aside", f"{names}; at least {counted(groups, 'more review')} {to_join}"))
-    elif len(group_sizes(result)) > 1 and asked.lists is None and not asked.refused:
+    elif len(group_sizes(result)) > 1 and asked.ranked is None and not asked.refused:
         words, sizes = _groups(result)
         facts.append(Fact("Groups", f"{words} ({sizes}ranks are within them)"))
     without = np.flatnonzero(result.rank == 0)
@@ -198,10 +212,9 @@ def _left_out(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact]:
 def _warnings(result: Estimate | StreamedEstimate, asked: Asked) -> list[str]:
     """Return what changes how the result is read."""
     warnings = []
-    listed_papers = [name in ("in", "discuss", "out") for name in asked.lists or ()]
     if asked.refused:
         warnings.append("Nothing is selected: add reviews, or assume equal groups: --by-group-average")
-    if listed_papers and np.unique(result.group[listed_papers]).size > 1:
+    if asked.ranked is not None and np.unique(result.group[asked.ranked]).size > 1:
         warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
     if asked.lottery is not None and asked.lottery.seed is None:
         warnings.append("No --seed was given, so it is 0, for everybody: announce a seed before drawing")
