@@ -105,8 +105,8 @@ def corrections(account: Account, scale: tuple[float, float]) -> list[Part]:
     # The mean adds nothing: its weight is the strength of the shrinkage.
     rest = sum(part.weight for part in account.parts if part.source == "middle")
     remarks = [
-        f"The data on this paper have {percent(max(1.0 - rest, 0.0))} of the weight, {MIDDLE} {percent(rest)}: the fewer "
-        "and the less consistent the scores, the closer the quality is to the mean."
+        f"The data on this paper have {percent(max(1.0 - rest, 0.0))} of the weight, {MIDDLE} {percent(rest)}: the "
+        "fewer and the less consistent the scores, the closer the quality is to the mean."
     ]
     says = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]
     if says and not account.of_references and (min(says) < scale[0] or max(says) > scale[1]):
