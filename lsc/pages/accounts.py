@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewgraph._base import counted, percent
-from reviewgraph.report import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Shift, Table, shifts
+from reviewgraph._base import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Table, counted, percent
+from reviewgraph.report import Shift, shifts
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account

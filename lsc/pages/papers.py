@@ -100,7 +100,7 @@ def line_of(result: Estimate, selection: Selection | None) -> float | None:
 def columns_of(
     result: Estimate | StreamedEstimate, papers: IntArray, selection: Selection | None = None
 ) -> dict[str, Column]:
-    """Return what a table can say of papers, given by code, by the names of its columns."""
+    """Return what a table can show about papers, given by code, by the names of its columns."""
     digits = 2 if isinstance(result, Uncertain) else 3
     reviews = reviews_of(result)
     columns = [Column("paper", [result.items[i] for i in papers.tolist()])]

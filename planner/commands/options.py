@@ -475,7 +475,7 @@ class Destination:
         where = Fact("Upload", f"{self.output}: {self.upload.place}")
         if not self.upload.place:
             table = self.upload.is_table and self.upload.read_back
-            words = f"{counted(len(written), 'review')}, one a row" if table else self.upload.words
+            words = f"{counted(len(written), 'review')}, one per row" if table else self.upload.words
             where = Fact("Written", f"{self.output}: {words}")
         return [*([Fact("First", needed)] if needed else []), where]
 

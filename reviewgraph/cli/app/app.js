@@ -26,17 +26,17 @@
     const tables = document.createElement("script");
     tables.src = `${base}/tables.js`;
     document.head.append(tables);
+    begin();
     const held = focus && document.getElementById(focus);
     if (held) {
       held.focus({ preventScroll: true });
-      scrollBy(0, held.getBoundingClientRect().top - top);
+      scrollBy({ top: held.getBoundingClientRect().top - top, behavior: "instant" });
     }
     // Who does not see the verdict is told of it.
     const verdict = page.querySelector(".error:not([hidden]), .verdict h2");
     const said = document.getElementById("said");
     said.textContent = verdict?.textContent ?? "";
     said.classList.toggle("hidden", !verdict || verdict.getBoundingClientRect().bottom > 0);
-    begin();
   }
 
   async function load(place, body) {
@@ -130,7 +130,7 @@
       if (!line.hasPointerCapture(event.pointerId)) return;
       // At the edge of the window the papers move along.
       const [above, below] = [event.clientY < EDGE, event.clientY > innerHeight - EDGE];
-      if (above || below) scrollBy(0, above ? -EDGE / 2 : EDGE / 2);
+      if (above || below) scrollBy({ top: above ? -EDGE / 2 : EDGE / 2, behavior: "instant" });
       const height = event.clientY - line.parentElement.getBoundingClientRect().top;
       move(rows.filter((row) => row.offsetTop + row.offsetHeight / 2 < height).length);
     });
