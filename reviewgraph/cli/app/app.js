@@ -2,7 +2,7 @@
 (() => {
   const base = document.body.dataset.base;
   const ENDED = "The page has ended: start reviewgraph app again in the terminal.";
-  const EDGE = 40; // pixels
+  const [EDGE, SEEN] = [40, 4000]; // pixels, milliseconds
   const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
   let turn = 0; // of the newest request, which alone is shown
 
@@ -37,6 +37,7 @@
     const said = document.getElementById("said");
     said.textContent = verdict?.textContent ?? "";
     said.classList.toggle("hidden", !verdict || verdict.getBoundingClientRect().bottom > 0);
+    setTimeout(() => said.classList.add("hidden"), SEEN);
   }
 
   async function load(place, body) {
