@@ -179,7 +179,7 @@ def _fitting(columns: dict[str, Column]) -> list[Column]:
     """Return columns with the beginnings of titles, as far as there is room on a screen."""
     title = columns.pop("title", None)
     label, *rest = columns.values()
-    widths = [max(len(of.name), *(len(of.shown(cell)) for cell in of.cells)) for of in columns.values()]
+    widths = [max([len(of.name), *(len(of.shown(cell)) for cell in of.cells)]) for of in columns.values()]
     room = SCREEN - sum(width + 2 for width in widths)
     if title is None or room < TITLE:
         return [label, *rest]

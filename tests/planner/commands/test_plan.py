@@ -37,7 +37,7 @@ def test_a_plan_is_written_and_checks() -> None:
     assert found.exit_code == 0
     first, *_, written, following = found.stdout.splitlines()
     assert first == "2 REVIEWS make all 4 papers comparable for certain (proved: no fewer)"
-    assert written == "Written  plan.csv: 2 reviews, one a row"
+    assert written == "Written  plan.csv: 2 reviews, one per row"
     assert following == "Next  reviewgraph check reviews.csv plan.csv --require double"
     assert found.stderr == ""
     with Path("plan.csv").open(newline="") as file:
