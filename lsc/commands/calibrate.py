@@ -56,10 +56,6 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
 
-#: What a page says where nothing says which scores are the best.
-GUESSED = "Higher is read as better; if 1 is best: --lower-is-better"
-
-
 def is_guessed(session: Session, result: Any) -> bool:
     """Whether scores of a plain table were read as better the higher they are, and nothing said so."""
     table = result.reviews if hasattr(result, "reviews") else result.stream
@@ -93,6 +89,7 @@ class Outcome:
         self.lists: list[str | None] | None = None
         self.aside: list[Any] = []
         self.lottery: Lottery | None = None
+        self.guessed = is_guessed(session, result)
         params = session.params
         if params["select"] is not None:
             count = params["select"].of(int((result.rank > 0).sum()))
@@ -169,6 +166,7 @@ class Outcome:
             lottery=self.lottery,
             explained=self.explained,
             refused=self.refused is not None,
+            guessed=self.guessed,
         )
 
     def following(self, session: Session) -> list[Next]:
@@ -187,7 +185,8 @@ class Outcome:
             why = "reviews that connect the groups"
             paths = session.words("paths")
             rest = table.removeprefix(paths)
-            return [Next.of("plan", paths, shlex.join(beside(session)), rest.strip(), target, why=why)]
+            more = shlex.join(beside(session))
+            return [Next.of("plan", paths, more, rest.strip(), target, f"-o {session.plan_file()}", why=why)]
         # More reviews cannot tell what the reviewers leave unexplained of the references.
         validity = getattr(self.result, "validity", None)
         of_references = validity is not None and validity.is_learned
@@ -409,9 +408,8 @@ def answer(
         if codes is not None:
             told = Outcome(session, shown, tuple(codes.item[label] for label in outcome.explained))
         page = told.page
-        warnings = [*page.warnings, *([GUESSED] if is_guessed(session, result) else [])]
         following = told.following(session) if codes is None and reviews is not None else ()
-        return replace(page, warnings=warnings, uploads=written, following=following, subject=session.table(whole=True))
+        return replace(page, uploads=written, following=following, subject=session.table(whole=True))
 
     if outcome.refused and session.params["as_json"]:
         say(outcome.refused)

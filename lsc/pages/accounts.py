@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from reviewgraph._base import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Table, counted, percent
@@ -32,16 +33,25 @@ SOURCES = {"review": "{}", "likeness": "{}, other papers", "reference": "referen
 
 
 def account_table(account: Account, name: str = "parts") -> Table:
-    """Return a row per source: its score, its value after correction, why, its weight, and what it adds."""
+    """Return a row per source: its score, its value after correction, its weight, and what it adds.
+
+    The value is the sum of the score and of the corrections for severity and for slope, that for criteria included.
+    """
     rest = sum(100 * part.weight for part in account.parts if part.source == "middle")
     shown = [part for part in account.parts if part.source != "middle"]
     are_whole = all(float(part.score).is_integer() for part in shown if part.score is not None)
     names = [SOURCES[part.source].format(part.covariate or part.reviewer) for part in shown]
-    kinds = [_harsh(part, account) if _is_corrected(part) and abs(part.severity) >= SLIGHT else None for part in shown]
+    scored = [part.source == "review" for part in shown]
+    severity = [part.severity if own else None for part, own in zip(shown, scored, strict=True)]
+    slope = [
+        part.says - (part.score or 0.0) - part.severity if own else None
+        for part, own in zip(shown, scored, strict=True)
+    ]
     columns = [
         Column("source", [MIDDLE, *names, "sum"]),
         Column("score", [None, *(part.score for part in shown), None], "number", 0 if are_whole else 1),
-        Column("reviewer is", [None, *kinds, None]),
+        Column("severity", [None, *severity, None], "number", 2),
+        Column("slope", [None, *slope, None], "number", 2),
         Column("counts as", [None, *(part.says for part in shown), account.total], "number", 2),
         Column("weight, %", [rest, *(100 * part.weight for part in shown), None], "number"),
         Column("moves it by", [account.middle, *(part.moves for part in shown), account.total], "number", 2),
@@ -124,12 +134,15 @@ def plus_minus(account: Account) -> str:
 
 
 def better(result: PosteriorEstimate, papers: list[Label]) -> list[Fact]:
-    """Return which of two papers is better, and how sure that is."""
-    if len(papers) != 2:
-        return []
-    first, second = sorted(papers, key=lambda label: int(result.rank[result.items.index(label)]))
-    chance = percent(result.probability_better(first, second))
-    return [Fact("Better", f"{first} than {second} with probability {chance}")]
+    """Return which of each two papers of one group is better, and how sure that is."""
+    code = {label: result.items.index(label) for label in papers}
+    facts = []
+    for pair in combinations(papers, 2):
+        first, second = sorted(pair, key=lambda label: int(result.rank[code[label]]))
+        if result.group[code[first]] == result.group[code[second]]:
+            chance = percent(result.probability_better(first, second))
+            facts.append(Fact("Better", f"{first} than {second} with probability {chance}"))
+    return facts
 
 
 # The sheet of a paper for its authors: scores, corrections with reasons, and no names.

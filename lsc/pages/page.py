@@ -30,6 +30,10 @@ KINDS = 5
 FEW_SCORES = 6
 
 
+#: What a page says where nothing says which scores are the best.
+GUESSED = "Higher is read as better; if 1 is best: --lower-is-better"
+
+
 class Lottery(NamedTuple):
     """Papers that were drawn, best first, and the seed, None if not typed."""
 
@@ -41,7 +45,8 @@ class Asked(NamedTuple):
     """What a page tells beside the result.
 
     ``selection`` needs a method with probabilities; ``lists`` has the list of each paper by another. ``refused`` says
-    that there is no order of all papers to select from; ``explained`` are papers that the page is about.
+    that there is no order of all papers to select from; ``explained`` are papers that the page is about; ``guessed``
+    says that nobody stated which scores are the best.
     """
 
     selection: Selection | None = None
@@ -49,6 +54,7 @@ class Asked(NamedTuple):
     lottery: Lottery | None = None
     explained: Sequence[Label] = ()
     refused: bool = False
+    guessed: bool = False
 
     @property
     def ranked(self) -> IntArray | None:
@@ -76,12 +82,15 @@ def page_of(result: Estimate | StreamedEstimate, selection: Selection | None = N
     if asked.explained and isinstance(result, PosteriorEstimate):
         return _explained(page, result, selection, list(asked.explained))
     good, verdict, summary, note = _verdict(result, asked)
-    facts = [best_table(result)] if asked.ranked is None else _decision(result, asked)
+    apart = len(group_sizes(result)) > 1
+    facts = _decision(result, asked)
+    if asked.ranked is None:
+        facts = [best_table(result), *(_benefit(result) if apart else [])]
     return replace(
         page,
         good=good,
         verdict=verdict,
-        summary=f"{summary} ({note}{reviews_of(result).direction})".strip(),
+        summary=f"{summary} ({note}{reviews_of(result).direction}{', assumed' if asked.guessed else ''})".strip(),
         facts=[*facts, *_reviewers(result), *_left_out(result, asked)],
         warnings=_warnings(result, asked),
     )
@@ -92,7 +101,7 @@ def page_of(result: Estimate | StreamedEstimate, selection: Selection | None = N
 
 def _verdict(result: Estimate | StreamedEstimate, asked: Asked) -> tuple[bool | None, str, str, str]:
     """Return whether the news is good, the verdict, the rest of its line, and what precedes the direction of scores."""
-    if asked.refused:
+    if asked.refused or (asked.ranked is None and len(group_sizes(result)) > 1):
         return False, "No order of all:", *_groups(result)
     if (selection := asked.selection) is not None:
         places = counted(selection.n - selection.certain.size, "place")
@@ -136,8 +145,8 @@ def benefit(result: Uncertain) -> tuple[bool | None, str, str]:
     digits = 0 if error >= 1.0 else 1
     words = f"{abs(better):.{digits}f} % +- {error:.{digits}f} {'less' if better >= 0 else 'more'} error"
     if abs(better) <= 2 * error:
-        return None, "No gain", f"{words}, no more than chance"
-    return better > 0, f"Correction {'helps' if better > 0 else 'harms'}", f"{words} than averages"
+        return None, "No gain", f"{words} than averages, no more than chance"
+    return better > 0, f"Correction {'helps' if better > 0 else 'harms'}", f"{words} than averages, more than chance"
 
 
 # Facts.
@@ -161,12 +170,18 @@ def _decision(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact | 
     into, out = (selection.named(papers) for papers in (selection.swapped_in, selection.swapped_out))
     change = f"would select {some(out, CHANGES)} instead of {some(into, CHANGES)}"
     facts.append(Fact("Averages", change if into else f"the same {n:,}"))
-    if isinstance(result, Uncertain):
-        _, state, words = benefit(result)
-        facts.append(Fact("Benefit", f"{state[0].lower()}{state[1:]}: {words}"))
+    facts += _benefit(result)
     by_average = f"by averages {selection.expected_wrong_by_average:,.1f}"
     facts.append(Fact("Errors", f"about {selection.expected_wrong:,.1f} of the {n:,} best will be wrong, {by_average}"))
     return facts
+
+
+def _benefit(result: Estimate | StreamedEstimate) -> list[Fact]:
+    """Return whether the correction helps, where the first line is about something else."""
+    if not isinstance(result, Uncertain):
+        return []
+    _, state, words = benefit(result)
+    return [Fact("Benefit", f"{state[0].lower()}{state[1:]}: {words}")]
 
 
 def _reviewers(result: Estimate | StreamedEstimate) -> list[Fact]:
@@ -195,9 +210,6 @@ def _left_out(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact]:
         to_join = f"{noun(groups, 'joins', 'join')} {noun(aside.size, 'it', 'them')} to the others"
         names = some([result.items[i] for i in aside.tolist()])
         facts.append(Fact("Set aside", f"{names}; at least {counted(groups, 'more review')} {to_join}"))
-    elif len(group_sizes(result)) > 1 and asked.ranked is None and not asked.refused:
-        words, sizes = _groups(result)
-        facts.append(Fact("Groups", f"{words} ({sizes}ranks are within them)"))
     without = np.flatnonzero(result.rank == 0)
     if without.size:
         number = f"{without.size:,}: " if without.size > NAMED else ""
@@ -211,7 +223,7 @@ def _left_out(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact]:
 
 def _warnings(result: Estimate | StreamedEstimate, asked: Asked) -> list[str]:
     """Return what changes how the result is read."""
-    warnings = []
+    warnings = [GUESSED] if asked.guessed else []
     if asked.refused:
         warnings.append("Nothing is selected: add reviews, or assume equal groups: --by-group-average")
     if asked.ranked is not None and np.unique(result.group[asked.ranked]).size > 1:
@@ -296,8 +308,8 @@ def _explained(page: Page, result: PosteriorEstimate, selection: Selection | Non
         summary=f"({result.reviews.direction})"
         if several
         else f"{papers[0]}, {points[0]} ({result.reviews.direction})",
-        facts=facts if apart else [*facts, *better(result, papers)],
-        warnings=["These papers cannot be compared: no review connects their groups"] if apart else [],
+        facts=[*facts, *better(result, papers)],
+        warnings=["Papers of different groups cannot be compared: no review connects these"] if apart else [],
         sections=[Section("why", "Corrections, with reasons", lambda: parts), *page.sections],
     )
 

@@ -206,9 +206,9 @@ def _facts(plan: Plan) -> list[Fact]:
         facts.append(Fact("To recruit" if recruit != sentence else "Lacking", recruit.removesuffix(".")))
     if plan.attained and plan.status != PlanStatus.CHOSEN and target_named(plan.target).scales:
         islands = int((structure_of(plan.constraints.reviews).connected.cover_sizes > 0).sum())
-        fewest = f"{islands - 1:,} or more" if islands > 1 else "none"
+        weaker = f"{islands - 1:,} or more" if islands > 1 else "none"
         if islands - 1 < plan.count and not plan.constraints.people.needs(plan.constraints.reviews).each.any():
-            facts.append(Fact("Fewest", f"{fewest} if only severity differs (--target connected)"))
+            facts.append(Fact("Otherwise", f"{weaker} if reviewers differed in severity only"))
     return facts + [_rule(rule.words, rule.papers, rule.broken) for rule in plan.rules]
 
 

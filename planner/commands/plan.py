@@ -407,10 +407,11 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
         # The plan may ask for reviews that exist.
         return Next.of("check", table, why="with files that hold all reviews")
     if output is None:
-        name, why = ("plan.csv", "") if upload is CSV else (f"upload{upload.suffix}", f"writes {upload.words}")
+        stem, why = ("plan", "") if upload is CSV else ("upload", f"writes {upload.words}")
+        name = session.unread(stem, upload.suffix)
         return Next.of("plan", table, session.again(NOT_AGAIN), f"-o {name}", why=why)
     options = [f"--require {extra.target}"] if extra.status.reaches else []
-    return Next.of("check", _with(session, table, output), *options, session.words("gone"))
+    return Next.of("check", _with(session, table, output), *options, session.words("conflicts"), session.words("gone"))
 
 
 def _with(session: Session, table: str, output: str) -> str:

@@ -273,7 +273,8 @@ class Nouns:
 
 
 _OURS = {
-    ours: re.compile(rf"(?<![\w./#=-])(?:(an?) )?({ours}s?)(?![\w/=-]|\.\w)", re.IGNORECASE)
+    # After --verbose stand the names of sections.
+    ours: re.compile(rf"(?<![\w./#=-])(?<!--verbose )(?:(an?) )?({ours}s?)(?![\w/=-]|\.\w)", re.IGNORECASE)
     for ours in ("paper", "reviewer")
 }
 
@@ -396,7 +397,8 @@ class Page:
         Parameters
         ----------
         detail
-            Names of sections to add, separated by commas, or ``"all"``; none by default.
+            Names of sections to add with all their rows, separated by commas, or ``"all"`` for the beginning of all;
+            none by default.
         width
             Columns; by default those of the terminal.
         colour
@@ -413,7 +415,7 @@ class Page:
             If there is no such section.
         """
         page = reworded(self)
-        return _rendered("text", page, page.detailed(detail), width, colour=colour)
+        return _rendered("text", page, page.detailed(detail), width, colour=colour, whole=detail != "all")
 
     def markdown(self, detail: str = "all") -> str:
         """Return the page as Markdown, with all sections unless ``detail`` names some."""

@@ -236,16 +236,6 @@ def _with_level(page: Page, required: str | None, *, reached: bool, use_scores: 
     return replace(page, good=False, verdict="Level missed:", summary=f"{required}{going_by}; {state}")
 
 
-def _upload(session: Session) -> str:
-    """Return the name of the file of a plan: what the system of the files reads, or a table; none that is read."""
-    from reviewgraph.formats import takers
-
-    system = takers().get(session.system or "")
-    stem, suffix = ("plan", ".csv") if system is None else ("upload", system.suffix)
-    names = (f"{stem}{number}{suffix}" for number in ("", *range(2, 99)))
-    return next(name for name in names if name not in session.params["paths"])
-
-
 def _next(session: Session, report: Report, missed: str | None, *, asked: bool) -> dict[str, Any]:
     """Return the next command as fields of a page: a plan if the level or reviews are missing, else a calibration.
 
@@ -263,7 +253,7 @@ def _next(session: Session, report: Report, missed: str | None, *, asked: bool) 
         options = [f"--target {missed}" if missed else "", f"--min-reviews {least}" if least else ""]
         why = "first correct the conflicts that match nobody" if asked else ""
         rules = (session.words("conflicts"), session.words("gone"))
-        return {"following": [Next.of("plan", table, *options, *rules, f"-o {_upload(session)}", why=why)]}
+        return {"following": [Next.of("plan", table, *options, *rules, f"-o {session.plan_file()}", why=why)]}
     if report.reviews.origin.unlisted:
         return {"uploads": [Fact("Then", f"check again, with --items {report.reviews.origin.unlisted.beside}")]}
     late = report.reviews.n_reviews - int(report.reviews.scored.sum())

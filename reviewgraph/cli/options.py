@@ -287,7 +287,7 @@ def select_option(text: str, **settings: Any) -> Callable[[Decorated], Decorated
 # Output: a file, a report, JSON.
 
 
-class Sections(click.ParamType):
+class Sections(click.ParamType[str]):
     """The type of ``--verbose``: names of sections of the page, or all."""
 
     name = "sections"

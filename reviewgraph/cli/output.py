@@ -214,7 +214,7 @@ class Notes:
 def notes_of(context: click.Context | None = None) -> Notes:
     """Return the notes of the running command."""
     context = context or click.get_current_context(silent=True)
-    return Notes() if context is None else context.meta.setdefault("reviewgraph.notes", Notes())  # type: ignore[no-any-return]
+    return Notes() if context is None else context.meta.setdefault("reviewgraph.notes", Notes())
 
 
 def note(message: str) -> None:

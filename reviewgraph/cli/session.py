@@ -155,6 +155,13 @@ class Session:
         names = (f"{stem}{number or ''}{suffix}" for number in (0, *range(2, len(taken) + 3)))
         return next(name for name in names if name not in taken)
 
+    def plan_file(self) -> str:
+        """Return a name for the file of a plan: what the system of the files reads, or a table."""
+        from reviewgraph.formats import takers
+
+        system = takers().get(self.system or "")
+        return self.unread("plan", ".csv") if system is None else self.unread("upload", system.suffix)
+
     def is_export(self, path: str) -> bool:
         """Whether a file that was read is the export of a conference system."""
         return any(file.system and file.file.partition("#")[0] == path.partition("#")[0] for file in self.files)
@@ -284,9 +291,12 @@ class Session:
             notes_of().on_page = True
             show_lines(replace(page, facts=(), warnings=(), uploads=(), following=()).text(colour=colour))
             return
-        detail = self.params.get("verbose") or ""
         page = replace(page, sections=[*page.sections, *self._own_sections()])
-        notes_of().on_page = detail == "all" or "notes" in detail.split(",")
+        names = [section.name for section in page.sections]
+        asked = (self.params.get("verbose") or "").split(",")
+        # Some pages lack a section that others of the command have.
+        detail = ",".join(name for name in asked if name in (*names, "all"))
+        notes_of().on_page = bool({"all", "notes"} & set(asked))
         say_notes()
         show_lines(page.text(detail, colour=colour))
 

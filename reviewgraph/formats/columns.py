@@ -120,6 +120,11 @@ class Origin(NamedTuple):
         return self._replace(lacking=lacking, unlisted=unlisted, files=(), named=False)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the reviews come from files, and none of a known system, which says what its scores mean."""
+        return bool(self.files) and not any(file.system for file in self.files)
+
+    @property
     def is_partial(self) -> bool:
         return bool(self.unlisted or self.lacking or self.hidden)
 
@@ -256,9 +261,9 @@ def nouns_of(headers: Collection[tuple[str, str]]) -> tuple[str, str]:
     """
     found = []
     for names, known, ours in zip(zip(*headers, strict=True), (_PAPERS, _REVIEWERS), UNKNOWN.nouns, strict=True):
-        nouns = {_ENDING.sub("", normalise(name)) for name in names}
-        # Files that differ leave the noun open.
-        found.append(next(iter(nouns)) if len(nouns) == 1 and nouns <= set(known) else ours)
+        nouns = {_ENDING.sub("", normalise(name)) for name in names} & set(known)
+        # Files that differ leave the noun open; a plan, whose columns are our own, does not.
+        found.append(next(iter(nouns)) if len(nouns) == 1 else ours)
     return found[0], found[1]
 
 

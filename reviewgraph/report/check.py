@@ -118,7 +118,8 @@ def _verdict(report: Report) -> tuple[bool | None, str, str]:
     if not reviews.n_items:
         return None, "Nothing to compare:", "no paper and no review"
     if elsewhere := int(unreviewed(reviews)[1].sum()):
-        return None, "Not known:", f"{elsewhere:,} of {reviews.n_items:,} papers have reviews, but none in these files"
+        have = noun(elsewhere, "paper has", "papers have")
+        return None, "Not known:", f"{elsewhere:,} of {reviews.n_items:,} {have} reviews, but none in these files"
     if level is None or not level.compares:
         return False, "Not comparable:", _apart(report.structure, seen)
     if unlisted is not None:
@@ -146,7 +147,8 @@ def _apart(structure: Structure, seen: str) -> str:
     """Return why the papers are not comparable: nobody reviews some, or no review connects islands."""
     islands = Islands(structure)
     if len(islands.sizes) != 1:
-        return f"{seen}, in {islands.words}" if islands.sizes else f"{seen}, and no review"
+        unread = f", {islands.unread:,} without a {reviewer_or_review(structure.reviews)}" if islands.unread else ""
+        return f"{seen}, in {islands.words}{unread}" if islands.sizes else f"{seen}, and no review"
     rest = islands.sizes[0]
     whole = structure.doubly_connected.largest_cover == rest
     lack = reviewer_or_review(structure.reviews)
@@ -176,7 +178,8 @@ def _lacks(report: Report) -> list[Fact]:
     if elsewhere.size:
         facts.append(Fact("Not in files", f"{_some(reviews.items, elsewhere, NAMED)} have reviews, but none in these"))
     if not structure.recovery_resilient and reviews.n_items and not elsewhere.size:
-        facts.append(Fact("Needed", f"at least {counted(max(structure.degrees_of_freedom, 1), 'more review')}"))
+        least = max(structure.degrees_of_freedom, 1)
+        facts.append(Fact("Needed", f"{counted(least, 'review')} or more; plan says how many, and which"))
     facts += [] if report.violations is None else rule_facts(report.violations)
     return [*facts, *not_counted(reviews)]
 
@@ -227,7 +230,11 @@ def sizes(reviews: Any, n_scored: int) -> str:
     numbers = f"{reviews.n_reviews:,} by {counted(reviews.n_reviewers, 'reviewer')}, {per_paper} per paper"
     if not reviews.n_reviews:
         return numbers
-    return f"{numbers}; {reviews.direction if n_scored else 'no scores yet'}"
+    if not n_scored:
+        return f"{numbers}; no scores yet"
+    # Tables larger than memory keep no record of systems.
+    open_to_doubt = not reviews.lower_is_better and hasattr(reviews, "origin") and reviews.origin.is_plain
+    return f"{numbers}; {reviews.direction}{' (or --lower-is-better)' if open_to_doubt else ''}"
 
 
 def _range(counts: IntArray) -> str:
@@ -300,7 +307,23 @@ def _groups(report: Report) -> list[Part]:
     )
     if report.scored is not None:
         parts.append(Prose([_by_scores(report)]))
+    if len(report.structure.connected) > 1:
+        parts.append(_island_list(report.structure))
     return [*parts, *([group_table(grouping)] if len(grouping) else [])]
+
+
+def _island_list(structure: Structure) -> Listed:
+    """Return the reviewers of each island, the largest island first."""
+    reviews = structure.reviews
+    components = structure.connected
+    busy = np.flatnonzero(reviews.loads > 0)
+    lines = []
+    for component in components.largest_first.tolist():
+        members = busy[components.labels[busy] == component]
+        if members.size:
+            names = ", ".join(map(str, first_labels(reviews.reviewers, members, members.size)))
+            lines.append(f"{counted(int(components.cover_sizes[component]), 'paper')} by {names}")
+    return Listed("Islands that no review connects:", lines, LISTED)
 
 
 def _by_scores(report: Report) -> str:

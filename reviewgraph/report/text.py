@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.page import Fact, Folded, Listed, Picture, Prose, Table
@@ -37,8 +38,13 @@ GAP = 2
 INDENT = "  "
 
 
-def in_terminal(page: Page, sections: Sequence[Section], width: int | None = None, *, colour: bool = False) -> str:
-    """Return a page as lines: what is seen first, the sections, what was written, and the next commands."""
+def in_terminal(
+    page: Page, sections: Sequence[Section], width: int | None = None, *, colour: bool = False, whole: bool = False
+) -> str:
+    """Return a page as lines: what is seen first, the sections, what was written, and the next commands.
+
+    Sections have all rows and lines if ``whole``, else the first.
+    """
     width = terminal_width() if width is None else width
     style = COLOURED if colour else PLAIN
     lines = headline(page, width, style)
@@ -49,7 +55,7 @@ def in_terminal(page: Page, sections: Sequence[Section], width: int | None = Non
     for section in sections:
         lines += ["", style.bold(visible(section.heading))]
         for part in section.parts:
-            lines += part_lines(part, width)
+            lines += part_lines(_unfolded(part) if whole else part, width)
     if sections and (page.uploads or page.following):
         lines.append("")
     lines += _facts(page.uploads, width, style, indent="")
@@ -97,6 +103,13 @@ def table_lines(table: Table, width: int, *, captioned: bool = True) -> list[str
     if table.hidden:
         lines.append(table.more or f"... and {table.hidden:,} more {noun(table.hidden, 'row', 'rows')}")
     return [*(_wrapped([f"{table.caption}:"], width) if captioned else []), *lines]
+
+
+def _unfolded(part: Part) -> Part:
+    """Return a part with all its rows or lines."""
+    if isinstance(part, Table):
+        return replace(part, shown=len(part))
+    return replace(part, shown=None) if isinstance(part, Listed) else part
 
 
 def part_lines(part: Part, width: int) -> list[str]:

@@ -61,7 +61,8 @@ def test_page_for_people(folder: Path) -> None:
     Path("r.csv").write_text(TABLE)
     assert run("check", "r.csv").stdout.splitlines() == [
         "COMPARABLE: all 3 papers, for certain",
-        "  Reviews         5 by 2 reviewers, 1 to 2 per paper; higher is better",
+        "  Reviews         5 by 2 reviewers, 1 to 2 per paper; higher is better (or",
+        "                  --lower-is-better)",
         "  If one is lost  not comparable without bob",
         "! Papers without a review are not in these files: --items FILE lists them.",
         "Next  reviewgraph calibrate r.csv",
@@ -115,7 +116,7 @@ def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:
     planned = first.stdout.split("$ reviewgraph plan reviewgraph-demo.csv")[1]
     assert "1 REVIEW makes all 48 papers comparable for certain (proved: no fewer)" in planned
     chosen = first.stdout.split("$ reviewgraph calibrate reviewgraph-demo.csv --select 10%")[1]
-    assert re.match(r"\s+1 IN, 8 TO DISCUSS FOR 4 PLACES, 39 OUT \(90 %; higher is better\)", chosen)
+    assert re.match(r"\s+1 IN, 8 TO DISCUSS FOR 4 PLACES, 39 OUT \(90 %; higher is better, assumed\)", chosen)
     Path("reviewgraph-demo.csv").write_text("mine")
     refused = run("demo")
     assert refused.exit_code == 2

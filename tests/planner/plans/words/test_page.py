@@ -60,7 +60,7 @@ def test_numbers_are_those_of_the_plan(options: dict[str, object]) -> None:
     assert list(first.columns[1].values) == [str(review.reviewer) for review in plan.reviews]
     assert list(first.columns[2].values) == [review.joins for review in plan.reviews]
     if options == {}:
-        assert facts(page)["Fewest"].startswith("3 or more if only severity differs")
+        assert facts(page)["Otherwise"].startswith("3 or more if reviewers differed in severity only")
         assert plan_extra_reviews(table, "connected").count == 3
 
 
