@@ -195,7 +195,7 @@ class Workspace:
         from reviewgraph.formats.systems.known import SYSTEMS
 
         result = self.results.get(step.command)
-        if result is None or not step.writes or not result.files:
+        if result is None or not step.writes or not result.files or result.answer.get("reviews") == []:
             return {}
         name, title = next(iter(result.files.items()))
         system = SYSTEMS[result.to]
