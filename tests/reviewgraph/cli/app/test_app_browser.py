@@ -233,6 +233,19 @@ def test_the_head_of_a_column_says_what_it_is_and_changes_it(page: Any, tmp_path
     assert page.locator("th.as-reviewer").inner_text().startswith("Whom")
 
 
+def test_without_scripts_buttons_do_the_same(browser: Any, running: Running, tmp_path: Path) -> None:
+    scores = tmp_path / "scores.csv"
+    scores.write_text("reviewer,paper,score\n" + "".join(f"r{i % 4},p{i // 2},{i % 5}\n" for i in range(12)), "utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(running.address)
+    page.set_input_files("#drop", str(scores))
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Calibrate the scores").click()
+    assert page.locator(".ranks li").count() == 6
+    context.close()
+
+
 def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tuple[int, str]]]) -> None:
     """Expect nothing to object to on some pages, in widths and schemes for each."""
     context = browser.new_context(bypass_csp=True)
