@@ -211,7 +211,7 @@ def test_the_line_is_dragged_and_moved_by_keys(page: Any, tmp_path: Path) -> Non
     assert page.locator(".ranks li.above").count() == 13
     assert page.locator(".ranks .part-discuss").count() > 0
     # By mouse, up by three rows.
-    line.scroll_into_view_if_needed()
+    line.evaluate("each => each.scrollIntoView({ block: 'center', behavior: 'instant' })")
     box, row = line.bounding_box(), page.locator(".ranks li").first.bounding_box()["height"]
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
