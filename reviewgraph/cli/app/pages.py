@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableM
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,10 @@ def application(workspace: Workspace) -> Starlette:
 
     @asynccontextmanager
     async def living(_: Starlette) -> AsyncIterator[None]:
+        # The first file does not wait until its readers are loaded.
+        loading = asyncio.create_task(asyncio.to_thread(import_module, "reviewgraph.formats.side"))
         yield
+        await loading
         await workspace.close()
 
     routes = [
