@@ -410,13 +410,13 @@ class Workspace:
             answer = json.loads((self.folder / f"{OURS}{job.step.command}.json").read_bytes())
         written = {name: what for name, what in files.items() if (self.folder / name).is_file()} if answer else {}
         error = ""
-        about = ""
         if not answer:
             error = "Stopped, no result." if job.stopped else error_in(job.lines)
-            about = field_of(error, job.step)
-            reviews = self.of_role("reviews")
-            for upload in self.uploads.values():
-                own = (f"{upload.name}:", f"{upload.name},", *(["reviews:"] if reviews == [upload.word] else []))
+        reviews = self.of_role("reviews")
+        for upload in self.uploads.values():
+            own = (f"{upload.name}:", f"{upload.name},", *(["reviews:"] if reviews == [upload.word] else []))
+            # A file without a role keeps the message on why it has none.
+            if upload.roles:
                 upload.error = error if error.startswith(own) else ""
         report = ""
         with suppress(OSError):
@@ -429,7 +429,7 @@ class Workspace:
             status,
             notes,
             error=error,
-            about=about,
+            about=field_of(error, job.step),
             answer=answer,
             report=report if answer else "",
             files=written,
