@@ -485,6 +485,14 @@ def test_files_of_all_cases_are_checked_or_refused_with_one_message(client: Any,
 
 @pytest.mark.slow
 @here
+def test_what_is_refused_has_its_message_and_leaves_the_others_alone(client: Any, guard: Guard) -> None:
+    page = posted(client, guard, ("a.bin", b"\x00\xff" * 99), ("empty.csv", ""), ("r.csv", REVIEWS)).text
+    assert [error.partition(":")[0] for error in errors(page)] == ["a.bin", "empty.csv"]
+    assert page.count('class="verdict') == 1
+
+
+@pytest.mark.slow
+@here
 @pytest.mark.skipif(not EXPORTS.is_dir(), reason="there are no exports")
 @pytest.mark.parametrize("stage", STAGES)
 def test_real_exports_end_in_a_verdict_and_in_an_upload(client: Any, guard: Guard, stage: str) -> None:
