@@ -80,7 +80,7 @@ def page_of(result: Estimate | StreamedEstimate, selection: Selection | None = N
     nouns = Nouns(*result.reviews.nouns) if isinstance(result, Estimate) else Nouns()
     page = Page("Calibration of scores", None, "", sections=sections, nouns=nouns)
     if asked.explained and isinstance(result, PosteriorEstimate):
-        return _explained(page, result, selection, list(asked.explained))
+        return _explained(page, result, asked)
     good, verdict, summary, note = _verdict(result, asked)
     apart = len(group_sizes(result)) > 1
     facts = _decision(result, asked)
@@ -90,7 +90,7 @@ def page_of(result: Estimate | StreamedEstimate, selection: Selection | None = N
         page,
         good=good,
         verdict=verdict,
-        summary=f"{summary} ({note}{reviews_of(result).direction}{', assumed' if asked.guessed else ''})".strip(),
+        summary=f"{summary} ({note}{_direction(result, asked)})".strip(),
         facts=[*facts, *_reviewers(result), *_left_out(result, asked)],
         warnings=_warnings(result, asked),
     )
@@ -117,6 +117,11 @@ def _verdict(result: Estimate | StreamedEstimate, asked: Asked) -> tuple[bool | 
     if (lists := asked.lists) is not None:
         return None, f"{lists.count('in'):,} in, {lists.count('out'):,} out", "", f"{method}; "
     return None, "Ranked:", counted(int((result.rank > 0).sum()), "paper"), f"{method}; "
+
+
+def _direction(result: Estimate | StreamedEstimate, asked: Asked) -> str:
+    """Return which scores are the best ones, and whether nobody said so."""
+    return f"{reviews_of(result).direction}{', assumed' if asked.guessed else ''}"
 
 
 def _groups(result: Estimate | StreamedEstimate) -> tuple[str, str]:
@@ -288,11 +293,13 @@ def _lottery(selection: Selection, lottery: Lottery) -> list[Part]:
     return [Table("lottery-table", "Papers that could be drawn", columns, "papers")]
 
 
-def _explained(page: Page, result: PosteriorEstimate, selection: Selection | None, papers: list[Label]) -> Page:
+def _explained(page: Page, result: PosteriorEstimate, asked: Asked) -> Page:
     """Return a page with the places of some papers and their contributions in front, without names of reviewers."""
+    papers = list(asked.explained)
+    direction = _direction(result, asked)
     accounts = [result.account(label).anonymous() for label in papers]
     codes = [result.items.index(label) for label in papers]
-    ranks = [_place(result, code, selection) for code in codes]
+    ranks = [_place(result, code, asked.selection) for code in codes]
     points = [f"quality {each.quality:.2f}{plus_minus(each)}, average {each.average:.2f}" for each in accounts]
     facts: list[Fact | Table] = []
     for number, (label, rank, quality, account) in enumerate(zip(papers, ranks, points, accounts, strict=True)):
@@ -305,9 +312,7 @@ def _explained(page: Page, result: PosteriorEstimate, selection: Selection | Non
     return replace(
         page,
         verdict=f"{len(papers):,} papers explained" if several else f"{ranks[0]}:",
-        summary=f"({result.reviews.direction})"
-        if several
-        else f"{papers[0]}, {points[0]} ({result.reviews.direction})",
+        summary=f"({direction})" if several else f"{papers[0]}, {points[0]} ({direction})",
         facts=[*facts, *better(result, papers)],
         warnings=["Papers of different groups cannot be compared: no review connects these"] if apart else [],
         sections=[Section("why", "Corrections, with reasons", lambda: parts), *page.sections],

@@ -60,13 +60,12 @@ def test_the_verdict_says_whether_the_correction_helps(found: PosteriorEstimate)
         shown = page_of(result)
         return shown.good, f"{shown.verdict} {shown.summary}"
 
-    assert verdict(0.26, 0.12) == (
-        True,
-        "Correction helps: 26 % +- 12 less error than averages, more than chance (higher is better)",
-    )
-    assert verdict(0.01, 0.08) == (None, "No gain: 1 % +- 8 less error, no more than chance (higher is better)")
-    assert verdict(-0.1, 0.08) == (None, "No gain: 10 % +- 8 more error, no more than chance (higher is better)")
-    assert verdict(-0.3, 0.1) == (False, "Correction harms: 30 % +- 10 more error than averages (higher is better)")
+    by_chance = "than averages, no more than chance (higher is better)"
+    real = "than averages, more than chance (higher is better)"
+    assert verdict(0.26, 0.12) == (True, f"Correction helps: 26 % +- 12 less error {real}")
+    assert verdict(0.01, 0.08) == (None, f"No gain: 1 % +- 8 less error {by_chance}")
+    assert verdict(-0.1, 0.08) == (None, f"No gain: 10 % +- 8 more error {by_chance}")
+    assert verdict(-0.3, 0.1) == (False, f"Correction harms: 30 % +- 10 more error {real}")
     assert verdict(np.nan, np.nan)[1].startswith("Corrected: too few reviewers")
     alike = [(f"r{j}", f"p{i}", float((i + j * j) % 3)) for j in range(4) for i in range(6)]
     shown = posterior(Reviews.from_pairs(alike, lower_is_better=True)).page()

@@ -61,8 +61,7 @@ def test_page_for_people(folder: Path) -> None:
     Path("r.csv").write_text(TABLE)
     assert run("check", "r.csv").stdout.splitlines() == [
         "COMPARABLE: all 3 papers, for certain",
-        "  Reviews         5 by 2 reviewers, 1 to 2 per paper; higher is better (or",
-        "                  --lower-is-better)",
+        "  Reviews         5 by 2 reviewers, 1 to 2 per paper; higher is better (or --lower-is-better)",
         "  If one is lost  not comparable without bob",
         "! Papers without a review are not in these files: --items FILE lists them.",
         "Next  reviewgraph calibrate r.csv",
