@@ -123,7 +123,7 @@ def judged(number: int, folder: Path) -> list[str]:
         path.write_bytes(data)
     names["written"].write_bytes(as_book(case.written, number // 5) if book else as_csv(case.written))
     right = json.loads(_run("plan", names["meant"], "--conflicts", names["barred"], "--json").stdout)
-    words = ("plan", names["written"], "--conflicts", names["conflicts"], "--json")
+    words = ("plan", names["written"], "--conflicts", names["conflicts"], "--json", "--verbose=notes")
     wrong = []
     if case.joins and not case.addresses:
         refused = _run(*words)

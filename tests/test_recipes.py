@@ -172,7 +172,7 @@ WORKS = "--items works.csv --conflicts objections.csv"
 #: Commands, the exit status if it is not 0, and what is printed; ``>`` keeps stdout in a file.
 COMMANDS = """
 check notes.csv --items works.csv --json > check.json
-verify check.json notes.csv --items works.csv | 4: not refuted
+verify check.json notes.csv --items works.csv | 4: NOT REFUTED
 check works.csv --format panel | 2: this is the panel's works
 check notes.csv --format conftool | 2: panel
 plan notes.csv WORKS --to panel -o duties.duties --label duty | The panel sleeps at night.
@@ -251,7 +251,7 @@ for line in filter(None, sys.stdin.read().splitlines()):
     command, _, kept = words.partition(" > ")
     done = CliRunner().invoke(main, shlex.split(command))
     output = " ".join(done.output.split())
-    if done.exit_code != int(status or 0) or text not in output or "refuted:" in output:
+    if done.exit_code != int(status or 0) or text not in output or output.startswith("REFUTED"):
         print(f"{line}: {done.exit_code}, {done.output} {done.exception!r}")
     if kept:
         open(kept, "w").write(done.stdout)

@@ -316,7 +316,6 @@ class Session:
         """Print a result as one JSON object, with all files that were read under ``files``."""
         from reviewgraph._base.storing import record_of
 
-        notes_of().whole = bool(self.params.get("verbose"))
         print_json({**content, **record_of(self.files)})
 
     def _report(
@@ -362,6 +361,8 @@ def pass_session(command: F) -> F:
     def with_session(*args: Any, **options: Any) -> Any:
         session = Session.of()
         session.expect_report_named()
+        # With --json there is no page that has all notes.
+        notes_of().whole = bool(session.params.get("as_json") and session.params.get("verbose"))
         return command(session, *args, **options)
 
     return refusing(with_session)  # type: ignore[return-value]
