@@ -61,7 +61,7 @@ FURTHER = {
         suffix = ".duties"
         options = ("label",)
         items = Accepted(re.compile("w[0-9]").fullmatch, "works", "name works by their numbers")
-        advice = {"conflicts": "The panel forgets objections: add --conflicts.", "": "The panel sleeps at night."}
+        advice = {"conflicts": "The panel forgets objections: add --conflicts.", "gone": "The panel sleeps at night."}
         results = "a list of prizes"
 
         def write(self, outgoing):
@@ -186,15 +186,15 @@ plan --help-all | |panel]
 calibrate --help-all | a list of prizes.
 
 check double.csv --fragile --missing 0.2 --html report.html | read twice
-check double.csv --require reviewed | Required level reviewed: reached.
-check double.csv --require twice | 1: Required level twice: missed.
-check apart.csv --items items.csv --require reviewed | 1: missed
+check double.csv --require reviewed | reviewed: reached
+check double.csv --require twice | 1: LEVEL MISSED: twice
+check apart.csv --items items.csv --require reviewed | 1: LEVEL MISSED
 check double.csv --fragile --json > check.json
-verify check.json double.csv --fragile | holds
+verify check.json double.csv --fragile | HOLDS
 plan double.csv --target twice --spare 1 -o plan.csv --html plan.html | read twice
 check double.csv plan.csv --require twice | reached
 plan apart.csv --items items.csv --target twice --json > plan.json
-verify plan.json apart.csv --items items.csv --target twice | holds
+verify plan.json apart.csv --items items.csv --target twice | HOLDS
 plan apart.csv --items items.csv --target reviewed --json > plan.json
 verify plan.json apart.csv --items items.csv --target reviewed | 4: reviewed
 plan apart.csv --items items.csv --target twice --max-reviews 0 --json | 1: budget_exhausted
@@ -202,13 +202,13 @@ plan apart.csv --items items.csv --target twice --spare 0 --json | 1: infeasible
 plan apart.csv --items items.csv --target twice --spare 0 --best-effort --json | 1: best_effort
 plan apart.csv --items items.csv --target reviewed --to mail -o letters.csv
 assign MARKET --target twice --json > assignment.json
-verify assignment.json MARKET --target twice | holds
+verify assignment.json MARKET --target twice | HOLDS
 assign MARKET --target reviewed -o assigned.csv --html report.html | reviewed by somebody
 assign MARKET --target twice --max-probability 0.9 --draws 4 --json | "twice"
 assign MARKET --target twice --survive | 2: --survive
 
 plan double.csv --for total --spare 1 --max-reviews 2 --json > plan.json
-verify plan.json double.csv --for total --spare 1 --max-reviews 2 | holds
+verify plan.json double.csv --for total --spare 1 --max-reviews 2 | HOLDS
 plan double.csv --for total --spare 1 --max-reviews 2 --html report.html | squared points
 plan double.csv --for total --target double --max-reviews 3 --to mail -o letters.csv
 plan double.csv --for total | 2:
@@ -226,12 +226,12 @@ calibrate --stream scores.parquet --hypothesis steep | 2: expected linear
 
 calibrate scores.csv --method median --select 3 --html report.html | does not estimate uncertainty
 calibrate scores.csv --method median --json > answer.json
-verify answer.json scores.csv --method median | holds
+verify answer.json scores.csv --method median | HOLDS
 calibrate scores.csv --method median --references references.csv
 calibrate scores.csv --method median --lottery --select 3 | 2: belongs to --method posterior
 calibrate --stream scores.parquet --method median | 2: expected --method posterior
 calibrate scores.csv --method again --select 3 --lottery --explain p0 --json | "lottery"
-calibrate --stream scores.parquet --method again --select 3 | Selecting 3 papers
+calibrate --stream scores.parquet --method again --select 3 | 3 IN, 
 """.replace("MARKET", MARKET).replace("WORKS", WORKS)
 
 #: Runs lines of commands in one process, and prints those that end otherwise than they should.

@@ -162,7 +162,7 @@ def _decision(result: Estimate | StreamedEstimate, asked: Asked) -> list[Fact | 
     selection, lists, lottery = asked[:3]
     if selection is None:
         inside = [result.items[i] for i in best_by_group(result).tolist() if lists and lists[i] == "in"]
-        return [Fact("In", some(inside))]
+        return [Fact("In", some(inside)), Fact("Errors", "this method does not estimate uncertainty")]
     n = selection.n
     facts: list[Fact | Table] = [Fact("In", some(selection.named(selection.certain)))]
     if lottery is not None:
