@@ -2,7 +2,8 @@
 (() => {
   const base = document.body.dataset.base;
   const ENDED = "The page has ended: start reviewgraph app again in the terminal.";
-  const [EDGE, SEEN] = [40, 4000]; // pixels, milliseconds
+  const EDGE = 40; // pixels
+  const SEEN = 4000; // milliseconds
   const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
   let turn = 0; // of the newest request, which alone is shown
 
@@ -72,7 +73,8 @@
   const drop = () => document.querySelector("form.drop");
 
   function fits(form) {
-    const [input, error] = [form.querySelector("input"), form.querySelector(".error")];
+    const input = form.querySelector("input");
+    const error = form.querySelector(".error");
     const bytes = [...input.files].reduce((sum, file) => sum + file.size, 0);
     const { most, files } = form.dataset;
     const over = bytes > Number(most) || input.files.length > Number(files);
@@ -86,10 +88,11 @@
   function draggable(line) {
     const rows = [...line.parentElement.querySelectorAll("li")];
     const field = document.getElementById("select");
-    let [value, timer] = [Number(line.getAttribute("aria-valuenow")), 0];
-    const middle = () => (value ? rows[value - 1].offsetTop + rows[value - 1].offsetHeight : 0);
+    let value = Number(line.getAttribute("aria-valuenow"));
+    let timer = 0;
     const draw = () => {
-      line.style.top = `${middle()}px`;
+      const last = rows[value - 1];
+      line.style.top = last ? `${last.offsetTop + last.offsetHeight}px` : "0";
       rows.forEach((row, place) => row.classList.toggle("above", place < value));
       line.setAttribute("aria-valuenow", value);
       line.setAttribute("aria-valuetext", `${value || "none"} selected`);
@@ -130,7 +133,8 @@
     line.addEventListener("pointermove", (event) => {
       if (!line.hasPointerCapture(event.pointerId)) return;
       // At the edge of the window the papers move along.
-      const [above, below] = [event.clientY < EDGE, event.clientY > innerHeight - EDGE];
+      const above = event.clientY < EDGE;
+      const below = event.clientY > innerHeight - EDGE;
       if (above || below) scrollBy({ top: above ? -EDGE / 2 : EDGE / 2, behavior: "instant" });
       const height = event.clientY - line.parentElement.getBoundingClientRect().top;
       move(rows.filter((row) => row.offsetTop + row.offsetHeight / 2 < height).length);

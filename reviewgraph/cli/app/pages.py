@@ -141,16 +141,17 @@ async def _files(workspace: Workspace, request: Request, error: str = "", status
     notes = workspace.notes
     workspace.notes = []
     result = workspace.results.get("check")
-    refused = any(upload.error for upload in workspace.uploads.values())
+    refused = {upload.error for upload in workspace.uploads.values() if upload.error}
     context = {
         "roles": ROLES,
         "words": COLUMN_WORDS,
         "table": table_fields(),
         "notes": notes,
-        "error": error or (result.error if result and not refused else ""),
+        # What is said beside a file is not said twice.
+        "error": error or (result.error if result and result.error not in refused else ""),
         "result": result,
         "refused": refused,
-        "written": any(workspace.values.get(field.key) for field in table_fields()) or refused,
+        "written": refused or any(workspace.values.get(field.key) for field in table_fields()),
         **limits,
     }
     return _page(request, workspace, "files", status, **context)
@@ -158,7 +159,6 @@ async def _files(workspace: Workspace, request: Request, error: str = "", status
 
 async def _check(workspace: Workspace) -> None:
     """Check what there is, if there are reviews; the caller holds the lock."""
-    await workspace.close()
     if workspace.of_role("reviews"):
         await workspace.start(STEPS["check"])
         await workspace.settle(WAIT)
@@ -176,6 +176,7 @@ async def _add(workspace: Workspace, request: Request) -> Response:
     form = await _form(request, MOST_FIELDS)
     try:
         async with workspace.lock:
+            await workspace.close()
             await _keep(workspace, form)
             await _check(workspace)
     except InputError as error:
@@ -212,7 +213,7 @@ async def _choose(workspace: Workspace, request: Request) -> Response:
             if (role := form.get("role", "")) not in upload.roles[:1]:
                 workspace.give(upload, role if role in ROLES else "")
             await asyncio.to_thread(upload.take, form.get("part", ""), workspace.folder)
-            upload.choose({int(key): role for key, role in form.items() if key.isdecimal()})
+            upload.choose([form.get(str(place), "") for place in range(len(upload.header))])
             upload.error = ""
         workspace.results = {}
         try:

@@ -83,12 +83,12 @@ class Upload:
         places = range(len(self.header))
         return sorted(places, key=lambda place: (order.get(read.get(place, ""), len(order)), place))[:COLUMNS]
 
-    def choose(self, chosen: Mapping[int, str]) -> None:
-        """Take what columns are, by place, as far as they are read otherwise without a choice."""
+    def choose(self, chosen: Sequence[str]) -> None:
+        """Take what columns are, in their order, as far as they are read otherwise without a choice."""
         usual = self.read_as({})
         self.columns = {}
         for name in self.wanted:
-            places = [place for place, role in chosen.items() if role == name]
+            places = [place for place, role in enumerate(chosen) if role == name]
             changed = [place for place in places if usual.get(place) != name]
             if changed:
                 self.columns[name] = self.header[changed[0]]
