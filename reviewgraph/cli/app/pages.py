@@ -210,11 +210,13 @@ async def _choose(workspace: Workspace, request: Request) -> Response:
         elif upload is None:
             _take(workspace, form, table_fields())
         else:
+            # With another role, columns are something else.
             if (role := form.get("role", "")) not in upload.roles[:1]:
                 workspace.give(upload, role if role in ROLES else "")
-            await asyncio.to_thread(upload.take, form.get("part", ""), workspace.folder)
-            upload.choose([form.get(str(place), "") for place in range(len(upload.header))])
+            elif form.get("part", "") == upload.part:
+                upload.choose([form.get(str(place), "") for place in range(len(upload.header))])
             upload.error = ""
+            await asyncio.to_thread(upload.take, form.get("part", ""), workspace.folder)
         workspace.results = {}
         try:
             await _check(workspace)

@@ -183,6 +183,7 @@ class Workspace:
             if role in other.roles and role not in SEVERAL:
                 other.roles = [kept for kept in other.roles if kept != role]
         upload.roles = [role] if role else []
+        upload.columns = {}
         upload.idle = ""
 
     @property

@@ -298,6 +298,11 @@ def test_a_column_that_the_reader_asks_for_is_chosen(client: Any, guard: Guard) 
     page = chosen(client, guard, "r.csv", reviewer=0, item=1, score=2)
     assert errors(page) == []
     assert "--columns r.csv:reviewer=Whom" in client.get(f"/{guard.token}/check").text
+    # With another role and back, columns are read by their names.
+    for role in ("items", "reviews"):
+        client.post(f"/{guard.token}/choices", data={"file": "r.csv", "role": role, "0": "reviewer"})
+    assert "--columns" not in client.get(f"/{guard.token}/check").text.partition('id="options"')[2]
+    chosen(client, guard, "r.csv", reviewer=0, item=1, score=2)
     # A column that is read without a choice, and is not to be.
     page = chosen(client, guard, "r.csv", reviewer=0, item=1)
     assert "--columns r.csv:score= " in client.get(f"/{guard.token}/check").text
