@@ -206,7 +206,8 @@ class Workspace:
         if step.command == "calibrate":
             place = place.partition(" (")[0]
             stays = "All reviews and scores: it sets tags that chairs see." if system.results else ""
-        return {"file": name, "title": title, "place": place, "stays": stays, "lines": lines}
+        count = len(result.answer.get("reviews") or ())
+        return {"file": name, "title": title, "place": place, "stays": stays, "lines": lines, "count": count}
 
     def ranked(self) -> list[dict[str, Any]]:
         """Return the papers of the calibration, the best first; none where each group has an order of its own."""

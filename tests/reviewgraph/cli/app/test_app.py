@@ -509,6 +509,7 @@ def test_real_exports_end_in_a_verdict_and_in_an_upload(client: Any, guard: Guar
     page = ran(client, guard, "assign")
     assert errors(page) == []
     assert "Upload to HotCRP" in page
+    assert re.search(r"<p>\d+ reviews in \d+ lines:</p>", page)
     assert "--reviewers labconf-allprefs.csv" in page
 
 
