@@ -44,7 +44,7 @@ from reviewgraph.graph import Assumptions, Learned
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base import Plot
+    from reviewgraph._base import Page, Plot
     from reviewgraph.io import Numbered, Valued
 
 
@@ -386,6 +386,33 @@ class PosteriorEstimate(Estimate, Uncertain):
         if selection is not None:
             columns["probability"] = selection.probability
         return columns
+
+    @checked
+    def page(self, n_selected: int | None = None) -> Page:
+        """Return what people are told of the result, with a selection if there is one.
+
+        Parameters
+        ----------
+        n_selected
+            Number of papers to select; none by default.
+
+        Returns
+        -------
+        Page
+            As ``reviewgraph calibrate`` prints it, with ``--select`` if a number is given.
+
+        Raises
+        ------
+        InputError
+            If ``n_selected`` is negative or more than the number of items with a score.
+        Incomparable
+            If ``n_selected`` is given and :meth:`selection` raises it.
+
+        Examples
+        --------
+        ``print(estimate.page(n_selected=10))`` prints which papers are in, to be discussed and out.
+        """
+        return self._page(selection=None if n_selected is None else self.selection(n_selected))
 
     @checked
     def plot(

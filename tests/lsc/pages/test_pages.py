@@ -217,3 +217,13 @@ def test_least_squares_tell_their_limits() -> None:
     assert shown.summary == "13 papers (least squares, linear reviewers; higher is better)"
     assert any(re.search("may be more accurate: .*missing", line) for line in shown.warnings)
     assert any("do not determine the place of 1 paper" in line for line in shown.warnings)
+
+
+def test_the_page_of_a_selection_in_python_is_that_of_the_command() -> None:
+    result = posterior(Reviews.from_pairs(scores()))
+    selected = result.page(n_selected=4)
+    assert (selected.verdict, selected.summary) == (
+        page_of(result, result.selection(4)).verdict,
+        page_of(result, result.selection(4)).summary,
+    )
+    assert "to discuss" in str(selected) or "In" in str(selected)
