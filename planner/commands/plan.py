@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from planner._plans.objectives import OBJECTIVES, OnlyLevel, objective_named
+from planner._plans.objectives import OBJECTIVES, Decision, OnlyLevel, objective_named
 from planner.commands.options import (
     DESTINATION,
     joined,
@@ -27,7 +27,6 @@ from reviewgraph.cli import (
     TABLE,
     Command,
     Number,
-    Refusal,
     Session,
     Share,
     examples,
@@ -53,63 +52,10 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
 
-# ``--for``: an objective, with or without a level.
-
 #: Objectives of ``--for``.
-BESIDE = tuple(objective.name for objective in OBJECTIVES if objective.name != OnlyLevel.name)
-#: What ``--for`` had as well.
-GONE_GOALS = {
-    "precision": "use --for decision, or plan --min-reviews K",
-    OnlyLevel.name: "leave it out",
-    **{name: f"use --target {name}" for name in ALL_NAMES},
-}
-
-
-class Goal(click.Choice[str]):
-    """An objective; names that ``--for`` no longer has are refused with what to do instead."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name, or refuse it."""
-        if value in GONE_GOALS:
-            message = f"--for {value} is no longer an objective: {GONE_GOALS[value]}"
-            raise Refusal(message)
-        return super().convert(value, param, ctx)
-
-
-class Aims(NamedTuple):
-    """The target, None without a level, and the objective."""
-
-    target: str | None
-    objective: str
-
-
-def read_aims(session: Session, goals: Sequence[str], target: str) -> Aims:
-    """Combine ``--for`` and ``--target``: at most one objective."""
-    if len(set(goals)) > 1:
-        message = f"expected one objective, found {' and '.join(goals)}"
-        raise click.BadParameter(message, click.get_current_context(), param_hint="--for")
-    if not goals:
-        return Aims(target, OnlyLevel.name)
-    return Aims(target if session.is_given("target", unless="goals") else None, goals[0])
-
-
-def _goals(session: Session, goals: Sequence[str]) -> Sequence[str]:
-    """Return the goals, with those of the process that ``--after`` continues, which has no others."""
-    after = session.params["after"]
-    selecting = next(objective.name for objective in OBJECTIVES if objective.selects)
-    if after is None:
-        return goals
-    refused = [f"--for {name}" for name in goals if name != selecting]
-    refused += [f"--target {session.params['target']}"] if session.is_given("target", unless="goals") else []
-    if refused:
-        message = f"--after {after}: expected --for {selecting} alone, which it implies, found {refused[0]}; drop it"
-        raise Refusal(message)
-    return [selecting]
-
-
+BESIDE = tuple(objective for objective in OBJECTIVES if objective is not OnlyLevel)
 #: Options that the next command does not repeat.
 NOT_AGAIN = {*TABLE, *DESTINATION, *SHOWN_BY, "conference", "as_json"}
-
 
 #: Options that went, and what to do instead.
 GONE = {
@@ -158,12 +104,11 @@ GONE = {
 @option(
     "Level",
     "--for",
-    "goals",
+    "goal",
     everyday=True,
-    type=Goal(BESIDE),
-    multiple=True,
+    type=click.Choice([objective.name for objective in BESIDE]),
     help="Objective of the reviews instead of a level, or after the level of --target. "
-    + "; ".join(f"{objective.name}: {objective.words}" for objective in OBJECTIVES if objective.name in BESIDE)
+    + "; ".join(f"{objective.name}: {objective.words}" for objective in BESIDE)
     + ".",
 )
 @select_option("With --for decision: number of papers to be selected.")
@@ -236,7 +181,7 @@ def plan(
     /,
     reviews: Reviews,
     target: str,
-    goals: tuple[str, ...],
+    goal: str | None,
     select: Share | None,
     output: str | None,
     **options: Any,
@@ -251,26 +196,27 @@ def plan(
     from planner._plans.page import absent_words, coded, page_of
     from planner.planning import plan_extra_reviews
 
-    # The options fit each other, and to the table.
-    aims = read_aims(session, _goals(session, goals), target)
+    # With an objective, and in a process, there is a level only where one is given.
+    objective = goal or (Decision.name if options["after"] else OnlyLevel.name)
+    levelled = objective == OnlyLevel.name or session.is_given("target", unless="goal")
     # A conference file may have ``select`` for other commands.
-    if not objective_named(aims.objective).selects and not session.is_typed("select"):
+    if not objective_named(objective).selects and not session.is_typed("select"):
         select = None
     destination = read_destination(session)
-    files = {**_side_files(session, reviews), **_process(session, aims)}
+    files = _side_files(session, reviews)
     session.expect_columns_used()
     newcomers = dict.fromkeys([*files.get("capacity", ()), *files.get("willing", ())])
     destination = destination.settled(session, [*reviews.reviewers, *newcomers], reviews.items)
 
     request: dict[str, Any] = {
-        "objective": aims.objective,
+        "objective": objective,
         "n_selected": None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
         "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
         **files,
     }
     with telling() as tell:
-        extra = plan_extra_reviews(reviews, cast("Any", aims.target), progress=tell, **request)
+        extra = plan_extra_reviews(reviews, cast("Any", target if levelled else None), progress=tell, **request)
 
     # A partial plan is written, too.
     none = extra.status == "infeasible"
@@ -339,33 +285,14 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
         who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
         note(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
     files |= read_rules(session, listed, known, REVIEWS)
-    files |= session.read_given("conflicts", "fixed", "cost")
-    return files if barred is None else {**files, "conflicts": joined(files.get("conflicts"), barred)}
-
-
-def _process(session: Session, aims: Aims) -> dict[str, Any]:
-    """Read the answer of the last round."""
-    files = session.read_given("after")
-    for name in ("rounds", "after", "worth"):
-        if session.params[name] is not None and (aims.target or not objective_named(aims.objective).selects):
-            remedy = (
-                "leave --target out" if aims.target and "decision" in session.params["goals"] else "add --for decision"
-            )
-            message = f"--{name}: expected --for decision with it, and no --target; {remedy}"
-            raise Refusal(message)
-    rounds = session.params["rounds"]
-    if rounds is not None and session.params["max_reviews"] is None and "after" not in files:
-        message = (
-            f"--rounds {rounds}: expected --max-reviews N with it, the number of reviews of all rounds; found none"
-        )
-        raise Refusal(message)
-    return files
+    conflicts = joined(session.read("conflicts"), barred)
+    return {**files, "conflicts": conflicts or (), **session.read_given("fixed", "cost", "after")}
 
 
 #: Options that the next round takes from the answer of this one.
 OF_ROUNDS = {
     *("rounds", "after", "worth", "max_reviews", "select", "min_reviews"),
-    *("spare", "max_per_item", "fixed", "html", "anonymous", "goals"),
+    *("spare", "max_per_item", "fixed", "html", "anonymous", "goal"),
 }
 
 

@@ -214,7 +214,7 @@ def _check(session: Session, answer: Answer) -> Findings:
 
 def _plan(session: Session, answer: Answer) -> Findings:
     params = session.params
-    target = params["target"] if session.is_given("target", unless="goals") else None
+    target = params["target"] if session.is_given("target", unless="goal") else None
     # A later round depends on what became of the earlier ones, which only the command works out.
     rules = None if params["after"] else _rules(session)
     return verify_plan(answer, rules, target)

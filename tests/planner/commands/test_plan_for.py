@@ -55,8 +55,7 @@ def test_decisions_are_planned_and_every_review_says_what_it_buys() -> None:
 
 def test_one_level_and_one_objective() -> None:
     for words, message in (
-        (("--for", "precision"), "--for precision is no longer an objective: use --for decision"),
-        (("--for", "double"), "--for double is no longer an objective: use --target double"),
+        (("--for", "precision"), "Invalid value for '--for': 'precision' is not 'decision'"),
         (("--for", "decision"), "--select: objective 'decision' needs the number of papers"),
     ):
         found = run("plan", "scores.csv", *words)

@@ -125,7 +125,7 @@ def test_what_is_no_round_is_refused_with_a_remedy(run: Run, make: Callable[[Run
 def test_rounds_need_their_reviews(run: Run) -> None:
     done = run(FIRST.replace("--max-reviews 12 ", ""))
     assert done.exit_code == 2
-    assert "--rounds 3: expected --max-reviews N with it, the number of reviews of all rounds" in done.stderr
+    assert "--rounds: expected max_reviews with it, the number of reviews of all 3 rounds" in done.stderr
     with pytest.raises(InputError, match=r"^rounds: expected max_reviews with it"):
         plan_extra_reviews(read_reviews("scores.csv"), objective="decision", n_selected=4, rounds=2)
     assert run("plan scores.csv --for decision --select 4 --min-reviews 2").exit_code == 0
