@@ -38,8 +38,8 @@ from planner._assign.problem import Randomisation, restricted
 from planner._assign.robust import harden
 from planner._assign.spanning import bridge
 from planner._assign.stages import Run, decide
-from planner._assign.why_none import level_alone, why_apart, why_capped, why_missed, why_too_few
-from reviewgraph._base import ranks, snapped
+from planner._assign.why_none import level_alone, why_apart, why_capped
+from reviewgraph._base import counted, ranks, snapped
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
@@ -357,7 +357,9 @@ class Lottery(Run):
         limits = limits_of(problem, caps, count)
         coarse = best_marginals(problem, gain, limits)
         if coarse is None:
-            return self.infeasible(why_too_few(count))
+            whole = counted(count, "assignment")
+            why = f"As one of {whole} is drawn, caps are rounded down to multiples of 1/{count}, and leave no"
+            return self.infeasible(f"{why} probabilities then. Raise --draws or --max-probability.")
         kept = without_rivals(problem, gain, limits, coarse)
         if kept is None:
             return self.nothing(AssignmentStatus.LEVEL_MISSED, _ONLY_RIVALS)
@@ -371,7 +373,11 @@ class Lottery(Run):
         reached = bool(mixed.reached[k])
         assignment = self._drawn(problem, mixed.counts > 0, holds[k], int(mixed.forced[k]), reached=reached)
         if not reached and not self.clock.over():
-            assignment = replace(assignment, explanation=why_missed(int((~mixed.reached).sum()), count))
+            missed = (
+                f"Under these caps {int((~mixed.reached).sum())} of {counted(count, 'assignment')} to draw from miss"
+            )
+            why = f"{missed} the level, this one among them; raise caps, demands or loads."
+            assignment = replace(assignment, explanation=why)
         # What is published of the list, and how repair changed the rounded ones.
         listed = Listed(
             holds=holds[:, (mixed.counts > 0) & ~problem.old],

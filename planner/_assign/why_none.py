@@ -14,11 +14,12 @@ from planner._assign.flow import shortfall
 from planner._assign.panel_programme import crowded_items, feasible, lacking_items
 from planner._assign.problem import unit_of
 from planner.rules import Shortage, ruled_by, usual_load
-from reviewgraph._base import Mentions, counted, noun
+from reviewgraph._base import Mentions, counted, noun, ranging
 from reviewgraph.graph import check, level_named
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
+    from planner._assign.flow import Shortfall
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
     from planner.rules import Attribute, Rule
@@ -42,32 +43,38 @@ def why_infeasible(problem: Problem) -> str:
     cut = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
     if cut is None:
         return ""
-    who = people(cut.reviewers)
-    give = cut.supply + cut.pairs
     # Reviewers whose minimum loads exceed the papers open to them.
     if not cut.by_items:
-        rest = f", and {cut.pairs} other allowed pairs" if cut.pairs else ""
-        return (
-            f"{who} must get {each(least[cut.reviewers], 'review')} = {cut.needed} reviews by their min_load; the "
-            f"{counted(cut.items.size, 'paper')} open to them {noun(cut.items.size, 'needs', 'need')} "
-            f"{cut.supply}{rest}: {cut.needed} > {give}. Lower min_load, raise demands or lift conflicts."
-        )
+        must = f"{people(cut.reviewers)} must get {each(least[cut.reviewers])} = {cut.needed} reviews by their min_load"
+        few = f"the {counted(cut.items.size, 'paper')} open to them {noun(cut.items.size, 'needs', 'need')}"
+        sums = _sums(cut, f"{few} {cut.supply}", f"{cut.pairs} other allowed pairs")
+        return f"{must}; {sums} Lower min_load, raise demands or lift conflicts."
     # Papers whose demands exceed the loads of those who may review them, or the number of allowed pairs.
     barred = int(problem.barred[cut.items].sum())
     more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
     need = noun(cut.items.size, "needs", "need")
-    total = f"{cut.needed} {noun(cut.needed, 'review')}"
-    needy = f"{papers(cut.items)} {need} {each(demand[cut.items], 'review')} = {total}"
+    total = counted(cut.needed, "review")
+    needy = f"{papers(cut.items)} {need} {each(demand[cut.items])} = {total}"
     if problem.old.any():
         needy += ", reviewers of the first phase aside where they have read the paper"
     if not cut.reviewers.size:
         return f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. {problem.advice()}{more}"
-    rest = f", and other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers" if cut.pairs else ""
-    able = "" if cut.reviewers.size == problem.n_reviewers else "who may take them "
-    return (
-        f"{needy}; {who} {able}with {each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: "
-        f"{cut.needed} > {give}. Raise loads, add reviewers, lower demands or lift conflicts.{more}"
-    )
+    able = "" if cut.reviewers.size == problem.n_reviewers else " who may take them"
+    rest = f"other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers"
+    sums = _sums(cut, f"{_givers(cut, load, able)} {cut.supply}", rest)
+    return f"{needy}; {sums} Raise loads, add reviewers, lower demands or lift conflicts.{more}"
+
+
+def _givers(cut: Shortfall, load: IntArray, able: str = "", kind: str = "reviewer") -> str:
+    """Return who can give the supply of a cut, and their loads."""
+    loads = load[cut.reviewers]
+    return f"{people(cut.reviewers, kind)}{able} with load {ranging(int(loads.min()), int(loads.max()))} can give"
+
+
+def _sums(cut: Shortfall, supply: str, rest: str, units: int = 1) -> str:
+    """Return the supply of a cut, with the ``rest`` by other pairs, and that it is less than what is needed."""
+    more = f", and {rest}" if cut.pairs else ""
+    return f"{supply}{more}: {cut.needed / units:.10g} > {(cut.supply + cut.pairs) / units:.10g}."
 
 
 def shortage(problem: Problem, missing: IntArray) -> Shortage:
@@ -216,12 +223,11 @@ def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock, *, proof: 
     return f"{end}. {has}."
 
 
-def each(numbers: IntArray, what: str, of: str = "") -> str:
-    """Return a number that all have, or the range of the numbers."""
-    distinct = np.unique(numbers)
-    if distinct.size == 1:
-        return f"{what} {distinct[0]}" if of else f"{distinct[0]} {noun(int(distinct[0]), what)} each"
-    return f"{what} {distinct[0]} to {distinct[-1]}" if of else f"{distinct[0]} to {distinct[-1]} {what}s"
+def each(numbers: IntArray) -> str:
+    """Return the number of reviews that all have, or the range of the numbers."""
+    least = int(numbers.min())
+    most = int(numbers.max())
+    return f"{ranging(least, most)} {noun(most, 'review')}{' each' if least == most else ''}"
 
 
 def papers(codes: IntArray) -> str:
@@ -240,27 +246,16 @@ def _counted(codes: IntArray, kind: str, mentions: Mentions) -> str:
     return f"{counted(codes.size, kind)} ({names})"
 
 
-# Rules of an authors' file.
-
-
-def rules_on_authors(problem: Problem) -> list[str]:
-    """Return the rules on pairs that may not be together, for lists of constraints."""
-    wrote = problem.wrote
-    if wrote is None:
-        return []
-    rules = (
-        (wrote.allow_cycles, "no two who review a paper of each other"),
-        (wrote.allow_coauthors, "no two co-authors"),
-    )
-    return [words for allowed, words in rules if not allowed]
-
-
 def rules_in_words(problem: Problem) -> list[str]:
     """Return the rules and floors on each paper, for lists of constraints."""
     floor = problem.floors.total
-    on_each = [f"{' and '.join(problem.ruled.words())} on each"] if problem.ruled.rules else []
-    sums = [] if floor is None else [f"a sum of affinities of {floor:g} or more each"]
-    return [*on_each, *rules_on_authors(problem), *sums]
+    wrote = problem.wrote
+    rules = [f"{' and '.join(problem.ruled.words())} on each"] if problem.ruled.rules else []
+    if wrote is not None and not wrote.allow_cycles:
+        rules.append("no two who review a paper of each other")
+    if wrote is not None and not wrote.allow_coauthors:
+        rules.append("no two co-authors")
+    return rules if floor is None else [*rules, f"a sum of affinities of {floor:g} or more each"]
 
 
 # Why the rules on who reviews a paper together cannot hold.
@@ -328,12 +323,11 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
             f"{which} {need} {rule.words(attribute)}, and {may}{read}. "
             f"{problem.advice('lift conflicts', last='mark more reviewers who may')}"
         )
-    rest = f", and others have {counted(cut.pairs, 'allowed pair')} with them" if cut.pairs else ""
+    rest = f"others have {counted(cut.pairs, 'allowed pair')} with them"
+    sums = _sums(cut, f"{_givers(cut, load, ' who may take them', 'such reviewer')} {cut.supply}", rest)
     return (
-        f"{which} {need} {rule.words(attribute)} each = {cut.needed} reviews; "
-        f"{people(cut.reviewers, 'such reviewer')} who may take them with "
-        f"{each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: {cut.needed} > "
-        f"{cut.supply + cut.pairs}. Raise their loads, mark more reviewers, or lift conflicts."
+        f"{which} {need} {rule.words(attribute)} each = {cut.needed} reviews; {sums} Raise their loads, mark more "
+        "reviewers, or lift conflicts."
     )
 
 
@@ -361,7 +355,7 @@ def _clash(problem: Problem, clock: Clock) -> str:
         values = attribute.value[np.isin(attribute.owner, who)]
         parts.append(f"{values.size} {name}" if attribute.flag else f"different {name}: {np.unique(values).size}")
     among = f" ({', '.join(parts)})" if parts else ""
-    load = each(problem.load[who], "load", of="of")
+    load = f"load {ranging(int(problem.load[who].min()), int(problem.load[who].max()))}"
     if codes.size == 1:
         return (
             f"{papers(codes)} cannot get {int(problem.demand[codes].sum())} reviews with {rules}: {people(who)} may "
@@ -400,9 +394,6 @@ def _shrink(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray:
     todo: list[IntArray] = [np.flatnonzero(items)]
     while todo and not effort.over():
         part = todo.pop()
-        if part.size == int(core.sum()) and part.size > 1:
-            todo += np.array_split(part, 2)
-            continue
         rest = core.copy()
         rest[part] = False
         if rest.any() and not feasible(problem, rest, effort):
@@ -445,35 +436,14 @@ def why_no_good(problem: Problem) -> str:
         has = noun(cut.items.size, "has", "have")
         it = noun(cut.items.size, "it", "them")
         return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {problem.advice('lower the floor')}"
-    rest = f", and others have {counted(cut.pairs, 'such pair')} with them" if cut.pairs else ""
-    fit = noun(cut.reviewers.size, "fits", "fit")
-    return (
-        f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each = "
-        f"{counted(cut.needed, 'review')}; {people(cut.reviewers)} who {fit} with "
-        f"{each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: {cut.needed} > "
-        f"{cut.supply + cut.pairs}. {problem.advice('lower the floor', 'raise loads')}"
-    )
+    fit = f" who {noun(cut.reviewers.size, 'fits', 'fit')}"
+    needy = f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each"
+    rest = f"others have {counted(cut.pairs, 'such pair')} with them"
+    sums = _sums(cut, f"{_givers(cut, load, fit)} {cut.supply}", rest)
+    return f"{needy} = {counted(cut.needed, 'review')}; {sums} {problem.advice('lower the floor', 'raise loads')}"
 
 
 # Why caps on probabilities leave no assignment.
-
-
-def why_missed(missed: int, count: int) -> str:
-    """Explain a draw that misses the level, as ``missed`` of ``count`` assignments do under the caps."""
-    whole = counted(count, "assignment")
-    return (
-        f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; raise caps, demands "
-        "or loads."
-    )
-
-
-def why_too_few(count: int) -> str:
-    """Explain caps that leave probabilities, but none in whole shares of the assignments to draw from."""
-    whole = counted(count, "assignment")
-    return (
-        f"As one of {whole} is drawn, caps are rounded down to multiples of 1/{count}, and leave no probabilities "
-        "then. Raise --draws or --max-probability."
-    )
 
 
 def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
@@ -490,19 +460,16 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
     if cut is None:
         rules = ", ".join(problem.ruled.words())
         return f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. {advice}"
-    needed = cut.needed / units
-    supply = cut.supply / units
-    pairs = cut.pairs / units
-    rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if cut.pairs else ""
+    supply = f"{cut.supply / units:g}"
+    pairs = f"{cut.pairs / units:g} at most"
+    rest = f"the probabilities of other pairs with them sum to {pairs}"
+    needed = f"{cut.needed / units:g} reviews"
     if not cut.by_items:
-        return (
-            f"{people(cut.reviewers)} must get {needed:g} reviews; {papers(cut.items)} can give "
-            f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
-        )
-    needs = f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed:g} reviews"
-    total = f"{needed:g} > {supply + pairs:g}. {advice}"
-    if not cut.reviewers.size:
-        who = noun(cut.items.size, "its", "their")
-        return f"{needs}, and the probabilities of {who} candidates sum to {pairs:g} at most: {total}"
-    loads = each(load[cut.reviewers], "load", of="of")
-    return f"{needs}; {people(cut.reviewers)} with {loads} can give {supply:g}{rest}: {total}"
+        sums = _sums(cut, f"{papers(cut.items)} can give them {supply}", rest, units)
+        return f"{people(cut.reviewers)} must get {needed}; {sums} Lower min_load, or raise --max-probability."
+    needs = f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed}"
+    if cut.reviewers.size:
+        return f"{needs}; {_sums(cut, f'{_givers(cut, load)} {supply}', rest, units)} {advice}"
+    who = noun(cut.items.size, "its", "their")
+    few = f", and the probabilities of {who} candidates sum to {pairs}"
+    return f"{needs}{few}: {cut.needed / units:g} > {cut.pairs / units:g}. {advice}"
