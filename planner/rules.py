@@ -495,6 +495,13 @@ def merged(asked: Sequence[tuple[Rule, Attribute]], short: Sequence[tuple[Rule, 
     return [*asked, *short]
 
 
+class Gap(NamedTuple):
+    """The number of reviews that a paper lacks."""
+
+    item: Label
+    reviews: int
+
+
 @dataclass(frozen=True)
 class Shortage:
     """Reviews that papers lack, and the reviewers without conflicts who could write them.

@@ -160,12 +160,20 @@ class Concerned(NamedTuple):
 # Fixed pairs: existing reviews are kept, whatever limits they exceed.
 
 
-class Violated(NamedTuple):
-    """A paper or reviewer with more fixed pairs than its demand or load."""
+class AboveDemand(NamedTuple):
+    """A paper with more fixed pairs than its demand."""
 
-    label: Label
+    item: Label
     reviews: int
-    limit: int
+    demand: int
+
+
+class AboveLoad(NamedTuple):
+    """A reviewer with more fixed pairs than their load."""
+
+    reviewer: Label
+    reviews: int
+    load: int
 
 
 class Facts(NamedTuple):
@@ -173,8 +181,8 @@ class Facts(NamedTuple):
 
     kept: int
     conflicts: tuple[Pair, ...]  #: those in conflict, by the conflicts, as meta reviews or by the authors' file
-    above_demand: tuple[Violated, ...]
-    above_load: tuple[Violated, ...]
+    above_demand: tuple[AboveDemand, ...]
+    above_load: tuple[AboveLoad, ...]
     per_item: IntArray
     per_reviewer: IntArray
 
@@ -182,13 +190,9 @@ class Facts(NamedTuple):
         """Return them as the command's ``--json`` prints them."""
         return {
             "kept": self.kept,
-            "conflicts": [{"reviewer": who, "item": what} for who, what in self.conflicts],
-            "above_demand": [
-                {"item": item, "reviews": reviews, "demand": demand} for item, reviews, demand in self.above_demand
-            ],
-            "above_load": [
-                {"reviewer": reviewer, "reviews": reviews, "load": load} for reviewer, reviews, load in self.above_load
-            ],
+            "conflicts": [pair._asdict() for pair in self.conflicts],
+            "above_demand": [entry._asdict() for entry in self.above_demand],
+            "above_load": [entry._asdict() for entry in self.above_load],
         }
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.findings import NO_FLOORS, Dropped, Facts, Floors, Pair, Reason, Violated
+from planner._assign.findings import NO_FLOORS, AboveDemand, AboveLoad, Dropped, Facts, Floors, Pair, Reason
 from planner._assign.problem import LISTS, Concerns, Problem, Written, rivals_of, with_rivals
 from planner.rules import ruled
 from reviewgraph._base import (
@@ -427,17 +427,17 @@ def _facts(
     return Facts(
         kept=key.size,
         conflicts=tuple(Pair(scored.reviewers[reviewer[row]], scored.items[item[row]]) for row in clash.tolist()),
-        above_demand=_above(per_item, limits[0], scored.items),
-        above_load=_above(per_reviewer, limits[1], scored.reviewers),
+        above_demand=tuple(map(AboveDemand._make, _above(per_item, limits[0], scored.items))),
+        above_load=tuple(map(AboveLoad._make, _above(per_reviewer, limits[1], scored.reviewers))),
         per_item=per_item,
         per_reviewer=per_reviewer,
     )
 
 
-def _above(count: IntArray, limit: IntArray, labels: Sequence[Label]) -> tuple[Violated, ...]:
-    """Return the labels with more fixed pairs than their limit."""
-    codes = np.flatnonzero(count > limit).tolist()
-    return tuple(Violated(labels[code], int(count[code]), int(limit[code])) for code in codes)
+def _above(count: IntArray, limit: IntArray, labels: Sequence[Label]) -> Iterator[tuple[Label, int, int]]:
+    """Yield the labels with more fixed pairs than their limit, these numbers, and the limits."""
+    for code in np.flatnonzero(count > limit).tolist():
+        yield labels[code], int(count[code]), int(limit[code])
 
 
 # Several tables of affinities, and bids, merged into one.

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from reviewgraph._base import (
     Column,
     Fact,
     Listed,
-    Mentions,
     Nouns,
     Page,
     Prose,
@@ -274,8 +273,8 @@ def _for(pairs: Iterable[findings.Pair]) -> list[str]:
     return [f"{who} for {what}" for who, what in pairs]
 
 
-def _over(violated: Sequence[findings.Violated]) -> list[str]:
-    return [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in violated]
+def _over(exceeded: Iterable[findings.AboveDemand | findings.AboveLoad]) -> list[str]:
+    return [f"{label} has {reviews} of {limit}" for label, reviews, limit in exceeded]
 
 
 # Sections.
@@ -373,46 +372,6 @@ def _joined(labels: Sequence[Label], codes: IntArray) -> str:
 
 
 def coded(assignment: Assignment, codes: Codes) -> Assignment:
-    """Return an assignment, whose table has codes already, with codes in all sentences.
-
-    Lists are in the order of the codes, since that of the labels would reveal something.
-    """
-    reviewer = codes.reviewer
-    item = codes.item
-    labelled = Mentions.labelled(assignment.reviews.reviewers, assignment.reviews.items)
-
-    def renamed(entries: Iterable[Any], **of: Any) -> tuple[Any, ...]:
-        """Rename fields ``of`` entries, each with its codes, and sort by these."""
-        new = [entry._replace(**{name: code[getattr(entry, name)] for name, code in of.items()}) for entry in entries]
-        return tuple(sorted(new, key=lambda entry: [natural_key(getattr(entry, name)) for name in of]))
-
-    def pairs(entries: Iterable[findings.Pair]) -> tuple[findings.Pair, ...]:
-        return renamed(entries, item=item, reviewer=reviewer)
-
-    concerned = assignment.concerned
-    changes = concerned.changes
-    facts = assignment.facts
-    gaps = assignment.shortage
-    if changes is not None:
-        # Reviewers who are gone have no code.
-        dropped = tuple(pair._replace(reviewer="", item="") for pair in changes.dropped)
-        changes = replace(changes, dropped=dropped, new=pairs(changes.new))
-    if facts is not None:
-        above_load = renamed(facts.above_load, label=reviewer)
-        above_demand = renamed(facts.above_demand, label=item)
-        facts = facts._replace(conflicts=pairs(facts.conflicts), above_demand=above_demand, above_load=above_load)
-    if gaps is not None:
-        missing = sorted(((item[label], number) for label, number in gaps.missing), key=lambda gap: natural_key(gap[0]))
-        gaps = replace(gaps, missing=tuple(missing), why=labelled(gaps.why))
-    below = concerned.below and concerned.below._replace(pairs=pairs(concerned.below.pairs))
-    spare = assignment.alternates
+    """Return an assignment under codes with those of critical reviewers, too, in the order of the codes."""
     critical = assignment.critical
-    return replace(
-        assignment,
-        critical=critical and tuple(sorted((reviewer[label] for label in critical), key=natural_key)),
-        concerned=concerned._replace(changes=changes, below=below),
-        facts=facts,
-        alternates=spare and replace(spare, listed=(), missing=renamed(spare.missing, item=item)),
-        explanation=labelled(assignment.explanation),
-        shortage=gaps,
-    )
+    return replace(assignment, critical=critical and tuple(sorted(map(codes.reviewer.get, critical), key=natural_key)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from planner._plans.constraints import no_pairs
 from planner._plans.task import Loss, after_loss, looked_at
-from reviewgraph._base import Clock, Nouns, counted
+from reviewgraph._base import Clock, Mentions, Nouns, counted
 from reviewgraph.graph import connected_components
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[li
         descriptions.append(why)
         covers.append(groups.largest)
         left.append(groups.count)
-    return filled(task, pairs, descriptions), covers, left
+    labelled = Mentions.labelled(table.reviewers, table.items)
+    return list(map(labelled, filled(task, pairs, descriptions))), covers, left
 
 
 class Backups:
@@ -76,7 +77,7 @@ class Backups:
             if left.is_done:
                 self.open.remove(loss)
             elif loss.reviewer >= 0 and (why := self._joined(left, pairs[place])):
-                return f"{self.losses.words(loss, table.reviewers, table.items)}: {why}"
+                return f"{self.losses.words(loss, Mentions.REVIEWERS, Mentions.PAPERS)}: {why}"
         return ""
 
     def _joined(self, left: Task, pair: IntArray) -> str:
@@ -187,7 +188,7 @@ class ArrivingGroups:
             return worded(f"joins islands of {of} papers")
         sizes = [str(size) for size in (before, len(self.cover[partner]), *others)]
         joined = in_a_row(sizes if len(sizes) < MANY else [*sizes[:2], f"{len(others)} more"])
-        return worded(f"joins groups of {joined}") + (f" sharing {self.table.items[common]}" if common >= 0 else "")
+        return worded(f"joins groups of {joined}") + (f" sharing {Mentions.PAPERS[common]}" if common >= 0 else "")
 
     def _shared(self, home: int, item: int, partners: list[int]) -> tuple[int, int]:
         """Return the first partner that covers an item and already shares another with a group, and that other item.

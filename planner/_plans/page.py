@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._plans.arrivals import joins
 from planner._plans.outcome import NAMED, PlanStatus
 from planner._plans.targets import target_named
-from planner._plans.task import new_task
 from reviewgraph._base import (
-    Clock,
     Column,
     Fact,
     Listed,
-    Mentions,
     Nouns,
     Page,
     Part,
@@ -39,10 +34,8 @@ from reviewgraph.report import MOST, Bar, bars, group_map, grouping_of, not_coun
 if TYPE_CHECKING:
     from planner._plans.outcome import Purchase
     from planner._plans.plan import Plan
-    from planner._plans.process import Asked as Late
     from planner._plans.process import Rounds
     from reviewgraph._base import Label
-    from reviewgraph.table import Reviews
 
 #: Reviews that are seen first, and rounds.
 FIRST = 6
@@ -434,40 +427,3 @@ def _proof(plan: Plan) -> list[Part]:
 def _mail(plan: Plan) -> list[Part]:
     letters = [*plan.mail().values()]
     return [Listed("A letter to each reviewer; they differ in names and papers alone:", letters, 1)] if letters else []
-
-
-# Under codes.
-
-
-def coded(plan: Plan) -> Plan:
-    """Return a plan, whose tables have codes already, with codes in all sentences."""
-    table = plan.constraints.reviews
-    task = new_task(plan.constraints.without_fixed(), plan.count + 1)
-    joined, *_ = joins(task, target_named(plan.target), plan.pairs, Clock(None))
-    reviews = tuple(
-        replace(review, reviewer=table.reviewers[j], item=table.items[i], joins=why)
-        for review, (j, i), why in zip(plan.reviews, plan.pairs.tolist(), joined, strict=True)
-    )
-    labelled = Mentions.labelled(table.reviewers, table.items)
-    reasons = tuple(map(labelled, plan.explanation))
-    bounds = tuple(replace(bound, lost=labelled(bound.lost)) for bound in plan.bounds)
-    rounds = None if plan.rounds is None else _coded_rounds(plan.rounds, table)
-    return replace(plan, reviews=reviews, explanation=reasons, bounds=bounds, rounds=rounds)
-
-
-def _coded_rounds(rounds: Rounds, table: Reviews) -> Rounds:
-    """Return a round with codes for the reviews that its page names; a reviewer who is gone has none."""
-    reviewers, items = rounds.labels
-    reviewer = dict(zip(reviewers, table.reviewers, strict=True))
-    item = dict(zip(items, table.items, strict=True))
-
-    def renamed(reviews: Iterable[Late]) -> tuple[Late, ...]:
-        under_codes = [
-            review._replace(item=item[review.item], reviewer=reviewer.get(review.reviewer, "a reviewer who is gone"))
-            for review in reviews
-        ]
-        # In the order of the codes, since that of the labels would reveal something.
-        return tuple(sorted(under_codes, key=lambda review: (natural_key(review.item), natural_key(review.reviewer))))
-
-    terms = replace(rounds.terms, outstanding=renamed(rounds.terms.outstanding), lost=renamed(rounds.terms.lost))
-    return replace(rounds, terms=terms)

@@ -120,8 +120,6 @@ class Rounds:
         Upper bound on the reviews that loads and limits allow.
     rollouts, seed
         Number of rollouts, and their seed.
-    labels
-        Reviewers and items, by code.
     """
 
     terms: Terms
@@ -136,7 +134,6 @@ class Rounds:
     capacity: int
     rollouts: int
     seed: int
-    labels: tuple[Sequence[Label], Sequence[Label]]
 
     @property
     def number(self) -> int:
@@ -582,6 +579,5 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
         capacity=room + sure,
         rollouts=ahead.rollouts,
         seed=seed,
-        labels=(rules.reviews.reviewers, rules.reviews.items),
     )
     return Round(first, picked, shown)

@@ -193,7 +193,7 @@ def plan(
     Ctrl-C ends the search with the best plan so far. With --capacity only the reviewers listed there are invited.
     Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
     """
-    from planner._plans.page import absent_words, coded, page_of
+    from planner._plans.page import absent_words, page_of
     from planner.planning import plan_extra_reviews
 
     # With an objective, and in a process, there is a level only where one is given.
@@ -231,7 +231,7 @@ def plan(
     warnings = _warnings(session, destination, extra, known) if extra.reviews else []
 
     def compose(shown: Plan, codes: Codes | None) -> Page:
-        page = page_of(shown, output or "") if codes is None else page_of(coded(shown))
+        page = page_of(shown, output if output and codes is None else "")
         return replace(
             page,
             warnings=[*page.warnings, *warnings],

@@ -19,7 +19,7 @@ from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 Label: TypeAlias = Hashable
@@ -477,19 +477,32 @@ class Said(str):
     """
 
     composed: str  # The sentence with placeholders
+    labels: Mapping[str, Sequence[Label]]  # Reviewers and items, by the letter of their placeholders
 
-    def __new__(cls, composed: str, reviewers: Sequence[Label], items: Sequence[Label]) -> Said:
-        """Replace the placeholders by labels."""
+    def __new__(
+        cls,
+        composed: str,
+        reviewers: Sequence[Label],
+        items: Sequence[Label],
+        renamed: Callable[[str, Label], Label] = lambda kind, label: label,
+    ) -> Said:
+        """Replace the placeholders by labels, or by what these are ``renamed``."""
         labels = {"r": reviewers, "p": items}
 
         def said(mentions: re.Match[str]) -> str:
             # Lists are in the order of the labels that replace their placeholders.
-            named = [labels[kind][int(code)] for kind, code in _MENTION.findall(mentions[0])]
+            named = [renamed(kind, labels[kind][int(code)]) for kind, code in _MENTION.findall(mentions[0])]
             return ", ".join(map(str, sorted(named, key=natural_key)))
 
         new = super().__new__(cls, _LIST.sub(said, composed))
         new.composed = composed
+        new.labels = labels
         return new
+
+    def renamed(self, reviewer: Mapping[Label, str], item: Mapping[Label, str]) -> Said:
+        """Return the sentence with other names."""
+        names = {"r": reviewer, "p": item}
+        return Said(self.composed, self.labels["r"], self.labels["p"], lambda kind, label: names[kind][label])
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Pickle as plain text."""

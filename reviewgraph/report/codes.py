@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reviewgraph._base.labels import Shuffled
+from reviewgraph._base.labels import Said, Shuffled, natural_key
 from reviewgraph.table.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -53,19 +54,44 @@ class Codes:
         )
 
     def applied(self, result: Result) -> Result:
-        """Return a result in which every table of reviews, and all that has names of columns, is under codes."""
+        """Return a result in which tables of reviews, fields ``reviewer`` and ``item``, and sentences are under codes.
+
+        So are the names of columns. Tuples of named tuples with such fields are sorted by the codes, since the order of
+        the labels would reveal something.
+        """
         done: dict[int, Reviews] = {}
 
         def coded(value: Any) -> Any:
             if isinstance(value, Reviews):
                 return done.setdefault(id(value), self.table(value))
+            if isinstance(value, Said):
+                return value.renamed(self.reviewer, self.item)
             if hasattr(value, "with_names"):
                 return value.with_names(self.criterion)
+            if hasattr(value, "_fields"):
+                changed = of_fields(value, value._fields)
+                return value._replace(**changed) if changed else value
+            if isinstance(value, tuple):
+                entries = [coded(entry) for entry in value]
+                if all(map(is_, entries, value)):
+                    return value
+                return tuple(sorted(entries, key=_by_codes) if hasattr(entries[0], "_fields") else entries)
             if is_dataclass(value) and not isinstance(value, type):
-                values = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
-                changed = {name: new for name, old in values.items() if (new := coded(old)) is not old}
+                changed = of_fields(value, [entry.name for entry in fields(value) if entry.init])
                 return replace(value, **changed) if changed else value
             return value
+
+        def of_fields(value: Any, names: Iterable[str]) -> dict[str, Any]:
+            """Return the fields that change; who is no longer in the table has no code."""
+            codes = {"reviewer": self.reviewer, "item": self.item}
+            changed = {}
+            for name in names:
+                old = getattr(value, name)
+                is_label = name in codes and isinstance(old, str)
+                new = codes[name].get(old, f"a {name} that is gone") if is_label else coded(old)
+                if new is not old:
+                    changed[name] = new
+            return changed
 
         return coded(result)  # type: ignore[no-any-return]
 
@@ -78,6 +104,10 @@ class Codes:
             for label, code in sorted(codes.items(), key=lambda entry: int(entry[1][1:]))
         ]
         return {name: [row[place] for row in rows] for place, name in enumerate(("kind", "code", "label", "title"))}
+
+
+def _by_codes(entry: Any) -> list[Any]:
+    return [natural_key(getattr(entry, name)) for name in ("item", "reviewer") if hasattr(entry, name)]
 
 
 def _coded(letter: str, kind: str, labels: Iterable[Label], known: Mapping[tuple[str, str], str]) -> dict[Label, str]:

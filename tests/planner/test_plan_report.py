@@ -14,11 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from planner import plan_extra_reviews
-from planner._plans.page import coded
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
-from reviewgraph.report import grouping_of
+from reviewgraph.report import Codes, grouping_of
 from tests.reviewgraph.report.browsing import expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
@@ -96,13 +95,17 @@ def test_anonymous_reports_hold_no_name(options: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["double", "survives-reviewer", "connected"])
-def test_a_plan_is_said_anew_in_the_words_that_it_had(target: str) -> None:
+def test_a_plan_under_codes_has_the_words_that_it_had(target: str) -> None:
     table = Reviews.from_pairs([(row[0], row[1], float(row[2])) for row in rows(papers=16, reviewers=8)])
     for options in ({}, {"fixed": [("Reviewer-1-Zq", "Apart-Xw")], "min_reviews": 3}):
         found = plan_extra_reviews(table, target, time_limit=0.2, **options)  # type: ignore[arg-type]
-        again = coded(found)
-        assert again.reviews == found.reviews
-        assert again.explanation == found.explanation
+        codes = Codes(found.constraints.reviews.reviewers, found.constraints.reviews.items)
+        again = codes.applied(found)
+        names = {**codes.reviewer, **codes.item}
+        label = re.compile("|".join(map(re.escape, sorted(map(str, names), key=len, reverse=True))))
+        for before, after in zip(found.reviews, again.reviews, strict=True):
+            assert (after.reviewer, after.item) == (names[before.reviewer], names[before.item])
+            assert after.joins == label.sub(lambda match, to=names: to[match[0]], before.joins)  # type: ignore[misc]
 
 
 def test_the_table_of_a_plan_holds_what_the_file_does() -> None:
