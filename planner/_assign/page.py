@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,7 +49,6 @@ NAMED = 12
 def page_of(assignment: Assignment, wishes: str = "Affinity") -> Page:
     """Return the page of an assignment; ``wishes`` is what the numbers of pairs are called."""
     reviews = assignment.reviews
-    some = bool(reviews.n_reviews)
     critical = {"The level depends on": assignment.critical or ()}
     good, verdict, summary = _verdict(assignment)
     sections = [
@@ -65,9 +64,9 @@ def page_of(assignment: Assignment, wishes: str = "Affinity") -> Page:
         good,
         verdict,
         summary,
-        facts=[Fact(*fact) for fact in _facts(assignment, wishes).items() if fact[1]] if some else [],
+        facts=_facts(assignment, wishes) if reviews.n_reviews else [],
         warnings=_warnings(assignment, wishes),
-        sections=sections if some else [replace(section, make=list) for section in sections],
+        sections=sections if reviews.n_reviews else [],
         nouns=Nouns(*reviews.nouns),
     )
 
@@ -101,30 +100,32 @@ def _range(numbers: IntArray) -> str:
 # Facts: only of what was asked for.
 
 
-def _facts(assignment: Assignment, wishes: str) -> dict[str, str]:
-    """Return the values of all facts by their names; empty ones are left out."""
+def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
     gaps = assignment.shortage
     below = assignment.below
-    fixed = assignment.facts
     lacking, recruit = (("", "") if gaps is None else gaps.sentences())[:2]
-    return {
+    always = {
         "Lacking": lacking.removesuffix("."),
         "To recruit": recruit.removeprefix("To recruit: ").removesuffix("."),
         "Why": " ".join(filter(None, ("" if gaps is None else gaps.why, assignment.explanation))),
         "Loads": _loads(assignment),
         wishes: _wanted(assignment, wishes),
-        "Rules": _rules(assignment.kept),
-        "Authors": _authors(assignment.authors),
-        "Worst paper": _fair(assignment.fairness),
-        "Changes": _changes(assignment.changes),
-        f"Below {below.min_affinity:g}" if below else "": _below(below),
-        "Fixed": "" if fixed is None else f"{counted(fixed.kept, 'review is', 'reviews are')} kept and counted",
-        **_safe(assignment),
-        "Alternates": _alternates(assignment.alternates),
-        "Lottery": _lottery(assignment.randomised),
-        # Papers that are hidden are warned of.
-        "Not counted": ", ".join(assignment.reviews.origin._replace(hidden=()).not_counted()),
     }
+    if_asked: dict[str, tuple[Any, Callable[[Any], str]]] = {
+        "Rules": (assignment.kept, _rules),
+        "Authors": (assignment.authors, _authors),
+        "Worst paper": (assignment.fairness, _fair),
+        "Changes": (assignment.changes, _changes),
+        f"Below {below.min_affinity:g}" if below else "": (below, _below),
+        "Fixed": (assignment.facts, _fixed),
+        "Unsafe" if assignment.critical else "Safe": (assignment, _safe),
+        "Alternates": (assignment.alternates, _alternates),
+        "Lottery": (assignment.randomised, _lottery),
+    }
+    # Papers that are hidden are warned of.
+    aside = {"Not counted": ", ".join(assignment.reviews.origin._replace(hidden=()).not_counted())}
+    asked = {name: words(part) for name, (part, words) in if_asked.items() if part is not None}
+    return [Fact(name, value) for name, value in {**always, **asked, **aside}.items() if value]
 
 
 def _loads(assignment: Assignment) -> str:
@@ -166,29 +167,25 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
     return text + (f"; {wanted:,} of {assignment.affinities.size:,} are above 0" if wishes == "Bids" else "")
 
 
-def _rules(kept: findings.Kept | None) -> str:
+def _rules(kept: findings.Kept) -> str:
     """Return the rules on who reviews a paper together, and where they hold."""
     return "; ".join(
         f"{rule.words} ({'' if rule.earned is None else f'earned {rule.earned:,} times on '}"
         f"{counted(rule.papers, 'paper')})"
-        for rule in (kept.rules if kept else ())
+        for rule in kept.rules
     )
 
 
-def _authors(authors: findings.Authored | None) -> str:
+def _authors(authors: findings.Authored) -> str:
     """Return the rules of the authors' file that hold."""
-    if authors is None:
-        return ""
     rules = [f"nobody reviews their own paper{' or that of a co-author' if authors.author_distance else ''}"]
     rules += [] if authors.cycles_of_two else ["no two review a paper of each other"]
     rules += [] if authors.coauthors else ["no two co-authors review the same paper"]
     return "; ".join(rules)
 
 
-def _fair(fairness: findings.Fairness | None) -> str:
+def _fair(fairness: findings.Fairness) -> str:
     """Return the smallest sum of a paper, its bound, and the floors."""
-    if fairness is None:
-        return ""
     before, after = (f"{smallest:.4g}" for smallest in fairness.smallest)
     most = after if fairness.at_most is None else f"{fairness.at_most:.4g}"
     proof = f"{most} at most" if most != after else "proved the most possible" if fairness.at_most is not None else ""
@@ -197,18 +194,14 @@ def _fair(fairness: findings.Fairness | None) -> str:
     return "; ".join(filter(None, (f"a sum of {after} ({before} by affinity alone)", proof, *held)))
 
 
-def _changes(changes: findings.Changes | None) -> str:
-    if changes is None:
-        return ""
+def _changes(changes: findings.Changes) -> str:
     counts = Counter(pair.reason for pair in changes.dropped)
     why = ", ".join(f"{counts[reason]} {reason.text}" for reason in Reason if counts[reason])
     dropped = f"{len(changes.dropped):,} dropped ({why}), " if why else ""
     return f"{len(changes.kept):,} stay, {dropped}{len(changes.new):,} new{_proof(len(changes.new), changes.fewest)}"
 
 
-def _below(below: findings.Below | None) -> str:
-    if below is None:
-        return ""
+def _below(below: findings.Below) -> str:
     number = f"{counted(len(below.pairs), 'review')}{_proof(len(below.pairs), below.fewest)}"
     return number if below.pairs else "no review"
 
@@ -219,27 +212,27 @@ def _proof(count: int, fewest: int | None) -> str:
     return ", proved the fewest" if count == fewest else f" ({fewest} or more whatever the level)"
 
 
-def _safe(assignment: Assignment) -> dict[str, str]:
+def _fixed(facts: findings.Facts) -> str:
+    return f"{counted(facts.kept, 'review is', 'reviews are')} kept and counted"
+
+
+def _safe(assignment: Assignment) -> str:
     """Return whether any one reviewer may drop out, unless the level itself says so."""
     critical = assignment.critical
     if critical:
-        return {"Unsafe": f"the level depends on {counted(len(critical), 'reviewer')} ({listed(critical)})"}
+        return f"the level depends on {counted(len(critical), 'reviewer')} ({listed(critical)})"
     said = critical is None or aim_named(assignment.target).outlives
-    return {} if said else {"Safe": "any one reviewer may drop out"}
+    return "" if said else "any one reviewer may drop out"
 
 
-def _alternates(alternates: findings.Alternates | None) -> str:
-    if alternates is None:
-        return ""
+def _alternates(alternates: findings.Alternates) -> str:
     people = counted(alternates.asked, "alternate")
     lack = counted(len(alternates.missing), "paper has", "papers have")
     all_have = f"{people} for every paper, each for anyone on its panel"
     return f"{lack} fewer than {people} for anyone on the panel" if alternates.missing else all_have
 
 
-def _lottery(lottery: findings.Randomised | None) -> str:
-    if lottery is None:
-        return ""
+def _lottery(lottery: findings.Randomised) -> str:
     most = lottery.max_probability
     cap = "within the caps of the table" if most is None else f"of probability {most:g} at most"
     certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
