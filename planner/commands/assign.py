@@ -13,16 +13,15 @@ from planner._assign.findings import DRAWS
 from planner._assign.levels import DESIGNS, FAIR, ToDouble, aims
 from planner.commands.options import (
     DESTINATION,
-    WANTED,
+    bids_option,
     joined,
     read_destination,
     read_fixed,
+    read_preferences,
     read_rules,
-    read_wanted,
     rule_options,
     say_meta_reviews,
     upload_options,
-    wanted_options,
     without,
 )
 from reviewgraph._base import counted
@@ -42,7 +41,6 @@ from reviewgraph.cli import (
     reviewers_option,
     say,
     telling,
-    with_options,
     write_table,
 )
 from reviewgraph.formats import takers
@@ -58,27 +56,7 @@ if TYPE_CHECKING:
     from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
 
-#: Authors who review.
-authors_options = with_options(
-    option(
-        "Rules",
-        "--authors FILE",
-        help="Authors of papers (item,author; several in a cell separated by ;). Exclude reviews of own papers, two "
-        "reviewers who review a paper of each other, and two co-authors on the same paper.",
-    ),
-    option(
-        "Rules",
-        "--author-distance D",
-        type=click.IntRange(0, 1),
-        default=0,
-        help="1: also exclude reviews of papers by co-authors.",
-    ),
-    option("Rules", "--allow-cycles", is_flag=True, help="Allow two reviewers to review a paper of each other."),
-    option("Rules", "--allow-coauthors", is_flag=True, help="Allow two co-authors to review the same paper."),
-)
-
-
-#: Their parameters besides the file.
+#: Parameters of rules on authors besides their file.
 AUTHOR_RULES = ("author_distance", "allow_cycles", "allow_coauthors")
 
 
@@ -86,11 +64,10 @@ def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, An
     """Read the authors' file as arguments of :func:`planner.assign`, with a note on authors who do not review."""
     path = session.params["authors"]
     rules = {name: session.params[name] for name in AUTHOR_RULES}
+    for name in filter(rules.get, () if path else rules):
+        message = f"--{name.replace('_', '-')}: expected --authors FILE with it, found none; add it or drop the option"
+        raise Refusal(message)
     if not path:
-        if any(rules.values()):
-            name = next(name for name, value in rules.items() if value).replace("_", "-")
-            message = f"--{name}: expected --authors FILE with it, found none; add the file or drop the option"
-            raise Refusal(message)
         return {}
     table = session.read("authors")
     strangers = sum(author not in reviewers for author in table.reviewers)
@@ -100,63 +77,8 @@ def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, An
     return {"authors": table, **rules}
 
 
-#: Fairness, lower bounds and alternates.
-fair_options = with_options(
-    option(
-        "Preferences",
-        "--fair",
-        type=click.Choice(FAIR),
-        help="Fairness between papers: the largest smallest sum of affinities of a paper, then the total (maximin).",
-    ),
-    option("Preferences", "--floor X", type=Number(), help="Minimum sum of affinities per paper."),
-    option("Preferences", "--floor-best X", type=Number(), help="Minimum affinity of the best reviewer of each paper."),
-    option(
-        "Result",
-        "--alternates N",
-        minimum=1,
-        help="List for each paper the N best alternates, who can replace any reviewer of the paper.",
-    ),
-    option(
-        "Result",
-        "--alternates-file FILE",
-        writes=True,
-        help="Write the alternates as CSV (item,alternate,reviewer,affinity,replaces); by default two per paper.",
-    ),
-)
-
 #: Alternates of a paper where only a file for them is named.
 ALTERNATES = 2
-
-
-#: Randomised assignments.
-lot_options = with_options(
-    option(
-        "Randomisation",
-        "--max-probability Q|FILE",
-        help="Randomise the assignment; maximum probability Q for all pairs, or by pair (item,reviewer,probability).",
-    ),
-    option(
-        "Randomisation",
-        "--perturbation B",
-        type=Number(0, 0.5),
-        default=0.0,
-        help="Randomise the assignment over more pairs: a pair of affinity a and probability x counts a (x - B x^2).",
-    ),
-    option(
-        "Randomisation",
-        "--draws N",
-        minimum=1,
-        default=DRAWS,
-        help="Number of assignments, all at the level, from which one is sampled; probabilities are rounded down "
-        "to multiples of 1/N.",
-    ),
-    option(
-        "Result",
-        "--probabilities FILE",
-        writes=True,
-        help="Write the probabilities as CSV (item,reviewer,probability).",
-    ),
-)
 
 
 def read_cap(session: Session) -> Any:
@@ -202,7 +124,32 @@ def read_cap(session: Session) -> Any:
     "and --affinity]",
 )
 @file_options
-@wanted_options
+@option(
+    "Preferences",
+    "--affinity FILE[=WEIGHT]",
+    everyday=True,
+    multiple=True,
+    help="Affinities of pairs (item,reviewer,affinity); several files are added, each times its weight.",
+)
+@bids_option(everyday=True)
+@option(
+    "Preferences",
+    "--avoid-below X",
+    "min_affinity",
+    type=Number(),
+    help="Assign as few pairs of affinity below X as possible.",
+)
+@option(
+    "Preferences",
+    "--previous FILE",
+    help="Change as few pairs as possible of this previous assignment (item,reviewer).",
+)
+@option(
+    "Preferences",
+    "--per-change C",
+    type=Number(0),
+    help="With --previous: change a pair only if that gains more affinity than C.",
+)
 @option("Preferences", "--allow-unscored", is_flag=True, help="Allow pairs without affinity, as affinity 0.")
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
 @option(
@@ -218,7 +165,21 @@ def read_cap(session: Session) -> Any:
     multiple=True,
     help="Add affinity W for each different value of A on a paper, as in region=0.1. May be repeated.",
 )
-@authors_options
+@option(
+    "Rules",
+    "--authors FILE",
+    help="Authors of papers (item,author; several in a cell separated by ;). Exclude reviews of own papers, two "
+    "reviewers who review a paper of each other, and two co-authors on the same paper.",
+)
+@option(
+    "Rules",
+    "--author-distance D",
+    type=click.IntRange(0, 1),
+    default=0,
+    help="1: also exclude reviews of papers by co-authors.",
+)
+@option("Rules", "--allow-cycles", is_flag=True, help="Allow two reviewers to review a paper of each other.")
+@option("Rules", "--allow-coauthors", is_flag=True, help="Allow two co-authors to review the same paper.")
 @option("Rules", "--demand N", everyday=True, minimum=0, default=3, help="Reviews per paper.")
 @option(
     "Rules",
@@ -255,8 +216,52 @@ def read_cap(session: Session) -> Any:
     type=click.Choice([design.name for design in DESIGNS]),
     help="Instead: every reviewer gets exactly their load " + ", or ".join(design.words for design in DESIGNS) + ".",
 )
-@fair_options
-@lot_options
+@option(
+    "Preferences",
+    "--fair",
+    type=click.Choice(FAIR),
+    help="Fairness between papers: the largest smallest sum of affinities of a paper, then the total (maximin).",
+)
+@option("Preferences", "--floor X", type=Number(), help="Minimum sum of affinities per paper.")
+@option("Preferences", "--floor-best X", type=Number(), help="Minimum affinity of the best reviewer of each paper.")
+@option(
+    "Result",
+    "--alternates N",
+    minimum=1,
+    help="List for each paper the N best alternates, who can replace any reviewer of the paper.",
+)
+@option(
+    "Result",
+    "--alternates-file FILE",
+    writes=True,
+    help="Write the alternates as CSV (item,alternate,reviewer,affinity,replaces); by default two per paper.",
+)
+@option(
+    "Randomisation",
+    "--max-probability Q|FILE",
+    help="Randomise the assignment; maximum probability Q for all pairs, or by pair (item,reviewer,probability).",
+)
+@option(
+    "Randomisation",
+    "--perturbation B",
+    type=Number(0, 0.5),
+    default=0.0,
+    help="Randomise the assignment over more pairs: a pair of affinity a and probability x counts a (x - B x^2).",
+)
+@option(
+    "Randomisation",
+    "--draws N",
+    minimum=1,
+    default=DRAWS,
+    help="Number of assignments, all at the level, from which one is sampled; probabilities are rounded down "
+    "to multiples of 1/N.",
+)
+@option(
+    "Result",
+    "--probabilities FILE",
+    writes=True,
+    help="Write the probabilities as CSV (item,reviewer,probability).",
+)
 @option("Search", "--time-limit S", type=Number(0), help="Time limit in seconds.  [default: none]")
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed.")
 @option(
@@ -284,8 +289,7 @@ def assign(session: Session, /, **_: Any) -> None:
     problem: dict[str, Any] | None = None
     ignored = ""
     if params["design"]:
-        destination.expect_settings_fit()
-        destination.expect_named_so()
+        destination.expect_fitting()
         assignment = _design(session)
     else:
         problem, origin, ignored = _problem(session)
@@ -354,7 +358,7 @@ def _assign(problem: dict[str, Any], origin: Any) -> Assignment:
 #: Parameters that are arguments of :func:`planner.assign` as they are.
 AS_GIVEN = (
     *("target", "perturbation", "draws", "fair", "floor", "floor_best"),
-    *("seed", "time_limit", "best_effort"),
+    *("seed", "time_limit", "best_effort", "min_affinity", "per_change"),
 )
 
 
@@ -374,11 +378,14 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     aside = {*listing.aside.out, *listing.aside.unseen}
     conflicts = session.read("conflicts")
     conflicts = None if conflicts is None else without(conflicts, aside)
-    wanted, barred = read_wanted(session, people, items, aside)
+    # Without a file of affinities any pair may be assigned.
+    everything = params["allow_unscored"] or not params["affinity"]
+    affinity, barred = read_preferences(session, params["affinity"], people, items, everything=everything, aside=aside)
+    previous = session.read("previous")
     authors = read_who_wrote(session, people)
     rules = read_rules(session, attributes, people, LISTS)
     phase_one = session.read("phase_one")
-    say_meta_reviews(phase_one, fixed, wanted["previous"])
+    say_meta_reviews(phase_one, fixed, previous)
     arguments = {
         **{name: params[name] for name in AS_GIVEN},
         # What the files leave open, the options decide.
@@ -393,7 +400,9 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
         **rules,
         "survive": int(params["survive"]),
         "phase_one": phase_one,
-        **wanted,
+        "affinity": affinity,
+        "allow_unscored": everything,
+        "previous": previous,
         **authors,
         "alternates": params["alternates"] or (ALTERNATES if params["alternates_file"] else 0),
         "max_probability": cap,
@@ -433,7 +442,8 @@ def _filled(numbers: Mapping[str, int | None], default: int | None) -> dict[str,
 
 #: Parameters that a design would ignore.
 BESIDE_DESIGN = (
-    *(*WANTED, "conflicts", "fixed", "phase_one", "demand", "min_load", "survive", "allow_unscored"),
+    *("affinity", "bids", "min_affinity", "previous", "per_change", "allow_unscored"),
+    *("conflicts", "fixed", "phase_one", "demand", "min_load", "survive"),
     *("authors", *AUTHOR_RULES, "attributes", "at_most", "at_least", "reward"),
     *("fair", "floor", "floor_best", "alternates", "alternates_file"),
     *("max_probability", "perturbation", "draws", "probabilities", "best_effort"),

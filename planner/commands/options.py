@@ -10,7 +10,6 @@ import click
 
 from reviewgraph._base import Detail, InputError, counted, listed, noun, write_whole
 from reviewgraph.cli import (
-    Number,
     Refusal,
     Session,
     expect_table,
@@ -27,11 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 
     from planner.rules import Rule
-    from reviewgraph._base import Fact, Label
+    from reviewgraph._base import BoolArray, Fact, Label
     from reviewgraph.formats import Columns, System
 
-
-if TYPE_CHECKING:
     Decorator = Callable[..., Any]
     Attributes = dict[str, dict[str, Any]]
 
@@ -100,9 +97,9 @@ def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: 
 
 #: The form of each rule, by parameter.
 FORMS = {
-    "at_most": "A=N, as in institution=1",
-    "at_least": "A=N or A:VALUE=N, as in senior=1 or region:Asia=1",
-    "reward": "A=W, as in region=0.1",
+    "at_most": "A=N with a whole number N, as in institution=1",
+    "at_least": "A=N or A:VALUE=N with a whole number N, as in senior=1 or region:Asia=1",
+    "reward": "A=W with a number W, as in region=0.1",
 }
 
 
@@ -112,22 +109,19 @@ def _rule(option: str, text: str) -> Rule:
 
     place = f"--{option.replace('_', '-')} {text}"
     name, equals, number = (part.strip() for part in text.rpartition("="))
-    if not (equals and name and number):
+    try:
+        value = float(number) if option == "reward" else int(number)
+    except ValueError:
+        equals = ""
+    if not (equals and name):
         message = f"{place}: expected {FORMS[option]}"
         raise Refusal(message)
     if option == "reward":
-        try:
-            return Reward(name, float(number))
-        except ValueError:
-            message = f"{place}: expected a number after =, found {number!r}"
-            raise Refusal(message) from None
-    if not (number.isascii() and number.isdigit()):
-        message = f"{place}: expected a whole number after =, found {number!r}"
-        raise Refusal(message)
+        return Reward(name, value)
     if option == "at_most":
-        return AtMost(name, int(number))
-    name, colon, value = name.partition(":")
-    return AtLeast(name.strip(), int(number), value.strip() if colon else None)
+        return AtMost(name, int(value))
+    name, colon, member = name.partition(":")
+    return AtLeast(name.strip(), int(value), member.strip() if colon else None)
 
 
 def say_meta_reviews(*tables: Any) -> None:
@@ -136,9 +130,6 @@ def say_meta_reviews(*tables: Any) -> None:
     if pairs:
         meta = counted(len(pairs), "meta review")
         note(Detail(f"{meta}: nobody is asked to review a paper that they meta-review"))
-
-
-# Reviewers of a plan.
 
 
 def bids_option(*, everyday: bool) -> Decorator:
@@ -151,100 +142,6 @@ def bids_option(*, everyday: bool) -> Decorator:
         help="Bids (item,reviewer,bid) of OpenReview, EasyChair or CMT, or preferences of HotCRP; scaled to -1 ... 1 "
         "times the weight, they are added to the affinity; a bid that is a conflict forbids the pair.",
     )
-
-
-#: Reviewers of a plan: affinities, bids, institutions, seniority, and who is willing.
-people_options = with_options(
-    option("Preferences", "--affinity FILE", help="Affinities of pairs (item,reviewer,affinity)."),
-    bids_option(everyday=False),
-    option(
-        "Rules",
-        "--min-affinity X",
-        type=Number(),
-        help="Exclude pairs of affinity below X, and pairs without affinity.",
-    ),
-    option(
-        "Rules",
-        "--institutions FILE",
-        old="--reviewers FILE --at-most institution=1",
-        help="Exclude new reviews by colleagues of a reviewer of the paper (reviewer,institution).",
-    ),
-    option(
-        "Rules",
-        "--senior FILE",
-        old="--reviewers FILE --at-least senior=1, with a column senior of yes and no",
-        help="Require a senior reviewer for every paper (reviewer[,senior]).",
-    ),
-    option("Rules", "--willing FILE", help="Invite only these reviewers (reviewer[,willing])."),
-    option(
-        "Rules",
-        "--min-reviews K",
-        everyday=True,
-        minimum=0,
-        default=0,
-        help="Minimum reviews per paper, existing ones included.",
-    ),
-)
-
-
-# Preferences of an assignment: affinities, bids, a threshold, few changes.
-
-#: Preferences of an assignment: affinities, bids, a threshold, few changes.
-wanted_options = with_options(
-    option(
-        "Preferences",
-        "--affinity FILE[=WEIGHT]",
-        everyday=True,
-        multiple=True,
-        help="Affinities of pairs (item,reviewer,affinity); several files are added, each times its weight.",
-    ),
-    bids_option(everyday=True),
-    option(
-        "Preferences",
-        "--avoid-below X",
-        "min_affinity",
-        type=Number(),
-        help="Assign as few pairs of affinity below X as possible.",
-    ),
-    option(
-        "Preferences",
-        "--previous FILE",
-        help="Change as few pairs as possible of this previous assignment (item,reviewer).",
-    ),
-    option(
-        "Preferences",
-        "--per-change C",
-        type=Number(0),
-        help="With --previous: change a pair only if that gains more affinity than C.",
-    ),
-)
-
-#: Parameters of these options.
-WANTED = ("affinity", "bids", "min_affinity", "previous", "per_change")
-
-
-def read_wanted(
-    session: Session, reviewers: Collection[str], items: Collection[str], aside: Collection[str] = ()
-) -> tuple[dict[str, Any], Columns | None]:
-    """Read the files of these options; rows with unknown labels are counted on stderr, but not of papers ``aside``.
-
-    Returned are arguments of :func:`planner.assign`, and pairs whose bid is a conflict.
-    """
-    params = session.params
-    if params["per_change"] is not None and not params["previous"]:
-        message = "--per-change: expected --previous FILE with it, the assignment to change"
-        raise Refusal(message)
-    everything = params["allow_unscored"] or not params["affinity"]
-    affinity, barred = read_preferences(
-        session, params["affinity"], reviewers, items, everything=everything, aside=aside
-    )
-    arguments = {
-        "affinity": affinity,
-        "allow_unscored": everything,
-        "previous": session.read("previous"),
-        **{name: params[name] for name in ("min_affinity", "per_change")},
-    }
-    return arguments, barred
 
 
 def read_fixed(
@@ -263,8 +160,7 @@ def read_fixed(
     path = session.params["fixed"]
     if fixed is None or not session.is_export(path):
         return fixed, {}
-    here = match_labels(fixed.items, items, path, "paper", where=LISTS)[fixed.item] >= 0
-    fixed = replace(fixed, reviewer=fixed.reviewer[here], item=fixed.item[here])
+    fixed = _rows(fixed, match_labels(fixed.items, items, path, "paper", where=LISTS)[fixed.item] >= 0)
     known = match_labels(fixed.reviewers, reviewers, path, "reviewer", unknown="new", where=LISTS)
     loads = Counter(fixed.reviewers[code] for code in fixed.reviewer.tolist() if known[code] < 0)
     unlisted = sorted(loads, key=natural_key)
@@ -344,9 +240,7 @@ def without(table: Columns, items: Collection[str]) -> Columns:
     """Return the pairs of a table but those of some papers, which do not count."""
     import numpy as np
 
-    here = np.array([label not in items for label in table.items], np.bool_)[table.item]
-    score = None if table.score is None else table.score[here]
-    return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)
+    return _rows(table, np.array([label not in items for label in table.items], np.bool_)[table.item])
 
 
 def _of_those_here(
@@ -357,7 +251,10 @@ def _of_those_here(
     from reviewgraph.io import match_pairs
 
     reviewer, item = match_pairs(table, reviewers, items, path, where=where or LISTS)
-    here = (reviewer >= 0) & (item >= 0)
+    return _rows(table, (reviewer >= 0) & (item >= 0))
+
+
+def _rows(table: Columns, here: BoolArray) -> Columns:
     score = None if table.score is None else table.score[here]
     return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)
 
@@ -395,8 +292,7 @@ class Destination:
     upload: System
     output: str | None
     asked: bool
-    label: str | None
-    invitation: str | None
+    settings: Mapping[str, Any]  # The label and the invitation, those that were given
 
     def settled(self, session: Session, reviewers: Sequence[Label], items: Sequence[Label]) -> Destination:
         """Return the destination for these labels, before the work begins; by default the system of the input."""
@@ -408,29 +304,19 @@ class Destination:
             if self.output:
                 raise
             return self
-        chosen.expect_settings_fit()
-        chosen.expect_named_so()
+        chosen.expect_fitting()
         if self.output and chosen.upload is not self.upload:
             note(Detail(f"{self.output}: {chosen.upload.words} (--to csv writes a table)"))
         return chosen
 
-    @property
-    def settings(self) -> dict[str, str]:
-        """The settings by the names of their options."""
-        settings = (("label", self.label), ("invitation", self.invitation))
-        return {name: value for name, value in settings if value is not None}
-
-    def expect_settings_fit(self) -> None:
-        """Refuse a setting that the format does not have."""
+    def expect_fitting(self) -> None:
+        """Refuse a setting that the format does not have, and a file whose name says JSON unless that is the format."""
         for name in self.settings:
             if name not in self.upload.options:
                 takers_of = " or ".join(system.name for system in takers().values() if name in system.options)
                 stated = f"--to {self.upload.name}" if self.asked else "none, and REVIEWS are from no such system"
                 message = f"--{name}: expected --to {takers_of} with it, found {stated}; add it, or leave --{name} out"
                 raise Refusal(message)
-
-    def expect_named_so(self) -> None:
-        """Refuse a file whose name says JSON, unless that is the format."""
         text = "" if self.upload.is_table else f"a file for {self.upload.title}"
         expect_table(self.output, text, "say --to csv", self.upload.suffix)
 
@@ -468,7 +354,7 @@ class Destination:
 
         if not self.output or not len(written):
             return []
-        named = self.label or stage
+        named = self.settings.get("label") or stage
         needed = self.upload.round_advice.format(named) if named else ""
         if needed and session.params["as_json"]:
             say(f"{self.output}: {needed}")
@@ -490,22 +376,16 @@ class Destination:
         ]
 
     def _text(self, outgoing: Outgoing) -> str:
-        return self.upload.write(replace(outgoing, label=self.label, invitation=self.invitation))
+        return self.upload.write(replace(outgoing, **self.settings))
 
 
 def read_destination(session: Session) -> Destination:
-    """Return the destination: the requested format, or a table."""
-    output, to, label, invitation = (session.params[name] for name in DESTINATION)
-    upload = takers()[to] if to else CSV
-    if to and output is None:
-        message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o upload{upload.suffix}"
+    """Return the destination: the requested format, or a table; without --to the system of the input may settle it."""
+    output = session.params["output"]
+    given = {name: session.params[name] for name in DESTINATION[1:] if session.params[name] is not None}
+    upload = takers()[given["to"]] if "to" in given else CSV
+    for name, value in given.items() if output is None else ():
+        message = f"--{name} {value}: expected -o FILE with it, found none; name one, such as -o upload{upload.suffix}"
         raise Refusal(message)
-    destination = Destination(upload, output, to is not None, label, invitation)
-    if destination.settings and output is None:
-        name, value = next(iter(destination.settings.items()))
-        message = f"--{name} {value}: expected -o FILE with it, found none; name the file to write"
-        raise Refusal(message)
-    # Without --to the system is that of the input, which is read later.
-    if destination.asked:
-        destination.expect_settings_fit()
-    return destination
+    asked = given.pop("to", None) is not None
+    return Destination(upload, output, asked, given)

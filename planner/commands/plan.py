@@ -12,8 +12,8 @@ import click
 from planner._plans.objectives import OBJECTIVES, Decision, OnlyLevel, objective_named
 from planner.commands.options import (
     DESTINATION,
+    bids_option,
     joined,
-    people_options,
     read_destination,
     read_preferences,
     read_rules,
@@ -151,7 +151,35 @@ GONE = {
 @option("Rules", "--fixed FILE", help="Extra reviews that the plan must contain (item,reviewer).")
 @option("Preferences", "--cost FILE", help="Costs of pairs (item,reviewer,cost); 1 for the others.")
 @gone_options
-@people_options
+@option("Preferences", "--affinity FILE", help="Affinities of pairs (item,reviewer,affinity).")
+@bids_option(everyday=False)
+@option(
+    "Rules",
+    "--min-affinity X",
+    type=Number(),
+    help="Exclude pairs of affinity below X, and pairs without affinity.",
+)
+@option(
+    "Rules",
+    "--institutions FILE",
+    old="--reviewers FILE --at-most institution=1",
+    help="Exclude new reviews by colleagues of a reviewer of the paper (reviewer,institution).",
+)
+@option(
+    "Rules",
+    "--senior FILE",
+    old="--reviewers FILE --at-least senior=1, with a column senior of yes and no",
+    help="Require a senior reviewer for every paper (reviewer[,senior]).",
+)
+@option("Rules", "--willing FILE", help="Invite only these reviewers (reviewer[,willing]).")
+@option(
+    "Rules",
+    "--min-reviews K",
+    everyday=True,
+    minimum=0,
+    default=0,
+    help="Minimum reviews per paper, existing ones included.",
+)
 @reviewers_option()
 @rule_options
 @option("Rules", "--max-per-item N", minimum=0, help="Maximum extra reviews per paper.")

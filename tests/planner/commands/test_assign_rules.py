@@ -72,7 +72,7 @@ def test_the_page_and_the_json_say_which_rules_hold():
         ("--at-most regions=1", "found 'regions'; did you mean 'region'? Known: "),
         ("--at-least region:Asien=1", "expected a known value of region, found 'Asien'; did you mean 'Asia'?"),
         ("--at-least senior:yes=1", "expected no value of senior, which is only yes or no"),
-        ("--at-least senior=-1", "--at-least senior=-1: expected a whole number after =, found '-1'"),
+        ("--at-least senior=-1", "--at-least senior=-1: expected a whole number, 0 or more, found -1"),
         ("--reward region=-1", "--reward region=-1: expected a finite amount of affinity, 0 or more"),
     ],
 )

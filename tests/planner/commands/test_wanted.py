@@ -82,7 +82,7 @@ def test_reviews_below_the_least_affinity_are_named(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--per-change", "1"), "--per-change: expected --previous FILE with it"),
+        (("--per-change", "1"), "--per-change: expected previous with it"),
         (("--affinity", "affinity.csv=much"), "affinity.csv=much: expected FILE or FILE=WEIGHT with a finite number"),
         (("--affinity", "affinity.csv=nan"), "found the weight 'nan'"),
         (("--design", "random", "--bids", "bids.csv"), "expected loads alone with it, found --bids"),
