@@ -523,9 +523,9 @@ class Shortage:
     >>> gaps = Shortage((("p1", 2), ("p7", 1)), load=5)
     >>> gaps.reviews, gaps.reviewers
     (3, 2)
-    >>> print(" ".join(gaps.sentences()))
-    2 papers are short of 3 reviews in all: p1 (2), p7 (1). To recruit: 2 reviewers without conflicts, of 5 reviews each at most, for 3 reviews of these papers.
-    """  # noqa: E501
+    >>> print(gaps.facts()["Lacking"])
+    2 papers are short of 3 reviews in all: p1 (2), p7 (1)
+    """
 
     missing: tuple[tuple[Label, int], ...]
     load: int
@@ -552,25 +552,22 @@ class Shortage:
         """Total reviews of recruits."""
         return sum(self.wanted.values())
 
-    def sentences(self) -> list[str]:
-        """Return sentences on missing reviews and recruits."""
-        sentences = []
+    def facts(self) -> dict[str, str]:
+        """Return what is said of missing reviews and recruits, by the names of these facts."""
+        facts = {}
         papers = "these papers"
         if self.missing:
-            count = len(self.missing)
-            total = sum(number for _, number in self.missing)
-            sentences.append(
-                f"{counted(count, 'paper is', 'papers are')} short of {counted(total, 'review')} in all: "
-                f"{_named(dict(self.missing))}."
-            )
+            total = counted(sum(number for _, number in self.missing), "review")
+            short = f"{counted(len(self.missing), 'paper is', 'papers are')} short of {total} in all"
+            facts["Lacking"] = f"{short}: {_named(dict(self.missing))}"
         if self.joining is not None:
             papers = f"{counted(len(self.wanted), 'paper')} ({_named(self.wanted)}), which reach the level, too"
         if self.wanted:
-            sentences.append(
-                f"To recruit: {counted(self.reviewers, 'reviewer')} without conflicts, of "
-                f"{counted(self.load, 'review')} each at most, for {counted(self.reviews, 'review')} of {papers}."
+            recruits = (
+                f"{counted(self.reviewers, 'reviewer')} without conflicts, of {counted(self.load, 'review')} each"
             )
-        return sentences
+            facts["To recruit"] = f"{recruits} at most, for {counted(self.reviews, 'review')} of {papers}"
+        return facts
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys ``short`` and ``recruit`` of the command's ``--json``."""

@@ -103,10 +103,8 @@ def _range(numbers: IntArray) -> str:
 def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
     gaps = assignment.shortage
     below = assignment.below
-    lacking, recruit = (("", "") if gaps is None else gaps.sentences())[:2]
     always = {
-        "Lacking": lacking.removesuffix("."),
-        "To recruit": recruit.removeprefix("To recruit: ").removesuffix("."),
+        **({} if gaps is None else gaps.facts()),
         "Why": " ".join(filter(None, ("" if gaps is None else gaps.why, assignment.explanation))),
         "Loads": _loads(assignment),
         wishes: _wanted(assignment, wishes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planner._plans.constraints import no_pairs
@@ -50,34 +51,30 @@ def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[li
     return list(map(labelled, filled(task, pairs, descriptions))), covers, left
 
 
+@dataclass
 class Backups:
-    """What reviews join after a loss, if they join nothing without one."""
+    """What reviews join after a loss, if they join nothing without one; ``open`` are losses not repaired so far."""
 
-    def __init__(self, task: Task, target: Target, losses: Losses, clock: Clock) -> None:
-        self.task = task
-        self.target = target
-        self.losses = losses
-        self.clock = clock
-        self.open: list[Loss] | None = None
+    task: Task
+    target: Target
+    losses: Losses
+    clock: Clock
+    open: list[Loss] | None = None
 
     def after(self, pairs: IntArray, place: int) -> str:
         """Name a loss that a review helps to repair, once those before it have arrived; nothing if none is found."""
-        with suppress(Clock.Over):
-            return self._repaired(pairs, place)
-        return ""
-
-    def _repaired(self, pairs: IntArray, place: int) -> str:
         before = pairs[:place]
         table = self.task.constraints.reviews
-        if self.open is None or self.open == [Loss()]:
-            self.open = self.losses.failing(self.task.table(before), self.clock)
-        for loss in self.clock.watch(self.open[:LOOKED_AT]):
-            left = after_loss(self.task, before, loss)
-            self.clock.spend(2 * looked_at(table))
-            if left.is_done:
-                self.open.remove(loss)
-            elif loss.reviewer >= 0 and (why := self._joined(left, pairs[place])):
-                return f"{self.losses.words(loss, Mentions.REVIEWERS, Mentions.PAPERS)}: {why}"
+        with suppress(Clock.Over):
+            if self.open is None or self.open == [Loss()]:
+                self.open = self.losses.failing(self.task.table(before), self.clock)
+            for loss in self.clock.watch(self.open[:LOOKED_AT]):
+                left = after_loss(self.task, before, loss)
+                self.clock.spend(2 * looked_at(table))
+                if left.is_done:
+                    self.open.remove(loss)
+                elif loss.reviewer >= 0 and (why := self._joined(left, pairs[place])):
+                    return f"{self.losses.words(loss, Mentions.REVIEWERS, Mentions.PAPERS)}: {why}"
         return ""
 
     def _joined(self, left: Task, pair: IntArray) -> str:
@@ -90,26 +87,34 @@ class Backups:
         return "" if lost or in_reserve else groups.arrival(j, i, partners)
 
 
-class Islands:
+class Forest:
+    """Groups that join, each named by the group that took the others in."""
+
+    def __init__(self, size: int) -> None:
+        self.home = list(range(size))
+
+    def root(self, group: int) -> int:
+        """Return the name of the group that a group is a part of."""
+        while self.home[group] != group:
+            self.home[group] = self.home[self.home[group]]
+            group = self.home[group]
+        return group
+
+
+class Islands(Forest):
     """The connected components of a table as reviews arrive, and their numbers of papers."""
 
     def __init__(self, table: Reviews) -> None:
         components = connected_components(table)
+        super().__init__(len(components))
         self.of_reviewer = components.labels.tolist()
         self.of_item = components.item_labels.tolist()
-        self.home = list(range(len(components)))
         self.papers = components.cover_sizes.tolist()
-
-    def _root(self, island: int) -> int:
-        while self.home[island] != island:
-            self.home[island] = self.home[self.home[island]]
-            island = self.home[island]
-        return island
 
     def arrival(self, reviewer: int, item: int) -> tuple[int, int] | None:
         """Add a review; return the numbers of papers of two islands that it joins, None if it joins none."""
-        home = self._root(self.of_reviewer[reviewer])
-        other = self._root(self.of_item[item])
+        home = self.root(self.of_reviewer[reviewer])
+        other = self.root(self.of_item[item])
         if other == home:
             return None
         sizes = self.papers[home], self.papers[other]
@@ -127,20 +132,16 @@ def in_a_row(words: list[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-class ArrivingGroups:
-    """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
-
-    ``home`` is the forest of groups, each named by the group that took the others in.
-    """
+class ArrivingGroups(Forest):
+    """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in."""
 
     def __init__(self, table: Reviews, groups: Groups) -> None:
+        super().__init__(len(groups.covers))
         self.labels = groups.labels.tolist()
-        self.table = table
         self.nouns = Nouns(*table.nouns)
         self.lack = "review" if table.scored.all() and table.n_reviews else "reviewer"
         self.islands = Islands(table)
         self.reviewed = (table.reviews_per_item > 0).tolist()
-        self.home = list(range(len(groups.covers)))
         self.cover = [dict.fromkeys(cover.tolist()) for cover in groups.covers]
         self.largest = max(map(len, self.cover), default=0)
         self.count = sum(map(bool, self.cover))
@@ -149,11 +150,7 @@ class ArrivingGroups:
         self.unread = {i for g, cover in enumerate(self.cover) if g not in held for i in cover}
 
     def group_of(self, reviewer: int) -> int:
-        g: int = self.labels[reviewer]
-        while self.home[g] != g:
-            self.home[g] = self.home[self.home[g]]
-            g = self.home[g]
-        return g
+        return self.root(self.labels[reviewer])
 
     def arrival(self, reviewer: int, item: int, joined_reviewers: list[int]) -> str:
         """Add a review after which the groups of some other reviewers join; describe what it joins."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -194,15 +193,18 @@ def _facts(plan: Plan) -> list[Fact]:
         facts.append(Fact("Needed", f"at least {counted(plan.lower_bound, 'review')}"))
     if plan.explanation:
         facts.append(Fact("Search" if plan.attained else "Why", "; ".join(plan.explanation)))
-    for sentence in [] if plan.shortage is None else plan.shortage.sentences():
-        recruit = sentence.removeprefix("To recruit: ")
-        facts.append(Fact("To recruit" if recruit != sentence else "Lacking", recruit.removesuffix(".")))
+    if plan.shortage is not None:
+        facts += [Fact(name, value) for name, value in plan.shortage.facts().items()]
     if plan.attained and plan.status != PlanStatus.CHOSEN and target_named(plan.target).scales:
         islands = int((structure_of(plan.constraints.reviews).connected.cover_sizes > 0).sum())
         weaker = f"{islands - 1:,} or more" if islands > 1 else "none"
         if islands - 1 < plan.count and not plan.constraints.people.needs(plan.constraints.reviews).each.any():
             facts.append(Fact("Otherwise", f"{weaker} if reviewers differed in severity only"))
-    return facts + [_rule(rule.words, rule.papers, rule.broken) for rule in plan.rules]
+    for rule in plan.rules:
+        more = f" and {len(rule.broken) - NAMED} more" if len(rule.broken) > NAMED else ""
+        which = f", not on {', '.join(map(str, rule.broken[:NAMED]))}{more}" if rule.broken else ""
+        facts.append(Fact("Rule", f"{rule.words}: holds on {counted(rule.papers, 'paper')}{which}"))
+    return facts
 
 
 def _asked(plan: Plan) -> str:
@@ -214,12 +216,6 @@ def _asked(plan: Plan) -> str:
         proof = " (the least possible)" if least == plan.largest_load else f" (at least {least:,})"
     asked = f"{counted(reviewers, 'reviewer')}, {counted(papers, 'paper')}"
     return f"{asked}, at most {plan.largest_load:,} each{proof}"
-
-
-def _rule(words: str, papers: int, broken: Sequence[Label]) -> Fact:
-    more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
-    which = f", not on {', '.join(map(str, broken[:NAMED]))}{more}" if broken else ""
-    return Fact("Rule", f"{words}: holds on {counted(papers, 'paper')}{which}")
 
 
 def _warnings(plan: Plan) -> list[str]:
@@ -414,13 +410,6 @@ def _proof(plan: Plan) -> list[Part]:
     least = plan.largest_load_lower_bound
     if plan.reviews and least is not None:
         lines.append(f"A plan of {counted(plan.count, 'review')} has a largest extra load of {least:,} or more.")
-    if plan.status.is_partial:
-        before, after = plan.reach
-        for when, reached in (("Before", before), ("With the plan", after)):
-            if reached.error is not None and np.isfinite(reached.error) and reached.papers > 2:
-                lines.append(
-                    f"{when}: expected error in the largest group of {reached.error:.2g} times the noise of a score."
-                )
     return [Prose(lines)] if lines else []
 
 

@@ -110,7 +110,11 @@ def test_a_rule_that_no_plan_keeps_is_said_with_papers_and_counts() -> None:
         ),
         ("reviewer,home\nann,X\nann,Y\n", ("--at-most", "home=1"), "rules.csv:3: 'ann' occurred in rules.csv:2"),
         ("reviewer,home\nAnn,X\n", ("--at-most", "home=1"), "differ in letter case alone. One reviewer or two?"),
-        ("reviewer,home\nann,X\n", ("--at-least", "home=x"), "--at-least home=x: expected A=N or A:VALUE=N with a whole number N"),
+        (
+            "reviewer,home\nann,X\n",
+            ("--at-least", "home=x"),
+            "--at-least home=x: expected A=N or A:VALUE=N with a whole number N",
+        ),
     ],
 )
 def test_rules_that_cannot_be_meant_end_with_one_message(
