@@ -563,10 +563,9 @@ class Shortage:
         if self.joining is not None:
             papers = f"{counted(len(self.wanted), 'paper')} ({_named(self.wanted)}), which reach the level, too"
         if self.wanted:
-            recruits = (
-                f"{counted(self.reviewers, 'reviewer')} without conflicts, of {counted(self.load, 'review')} each"
-            )
-            facts["To recruit"] = f"{recruits} at most, for {counted(self.reviews, 'review')} of {papers}"
+            each = f"{counted(self.load, 'review')} each at most"
+            recruits = f"{counted(self.reviewers, 'reviewer')} without conflicts, of {each}"
+            facts["To recruit"] = f"{recruits}, for {counted(self.reviews, 'review')} of {papers}"
         return facts
 
     def to_dict(self) -> dict[str, Any]:
@@ -589,9 +588,13 @@ NOTHING_SHORT: dict[str, Any] = {"short": [], "recruit": None}
 
 
 def _named(numbers: dict[Label, int]) -> str:
-    words = [f"{item} ({number})" for item, number in numbers.items()]
-    more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
-    return ", ".join(words[:NAMED]) + more
+    return first_named([f"{item} ({number})" for item, number in numbers.items()])
+
+
+def first_named(names: Sequence[str]) -> str:
+    """Return the first few names, and the number of the others."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def usual_load(loads: list[int]) -> int:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._plans.constraints import UNLIMITED, no_pairs
-from planner._plans.outcome import NAMED, fewer, named_papers
+from planner._plans.outcome import fewer, named_papers
 from planner._plans.target import Bound
 from planner._plans.task import short_pairs
 from planner.errors import InternalError
-from planner.rules import AtMost
+from planner.rules import NAMED, AtMost
 from planner.solving import solve_within
 from reviewgraph._base import Mentions, counted, noun
 from reviewgraph.graph import recoverability

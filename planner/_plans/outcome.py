@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._plans.constraints import People
-from planner.rules import ruled_by, usual_load
+from planner.rules import first_named, ruled_by, usual_load
 from reviewgraph._base import Mentions, Status, noun
 from reviewgraph.table import Reviews
 
@@ -83,14 +83,9 @@ def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tupl
     return [(count, words) for count, words in zip(missing, members + values, strict=True) if count]
 
 
-#: Papers named before the rest is only counted.
-NAMED = 5
-
-
 def named_papers(codes: IntArray) -> str:
     """Name some papers, given by code."""
-    more = f" and {codes.size - NAMED} more" if codes.size > NAMED else ""
-    return f"{noun(codes.size, 'paper')} {', '.join(Mentions.PAPERS[i] for i in codes[:NAMED].tolist())}{more}"
+    return f"{noun(codes.size, 'paper')} {first_named([Mentions.PAPERS[i] for i in codes.tolist()])}"
 
 
 def fewer(people: People, group: int, least: int) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._plans.outcome import NAMED, PlanStatus
+from planner._plans.outcome import PlanStatus
 from planner._plans.targets import target_named
+from planner.rules import first_named
 from reviewgraph._base import (
     Column,
     Fact,
@@ -201,8 +202,7 @@ def _facts(plan: Plan) -> list[Fact]:
         if islands - 1 < plan.count and not plan.constraints.people.needs(plan.constraints.reviews).each.any():
             facts.append(Fact("Otherwise", f"{weaker} if reviewers differed in severity only"))
     for rule in plan.rules:
-        more = f" and {len(rule.broken) - NAMED} more" if len(rule.broken) > NAMED else ""
-        which = f", not on {', '.join(map(str, rule.broken[:NAMED]))}{more}" if rule.broken else ""
+        which = f", not on {first_named(list(map(str, rule.broken)))}" if rule.broken else ""
         facts.append(Fact("Rule", f"{rule.words}: holds on {counted(rule.papers, 'paper')}{which}"))
     return facts
 
