@@ -269,66 +269,48 @@ MOST_WORK = 10.0
 
 def why_no_panels(problem: Problem, clock: Clock) -> str:
     """Explain a proved infeasibility: rule by rule by fixed pairs or a count, or by the fewest papers that clash."""
-    for way in (_fixed_clash, _full, _too_few_members):
-        for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
-            alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers))
-            words = way(alone, rule, attribute)
-            if words:
-                return words
+    for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
+        alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers))
+        crowded = crowded_items(alone, alone.given)
+        if crowded.size:
+            return f"Fixed pairs leave no room for {rule.words(attribute)} on {papers(crowded)}. Lift one of them."
+        full = np.intersect1d(lacking_items(alone, alone.given), np.flatnonzero(alone.open_demand() <= 0))
+        if full.size:
+            all_fixed = f"{noun(full.size, 'has', 'have')} all reviews fixed"
+            return f"{papers(full)} {all_fixed}, and not {rule.words(attribute)} among them. Lift one of them."
+        too_few = _too_few_members(alone, rule, attribute)
+        if too_few:
+            return too_few
     return _clash(problem, clock)
-
-
-def _fixed_clash(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    bad = crowded_items(problem, problem.given)
-    if not bad.size:
-        return ""
-    return f"Fixed pairs leave no room for {rule.words(attribute)} on {papers(bad)}. Lift one of them."
-
-
-def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    bad = np.intersect1d(lacking_items(problem, problem.given), np.flatnonzero(problem.open_demand() <= 0))
-    if not bad.size:
-        return ""
-    has = noun(bad.size, "has", "have")
-    return f"{papers(bad)} {has} all reviews fixed, and not {rule.words(attribute)} among them. Lift one of them."
 
 
 def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     """Name papers that need more reviewers of a value than there can be: a cut of the flow of them alone."""
-    values = np.flatnonzero(rule.terms(attribute).least).tolist()
-    return next(filter(None, (_too_few_of(problem, rule, attribute, value) for value in values)), "")
-
-
-def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) -> str:
-    member = np.zeros(problem.n_reviewers, np.bool_)
-    member[attribute.owner[attribute.value == value]] = True
-    # Each paper demands as many units of flow as it lacks among its fixed reviews.
-    have = np.bincount(problem.item[problem.given & member[problem.reviewer]], minlength=problem.n_items)
-    wanted = np.where(problem.bound, np.maximum(rule.terms(attribute).least[value] - have, 0), 0)
     load, _ = problem.open_loads()
-    pairs = np.flatnonzero(member[problem.reviewer] & ~problem.given & (load[problem.reviewer] > 0))
-    cut = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
-    if cut is None:
+    for value, least in enumerate(rule.terms(attribute).least.tolist()):
+        member = np.zeros(problem.n_reviewers, np.bool_)
+        member[attribute.owner[attribute.value == value]] = True
+        # Each paper demands as many units of flow as it lacks among its fixed reviews.
+        have = np.bincount(problem.item[problem.given & member[problem.reviewer]], minlength=problem.n_items)
+        wanted = np.where(problem.bound, np.maximum(least - have, 0), 0)
+        pairs = np.flatnonzero(member[problem.reviewer] & ~problem.given & (load[problem.reviewer] > 0))
+        cut = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
+        if cut is not None:
+            break
+    else:
         return ""
     # The cut is the proof: these papers need more than crosses it.
     items = cut.items[wanted[cut.items] > 0]
-    which = papers(items)
-    need = noun(items.size, "needs", "need")
+    needy = f"{papers(items)} {noun(items.size, 'needs', 'need')} {rule.words(attribute)}"
     kind = attribute.kind(value)
-    if not cut.reviewers.size:
-        some = f"only {counted(cut.pairs, 'pair')} with a {kind} {noun(cut.pairs, 'is', 'are')} allowed"
-        may = some if cut.pairs else f"no {kind} may take"
-        read = f" for {noun(items.size, 'it', 'them')}" if cut.pairs else f" {noun(items.size, 'it', 'them')}"
-        return (
-            f"{which} {need} {rule.words(attribute)}, and {may}{read}. "
-            f"{problem.advice('lift conflicts', last='mark more reviewers who may')}"
-        )
-    rest = f"others have {counted(cut.pairs, 'allowed pair')} with them"
-    sums = _sums(cut, f"{_givers(cut, load, ' who may take them', 'such reviewer')} {cut.supply}", rest)
-    return (
-        f"{which} {need} {rule.words(attribute)} each = {cut.needed} reviews; {sums} Raise their loads, mark more "
-        "reviewers, or lift conflicts."
-    )
+    if cut.reviewers.size:
+        rest = f"others have {counted(cut.pairs, 'allowed pair')} with them"
+        sums = _sums(cut, f"{_givers(cut, load, ' who may take them', 'such reviewer')} {cut.supply}", rest)
+        return f"{needy} each = {cut.needed} reviews; {sums} Raise their loads, mark more reviewers, or lift conflicts."
+    them = noun(items.size, "it", "them")
+    some = f"only {counted(cut.pairs, 'pair')} with a {kind} {noun(cut.pairs, 'is', 'are')} allowed for {them}"
+    may = some if cut.pairs else f"no {kind} may take {them}"
+    return f"{needy}, and {may}. {problem.advice('lift conflicts', last='mark more reviewers who may')}"
 
 
 def _clash(problem: Problem, clock: Clock) -> str:

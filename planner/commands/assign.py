@@ -283,6 +283,7 @@ def assign(session: Session, /, **_: Any) -> None:
     Ctrl-C ends the search with the best assignment so far, and reports its level.
     """
     from planner._assign.assignment import AssignmentStatus
+    from planner.assigning import assign as solve
 
     params = session.params
     destination = read_destination(session)
@@ -295,7 +296,11 @@ def assign(session: Session, /, **_: Any) -> None:
         problem, origin, ignored = _problem(session)
         session.expect_columns_used()
         destination = destination.settled(session, [*problem["reviewers"]], [*problem["items"]])
-        assignment = _assign(problem, origin._replace(files=tuple(session.files)))
+        with telling() as tell:
+            assignment = solve(**problem, progress=tell)
+        titles = {label: entry.title for label, entry in problem["items"].items() if entry.title}
+        origin = origin._replace(files=tuple(session.files))
+        assignment = replace(assignment, reviews=replace(assignment.reviews, titles=titles, origin=origin))
 
     # An assignment without reviews is written only if there is nothing to assign.
     output = params["output"]
@@ -317,7 +322,8 @@ def assign(session: Session, /, **_: Any) -> None:
     def compose(shown: Assignment, codes: Codes | None) -> Page:
         from planner._assign.page import coded, page_of
 
-        page = page_of(shown if codes is None else coded(shown, codes), _wishes(session))
+        wishes = "Bids" if params["bids"] and not params["affinity"] else "Affinity"
+        page = page_of(shown if codes is None else coded(shown, codes), wishes)
         lacks = _unknown(session, destination, problem) if problem and not empty else []
         return replace(
             page,
@@ -331,28 +337,15 @@ def assign(session: Session, /, **_: Any) -> None:
     session.answer(assignment, assignment.reviews, compose, holds=assignment.status.reached and complete)
 
 
-def _wishes(session: Session) -> str:
-    """Return what the numbers of pairs are called."""
-    return "Bids" if session.params["bids"] and not session.params["affinity"] else "Affinity"
-
-
 def _unknown(session: Session, destination: Destination, problem: Mapping[str, Any]) -> list[str]:
     """Warn of what nobody passed, without which reviewers get papers that they should not."""
     params = session.params
-    wishes = bool(params["affinity"] or params["bids"])
     pairs = problem["conflicts"]
     settled = ["conflicts"] if params["authors"] or (pairs and pairs.item.size) else []
-    lacks = [] if wishes else ["No bids and no affinities given: any paper suits any reviewer; --bids FILE."]
-    return [*lacks, *destination.warnings(session, settled)]
-
-
-def _assign(problem: dict[str, Any], origin: Any) -> Assignment:
-    from planner.assigning import assign as solve
-
-    with telling() as tell:
-        assignment = solve(**problem, progress=tell)
-    titles = {label: entry.title for label, entry in problem["items"].items() if entry.title}
-    return replace(assignment, reviews=replace(assignment.reviews, titles=titles, origin=origin))
+    lacks = destination.warnings(session, settled)
+    if params["affinity"] or params["bids"]:
+        return lacks
+    return ["No bids and no affinities given: any paper suits any reviewer; --bids FILE.", *lacks]
 
 
 #: Parameters that are arguments of :func:`planner.assign` as they are.
