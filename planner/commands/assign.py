@@ -373,7 +373,9 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     conflicts = None if conflicts is None else without(conflicts, aside)
     # Without a file of affinities any pair may be assigned.
     everything = params["allow_unscored"] or not params["affinity"]
-    affinity, barred = read_preferences(session, params["affinity"], people, items, everything=everything, aside=aside)
+    affinity, barred = read_preferences(
+        session, params["affinity"], people, items, everything=everything, where=LISTS, aside=aside
+    )
     previous = session.read("previous")
     authors = read_who_wrote(session, people)
     rules = read_rules(session, attributes, people, LISTS)

@@ -79,20 +79,15 @@ def read_rules(
     merged: Attributes = {}
     for path, values in tables.items():
         match_labels(list(values), reviewers, path, "reviewer", where=where, spellings=session.spellings)
-        _say_not_in_force(path, values, rules)
+        columns = {name for entry in values.values() for name, value in entry.items() if value is not False}
+        idle = [name for name in SUGGESTED if name in columns - {rule.attribute for rule in rules}]
+        if idle:
+            asked = " ".join(SUGGESTED[name] for name in idle)
+            column = f"{noun(len(idle), 'column', 'columns')} {' and '.join(idle)}"
+            note(f"{path}: no rule uses the {column}; to add one: {asked}")
         for label in filter(reviewers.__contains__, values):
             merged.setdefault(label, {}).update(values[label])
     return {"attributes": merged, "rules": rules}
-
-
-def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: Sequence[Rule]) -> None:
-    columns = {name for values in known.values() for name, value in values.items() if value is not False}
-    used = {rule.attribute for rule in rules}
-    idle = [name for name in SUGGESTED if name in columns and name not in used]
-    if idle:
-        asked = " ".join(SUGGESTED[name] for name in idle)
-        column = f"{noun(len(idle), 'column', 'columns')} {' and '.join(idle)}"
-        note(f"{path}: no rule uses the {column}; to add one: {asked}")
 
 
 #: The form of each rule, by parameter.
@@ -177,25 +172,33 @@ def read_preferences(
     items: Collection[Any],
     *,
     everything: bool,
-    where: str = "",
+    where: str,
     aside: Collection[str] = (),
 ) -> tuple[Any, Columns | None]:
     """Read files of affinities and those of ``--bids``, and add them up; returned are also the bids of a conflict.
 
-    Rows with unknown labels are counted on stderr, as not in ``where``. Unless ``everything``, bids of 0 or less do not
-    make a pair possible.
+    Rows with unknown labels are counted on stderr, as not in ``where``; those of papers ``aside`` are left out without
+    a word. Unless ``everything``, bids of 0 or less do not make a pair possible.
     """
-    tables = []
+    from planner._assign.inputs import merge_affinities
+    from reviewgraph.io import match_pairs
+
+    def listed_in(table: Columns, path: str) -> Columns:
+        table = without(table, aside)
+        reviewer, item = match_pairs(table, reviewers, items, path, where=where)
+        return _rows(table, (reviewer >= 0) & (item >= 0))
+
+    tables = [(listed_in(read_affinity(session, path), path), weight) for path, weight in map(weighed, affinities)]
     wishes = []
     barred = None
-    for path, weight in map(weighed, affinities):
-        affinity = without(read_affinity(session, path), aside)
-        tables.append((_of_those_here(affinity, reviewers, items, path, where), weight))
     for path, weight in map(weighed, session.params["bids"]):
         bids = session.read("bids", path)
-        wishes.append((_of_those_here(without(bids.table, aside), reviewers, items, path, where), weight))
+        wishes.append((listed_in(bids.table, path), weight))
         barred = joined(barred, without(bids.conflicts, aside))
-    return _merged(tables, wishes, everything), barred
+    # A single file without weight is used as it is.
+    if not wishes and len(tables) == 1 and tables[0][1] == 1.0:
+        return tables[0][0], barred
+    return merge_affinities(tables, wishes, all_pairs=everything) if tables or wishes else {}, barred
 
 
 def read_affinity(session: Session, path: str) -> Columns:
@@ -227,31 +230,11 @@ def joined(first: Columns | None, second: Columns | None) -> Columns | None:
     )
 
 
-def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float]], everything: bool) -> Any:
-    """Return the weighted sum of affinities and bids; a single file without weight is used as it is."""
-    from planner._assign.inputs import merge_affinities
-
-    if not bids and len(tables) == 1 and tables[0][1] == 1.0:
-        return tables[0][0]
-    return merge_affinities(tables, bids, all_pairs=everything) if tables or bids else {}
-
-
 def without(table: Columns, items: Collection[str]) -> Columns:
     """Return the pairs of a table but those of some papers, which do not count."""
     import numpy as np
 
     return _rows(table, np.array([label not in items for label in table.items], np.bool_)[table.item])
-
-
-def _of_those_here(
-    table: Columns, reviewers: Collection[Any], items: Collection[Any], path: str, where: str = ""
-) -> Columns:
-    """Drop rows with a reviewer or a paper that is not listed."""
-    from planner._assign.problem import LISTS
-    from reviewgraph.io import match_pairs
-
-    reviewer, item = match_pairs(table, reviewers, items, path, where=where or LISTS)
-    return _rows(table, (reviewer >= 0) & (item >= 0))
 
 
 def _rows(table: Columns, here: BoolArray) -> Columns:
