@@ -66,7 +66,7 @@ def page_of(plan: Plan, output: str = "") -> Page:
             Section("groups", "Groups", lambda: _groups(plan) if plan.links else []),
             Section("rounds", "Rounds", lambda: [] if rounds is None else _rounds(rounds)),
             Section("proof", "What is proved", lambda: _proof(plan)),
-            Section("mail", "Mail to reviewers", lambda: _mail(plan)),
+            Section("mail", "Mail to reviewers", lambda: _mail([*plan.mail().values()])),
         ],
         nouns=Nouns(*reviews.nouns),
     )
@@ -232,11 +232,15 @@ def _warnings(plan: Plan) -> list[str]:
     # Equal after rounding is no difference.
     if deal is not None and plan.rounds is None and round(deal.at_random, 2) < round(deal.after, 2):
         warnings.append("As many reviews at random have a better expectation than these, chosen one by one.")
-    if plan.rounds is not None:
-        return [*warnings, *_warnings_on_round(plan.rounds)]
-    errors = plan.expected_errors
-    if errors is not None and plan.attained and plan.links and deal is None:
-        before, after = (f"{error:.2f}" for error in errors)
+    rounds = plan.rounds
+    if rounds is not None and rounds.terms.absent:
+        warnings.append(absent_words(rounds))
+    if rounds is not None and rounds.capacity < rounds.budget:
+        allowed = f"Loads, limits and conflicts allow {rounds.capacity:,} of the {rounds.budget:,} reviews at most"
+        warnings.append(f"{allowed}; what is expected is without the others.")
+    is_level = plan.attained and plan.links and deal is None and rounds is None
+    if is_level and plan.expected_errors is not None:
+        before, after = (f"{error:.2f}" for error in plan.expected_errors)
         moved = f"{before} -> {after}" if plan.reviews else before
         more = max(round(MORE * plan.constraints.reviews.n_items), 1)
         target = f"--target {plan.target} " if plan.reviews else ""
@@ -249,12 +253,6 @@ def _warnings(plan: Plan) -> list[str]:
 
 
 # A round of a process: what is held back, and what each round is expected to save.
-
-#: One sentence for authors.
-TO_AUTHORS = (
-    "To authors: papers get further reviews where the reviews so far leave it open whether they are selected; all "
-    "papers are compared by the same calibrated scores, whatever their number of reviews."
-)
 
 
 def _on_round(rounds: Rounds) -> list[Fact]:
@@ -277,16 +275,6 @@ def _on_round(rounds: Rounds) -> list[Fact]:
     return facts
 
 
-def _warnings_on_round(rounds: Rounds) -> list[str]:
-    warnings = [] if not rounds.terms.absent else [absent_words(rounds)]
-    if rounds.capacity < rounds.budget:
-        warnings.append(
-            f"Loads, limits and conflicts allow {rounds.capacity:,} of the {rounds.budget:,} reviews at most; what is "
-            "expected is without the others."
-        )
-    return warnings
-
-
 def absent_words(rounds: Rounds) -> str:
     """Return what it may mean that outstanding reviews are in none of the files."""
     planned = counted(len(rounds.terms.absent), "planned review is", "planned reviews are")
@@ -298,17 +286,13 @@ def absent_words(rounds: Rounds) -> str:
 
 def _after(rounds: Rounds) -> Table:
     """Return the wrong selections that are expected after each round."""
-    names = [
-        f"round {rounds.number + expected.rounds - 1} ({rounds.name_after(expected.rounds - 1)})"
-        for expected in rounds.after
-    ]
+    names = [f"round {rounds.number + place} ({rounds.name_after(place)})" for place in range(len(rounds.after))]
+    _, reviews, wrong, errors = zip(*rounds.after, strict=True)
     columns = [
         Column("after", ["now", *names]),
-        Column("reviews in all", [None, *(expected.reviews for expected in rounds.after)], "number"),
-        Column(
-            f"wrong of {rounds.terms.select}", [rounds.before, *(found.wrong for found in rounds.after)], "number", 2
-        ),
-        Column("+-", [None, *(expected.error for expected in rounds.after)], "number", 2),
+        Column("reviews in all", [None, *reviews], "number"),
+        Column(f"wrong of {rounds.terms.select}", [rounds.before, *wrong], "number", 2),
+        Column("+-", [None, *errors], "number", 2),
     ]
     caption = "Wrong selections expected after each round, with standard errors (+-)"
     return Table("after", caption, columns, "rounds", (), live=False, shown=FIRST_ROUNDS + 1)
@@ -331,7 +315,8 @@ def _rounds(rounds: Rounds) -> list[Part]:
         "with these reviews spread evenly over all papers.",
         f"Means of {rounds.rollouts} simulated continuations, in which loads and conflicts do not bind, and future "
         "scores are as noisy as the existing ones. What each review saves is without the move of the cut.",
-        TO_AUTHORS,
+        "To authors: papers get further reviews where the reviews so far leave it open whether they are selected; all "
+        "papers are compared by the same calibrated scores, whatever their number of reviews.",
     ]
     draw = partial(bars, shown, heading="wrong selections")
     return [Picture("rounds", "Wrong selections by round", words, draw), Prose(sentences)]
@@ -413,6 +398,5 @@ def _proof(plan: Plan) -> list[Part]:
     return [Prose(lines)] if lines else []
 
 
-def _mail(plan: Plan) -> list[Part]:
-    letters = [*plan.mail().values()]
+def _mail(letters: list[str]) -> list[Part]:
     return [Listed("A letter to each reviewer; they differ in names and papers alone:", letters, 1)] if letters else []

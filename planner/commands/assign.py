@@ -47,14 +47,12 @@ from reviewgraph.formats import takers
 from reviewgraph.graph import ALL_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
     from planner._assign.assignment import Assignment
     from planner.commands.options import Destination
     from reviewgraph._base import Next, Page
-    from reviewgraph.formats import Columns
     from reviewgraph.report import Codes
-    from reviewgraph.table import Reviews
 
 #: Parameters of rules on authors besides their file.
 AUTHOR_RULES = ("author_distance", "allow_cycles", "allow_coauthors")
@@ -383,11 +381,9 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     say_meta_reviews(phase_one, fixed, previous)
     arguments = {
         **{name: params[name] for name in AS_GIVEN},
-        # What the files leave open, the options decide.
-        "demand": _filled({label: entry.demand for label, entry in items.items()}, params["demand"]),
-        "load": unlisted | _filled({label: entry.load for label, entry in reviewers.items()}, params["load"]),
-        "min_load": dict.fromkeys(unlisted, 0)
-        | _filled({label: entry.min_load for label, entry in reviewers.items()}, params["min_load"]),
+        "demand": _numbers(session, items, "demand"),
+        "load": unlisted | _numbers(session, reviewers, "load"),
+        "min_load": dict.fromkeys(unlisted, 0) | _numbers(session, reviewers, "min_load"),
         "items": items,
         "reviewers": [*people],
         "conflicts": joined(conflicts, barred) or (),
@@ -405,7 +401,11 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     }
     tables = [table for table in (phase_one, fixed) if table is not None]
     ignored = ""
-    origin = listing.origin({pair for table in tables for pair in _pairs_of(table)})
+    counted_pairs = {pair for table in tables for pair in table.origin.meta}
+    for table in tables:
+        codes = zip(table.reviewer.tolist(), table.item.tolist(), strict=True)
+        counted_pairs |= {(table.reviewers[j], table.items[i]) for j, i in codes}
+    origin = listing.origin(counted_pairs)
     if origin.lacking and not tables:
         count = counted(sum(origin.lacking.reviews.values()), "review")
         ignored = f"{count} of {params['items_file']} are ignored: --fixed FILE keeps and counts those in FILE."
@@ -424,15 +424,10 @@ def _people(session: Session) -> tuple[Mapping[str, Any], dict[str, Any], str]:
     return reviewers, {path: attributes}, head
 
 
-def _pairs_of(table: Columns | Reviews) -> Iterator[tuple[Any, Any]]:
-    """Yield reviewer and paper of each review, meta reviews included."""
-    for reviewer, item in zip(table.reviewer.tolist(), table.item.tolist(), strict=True):
-        yield table.reviewers[reviewer], table.items[item]
-    yield from table.origin.meta
-
-
-def _filled(numbers: Mapping[str, int | None], default: int | None) -> dict[str, int | None]:
-    return {label: default if number is None else number for label, number in numbers.items()}
+def _numbers(session: Session, entries: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a number of each entry of a file; where the file leaves it open, the option of that name decides."""
+    numbers = {label: getattr(entry, name) for label, entry in entries.items()}
+    return {label: session.params[name] if number is None else number for label, number in numbers.items()}
 
 
 #: Parameters that a design would ignore.
@@ -456,7 +451,7 @@ def _design(session: Session) -> Assignment:
         raise Refusal(message)
     items = session.read("items", params["items_file"])
     reviewers, *_ = _people(session)
-    loads = {label: params["load"] if entry.load is None else entry.load for label, entry in reviewers.items()}
+    loads = _numbers(session, reviewers, "load")
     if unstated := [label for label, load in loads.items() if load is None]:
         message = f"--design: expected a load for every reviewer with it, found none for {unstated[0]}; add --load N"
         raise Refusal(message)
