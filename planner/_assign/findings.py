@@ -205,14 +205,6 @@ class UsualLoad(NamedTuple):
     load: int
     least: int  #: The smallest with which as many demands are met as with any; the level may need a larger one.
 
-    @property
-    def words(self) -> str:
-        """Return it as a sentence."""
-        why = "the smallest with which the demands can be met"
-        if self.load > self.least:
-            why = f"the smallest that reaches what was asked for ({self.least} would meet the demands)"
-        return f"Maximum load: {self.load}, {why}; --load N sets another."
-
 
 # Rules on panels.
 

@@ -65,10 +65,6 @@ class Aim(ABC):
         return self.level is not None and self.level.implies(joined)
 
     @property
-    def words(self) -> str:
-        return "not asked for" if self.level is None else f"{self.level.words} ({self.level.term})"
-
-    @property
     def sharing(self) -> str:
         """What the reviewers of one group share, in words."""
         return "share a paper" if self.shared == 1 else "share two papers"
@@ -79,7 +75,7 @@ class Aim(ABC):
         return f"k - {self.shared}"
 
     def __repr__(self) -> str:
-        return f"<Aim: {self.name}, {self.words}>"
+        return f"<Aim: {self.name}>"
 
 
 class _SharingTwo(Aim):
