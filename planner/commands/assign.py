@@ -13,8 +13,8 @@ from planner._assign.findings import DRAWS
 from planner._assign.levels import DESIGNS, FAIR, ToDouble, aims
 from planner.commands.options import (
     DESTINATION,
-    bids_option,
     joined,
+    preference_options,
     read_destination,
     read_fixed,
     read_preferences,
@@ -122,14 +122,7 @@ def read_cap(session: Session) -> Any:
     "and --affinity]",
 )
 @file_options
-@option(
-    "Preferences",
-    "--affinity FILE[=WEIGHT]",
-    everyday=True,
-    multiple=True,
-    help="Affinities of pairs (item,reviewer,affinity); several files are added, each times its weight.",
-)
-@bids_option(everyday=True)
+@preference_options
 @option(
     "Preferences",
     "--avoid-below X",
@@ -371,9 +364,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     conflicts = None if conflicts is None else without(conflicts, aside)
     # Without a file of affinities any pair may be assigned.
     everything = params["allow_unscored"] or not params["affinity"]
-    affinity, barred = read_preferences(
-        session, params["affinity"], people, items, everything=everything, where=LISTS, aside=aside
-    )
+    affinity, barred = read_preferences(session, people, items, everything=everything, where=LISTS, aside=aside)
     previous = session.read("previous")
     authors = read_who_wrote(session, people)
     rules = read_rules(session, attributes, people, LISTS)

@@ -127,16 +127,24 @@ def say_meta_reviews(*tables: Any) -> None:
         note(Detail(f"{meta}: nobody is asked to review a paper that they meta-review"))
 
 
-def bids_option(*, everyday: bool) -> Decorator:
-    """Return the option of bids."""
-    return option(
+#: Preferences of reviewers, which are added up.
+preference_options = with_options(
+    option(
+        "Preferences",
+        "--affinity FILE[=WEIGHT]",
+        everyday=True,
+        multiple=True,
+        help="Affinities of pairs (item,reviewer,affinity); several files are added, each times its weight.",
+    ),
+    option(
         "Preferences",
         "--bids FILE[=WEIGHT]",
-        everyday=everyday,
+        everyday=True,
         multiple=True,
         help="Bids (item,reviewer,bid) of OpenReview, EasyChair or CMT, or preferences of HotCRP; scaled to -1 ... 1 "
         "times the weight, they are added to the affinity; a bid that is a conflict forbids the pair.",
-    )
+    ),
+)
 
 
 def read_fixed(
@@ -167,7 +175,6 @@ def read_fixed(
 
 def read_preferences(
     session: Session,
-    affinities: Sequence[str],
     reviewers: Collection[Any],
     items: Collection[Any],
     *,
@@ -175,7 +182,7 @@ def read_preferences(
     where: str,
     aside: Collection[str] = (),
 ) -> tuple[Any, Columns | None]:
-    """Read files of affinities and those of ``--bids``, and add them up; returned are also the bids of a conflict.
+    """Read the files of ``--affinity`` and ``--bids``, and add them up; returned are also the bids of a conflict.
 
     Rows with unknown labels are counted on stderr, as not in ``where``; those of papers ``aside`` are left out without
     a word. Unless ``everything``, bids of 0 or less do not make a pair possible.
@@ -188,7 +195,8 @@ def read_preferences(
         reviewer, item = match_pairs(table, reviewers, items, path, where=where)
         return _rows(table, (reviewer >= 0) & (item >= 0))
 
-    tables = [(listed_in(read_affinity(session, path), path), weight) for path, weight in map(weighed, affinities)]
+    affinities = map(weighed, session.params["affinity"])
+    tables = [(listed_in(read_affinity(session, path), path), weight) for path, weight in affinities]
     wishes = []
     barred = None
     for path, weight in map(weighed, session.params["bids"]):

@@ -12,8 +12,8 @@ import click
 from planner._plans.objectives import OBJECTIVES, Decision, OnlyLevel, objective_named
 from planner.commands.options import (
     DESTINATION,
-    bids_option,
     joined,
+    preference_options,
     read_destination,
     read_preferences,
     read_rules,
@@ -151,8 +151,7 @@ GONE = {
 @option("Rules", "--fixed FILE", help="Extra reviews that the plan must contain (item,reviewer).")
 @option("Preferences", "--cost FILE", help="Costs of pairs (item,reviewer,cost); 1 for the others.")
 @gone_options
-@option("Preferences", "--affinity FILE", help="Affinities of pairs (item,reviewer,affinity).")
-@bids_option(everyday=False)
+@preference_options
 @option(
     "Rules",
     "--min-affinity X",
@@ -305,10 +304,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     known |= dict.fromkeys(files.get("willing", ()))
     barred = None
     if params["affinity"] or params["bids"]:
-        affinities = [params["affinity"]] if params["affinity"] else []
-        files["affinity"], barred = read_preferences(
-            session, affinities, known, reviews.items, everything=True, where=REVIEWS
-        )
+        files["affinity"], barred = read_preferences(session, known, reviews.items, everything=True, where=REVIEWS)
     if reviews.origin.outsiders and "willing" not in files:
         who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
         note(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")

@@ -325,11 +325,10 @@ def _affinities(
 ) -> tuple[dict[Pair, float], list[Pair]]:
     """Return the sum of affinities and bids, and the pairs whose bid is a conflict."""
     params = session.params
-    paths = [params["affinity"]] if isinstance(params["affinity"], str) else params["affinity"] or ()
     total: dict[Pair, float] = {}
     bid_of: dict[Pair, float] = {}
     conflicts: list[Pair] = []
-    for path, weight in map(weighed, paths):
+    for path, weight in map(weighed, params["affinity"]):
         for pair, value in numbers_in(session.read("affinity", path)).items():
             total[pair] = total.get(pair, 0.0) + weight * value
     for path, weight in map(weighed, params["bids"]):
