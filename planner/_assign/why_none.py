@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,9 +53,7 @@ def why_infeasible(problem: Problem) -> str:
     # Papers whose demands exceed the loads of those who may review them, or the number of allowed pairs.
     barred = int(problem.barred[cut.items].sum())
     more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
-    need = noun(cut.items.size, "needs", "need")
-    total = counted(cut.needed, "review")
-    needy = f"{papers(cut.items)} {need} {each(demand[cut.items])} = {total}"
+    needy = f"{papers(cut.items, 'needs', 'need')} {each(demand[cut.items])} = {counted(cut.needed, 'review')}"
     if problem.old.any():
         needy += ", reviewers of the first phase aside where they have read the paper"
     if not cut.reviewers.size:
@@ -97,8 +96,8 @@ def why_unreachable(problem: Problem, aim: Aim) -> str:
     bare = np.flatnonzero(problem.required & (problem.demand == 0))
     if bare.size:
         return (
-            f"{papers(bare)} {noun(bare.size, 'has', 'have')} demand 0, and what nobody reviews cannot "
-            "be compared. Raise the demand, leave them out, or ask for no level (target none)."
+            f"{papers(bare, 'has', 'have')} demand 0, and what nobody reviews cannot be compared. Raise the demand, "
+            "leave them out, or ask for no level (target none)."
         )
     if problem.old.any() or N == 0:
         return ""
@@ -125,7 +124,8 @@ def _reach(problem: Problem, shared: int, cap: int) -> int:
 
 def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Clock, *, proved: bool = False) -> str:
     """Count the reviewers who are still critical, and prove that somebody must be, where possible."""
-    codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
+    labels = set(critical)
+    codes = [j for j, label in enumerate(problem.reviewers) if label in labels]
     if not aim.may_survive:
         who = f"single reviews of {counted(len(codes), 'reviewer')}"
         proof = why_single(problem)
@@ -133,15 +133,14 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
         who = counted(len(codes), "reviewer")
         proof = why_counted(problem, aim)
         # Without a reviewer even all allowed pairs must be enough: tried for those who are critical, in time.
-        for j in codes if not proof else []:
-            if clock.over():
-                break
-            if joined_by_all(problem, aim, without=j) < int(problem.required.sum()):
-                proof = (
-                    f"Proved impossible: reviewer {Mentions.REVIEWERS[j]} stays critical, because without this "
-                    f"reviewer even all allowed pairs together miss the level. {problem.advice()}"
-                )
-                break
+        tried = takewhile(lambda _: not clock.over(), [] if proof else codes)
+        needed = int(problem.required.sum())
+        sure = next((j for j in tried if joined_by_all(problem, aim, without=j) < needed), None)
+        if sure is not None:
+            proof = (
+                f"Proved impossible: reviewer {Mentions.REVIEWERS[sure]} stays critical, because without this reviewer "
+                f"even all allowed pairs together miss the level. {problem.advice()}"
+            )
     unknown = NO_OTHER if proved else "It is not proved that it must: raise demands or loads."
     return f"The level still depends on {who}. {proof or unknown}"
 
@@ -173,8 +172,8 @@ def why_single(problem: Problem) -> str:
     if not single.size:
         return ""
     return (
-        f"Proved impossible: {papers(single)} {noun(single.size, 'gets', 'get')} one review only, "
-        "and whoever writes it is critical. Raise that demand to 2 or more."
+        f"Proved impossible: {papers(single, 'gets', 'get')} one review only, and whoever writes it is critical. Raise "
+        "that demand to 2 or more."
     )
 
 
@@ -230,17 +229,14 @@ def each(numbers: IntArray) -> str:
     return f"{ranging(least, most)} {noun(most, 'review')}{' each' if least == most else ''}"
 
 
-def papers(codes: IntArray) -> str:
-    """Count papers and name them, or the first of them."""
-    return _counted(codes, "paper", Mentions.PAPERS)
+def papers(codes: IntArray, one: str = "", many: str = "") -> str:
+    """Count papers and name them, or the first of them, with a verb for ``one`` and for ``many``."""
+    names = people(codes, "paper", Mentions.PAPERS)
+    return f"{names} {noun(codes.size, one, many)}" if one else names
 
 
-def people(codes: IntArray, kind: str = "reviewer") -> str:
-    """Count reviewers and name them, or the first of them."""
-    return _counted(codes, kind, Mentions.REVIEWERS)
-
-
-def _counted(codes: IntArray, kind: str, mentions: Mentions) -> str:
+def people(codes: IntArray, kind: str = "reviewer", mentions: Mentions = Mentions.REVIEWERS) -> str:
+    """Count people and name them, or the first of them."""
     named = [mentions[code] for code in codes.tolist()]
     names = f"{', '.join(named[:3])}, ..." if len(named) > NAMED else ", ".join(named)
     return f"{counted(codes.size, kind)} ({names})"
@@ -276,8 +272,8 @@ def why_no_panels(problem: Problem, clock: Clock) -> str:
             return f"Fixed pairs leave no room for {rule.words(attribute)} on {papers(crowded)}. Lift one of them."
         full = np.intersect1d(lacking_items(alone, alone.given), np.flatnonzero(alone.open_demand() <= 0))
         if full.size:
-            all_fixed = f"{noun(full.size, 'has', 'have')} all reviews fixed"
-            return f"{papers(full)} {all_fixed}, and not {rule.words(attribute)} among them. Lift one of them."
+            all_fixed = f"{papers(full, 'has', 'have')} all reviews fixed"
+            return f"{all_fixed}, and not {rule.words(attribute)} among them. Lift one of them."
         too_few = _too_few_members(alone, rule, attribute)
         if too_few:
             return too_few
@@ -301,7 +297,7 @@ def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
         return ""
     # The cut is the proof: these papers need more than crosses it.
     items = cut.items[wanted[cut.items] > 0]
-    needy = f"{papers(items)} {noun(items.size, 'needs', 'need')} {rule.words(attribute)}"
+    needy = f"{papers(items, 'needs', 'need')} {rule.words(attribute)}"
     kind = attribute.kind(value)
     if cut.reviewers.size:
         rest = f"others have {counted(cut.pairs, 'allowed pair')} with them"
@@ -415,11 +411,10 @@ def why_no_good(problem: Problem) -> str:
             f"{problem.advice('lower the floor', 'raise loads')}"
         )
     if not cut.reviewers.size:
-        has = noun(cut.items.size, "has", "have")
-        it = noun(cut.items.size, "it", "them")
-        return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {problem.advice('lower the floor')}"
+        lack = f"{papers(cut.items, 'has', 'have')} no reviewer {least} who may take"
+        return f"{lack} {noun(cut.items.size, 'it', 'them')}. {problem.advice('lower the floor')}"
     fit = f" who {noun(cut.reviewers.size, 'fits', 'fit')}"
-    needy = f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each"
+    needy = f"{papers(cut.items, 'needs', 'need')} a reviewer {least} each"
     rest = f"others have {counted(cut.pairs, 'such pair')} with them"
     sums = _sums(cut, f"{_givers(cut, load, fit)} {cut.supply}", rest)
     return f"{needy} = {counted(cut.needed, 'review')}; {sums} {problem.advice('lower the floor', 'raise loads')}"
@@ -449,7 +444,7 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
     if not cut.by_items:
         sums = _sums(cut, f"{papers(cut.items)} can give them {supply}", rest, units)
         return f"{people(cut.reviewers)} must get {needed}; {sums} Lower min_load, or raise --max-probability."
-    needs = f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed}"
+    needs = f"{papers(cut.items, 'needs', 'need')} {needed}"
     if cut.reviewers.size:
         return f"{needs}; {_sums(cut, f'{_givers(cut, load)} {supply}', rest, units)} {advice}"
     who = noun(cut.items.size, "its", "their")
