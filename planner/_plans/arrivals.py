@@ -43,12 +43,13 @@ def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[li
         if backups is not None and not partners:
             why = backups.after(pairs, place) or why
         if not target.level.compares:  # groups are no matter
-            why = groups.nouns.worded(f"so that all papers get {target.level.words}")
+            why = f"so that all papers get {target.level.words}"
         descriptions.append(why)
         covers.append(groups.largest)
         left.append(groups.count)
+    worded = Nouns(*table.nouns).worded
     labelled = Mentions.labelled(table.reviewers, table.items)
-    return list(map(labelled, filled(task, pairs, descriptions))), covers, left
+    return [labelled(worded(why)) for why in filled(task, pairs, descriptions)], covers, left
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Backups:
         groups = ArrivingGroups(left.constraints.reviews, self.target.groups(left.constraints.reviews))
         (partners,) = self.target.merges(left, pair[None, :])
         lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
-        in_reserve = not partners and i in groups.cover[groups.group_of(j)]
+        in_reserve = not partners and i in groups.cover[groups.root(groups.labels[j])]
         return "" if lost or in_reserve else groups.arrival(j, i, partners)
 
 
@@ -138,7 +139,6 @@ class ArrivingGroups(Forest):
     def __init__(self, table: Reviews, groups: Groups) -> None:
         super().__init__(len(groups.covers))
         self.labels = groups.labels.tolist()
-        self.nouns = Nouns(*table.nouns)
         self.lack = "review" if table.scored.all() and table.n_reviews else "reviewer"
         self.islands = Islands(table)
         self.reviewed = (table.reviews_per_item > 0).tolist()
@@ -149,13 +149,9 @@ class ArrivingGroups(Forest):
         held = set(self.labels)
         self.unread = {i for g, cover in enumerate(self.cover) if g not in held for i in cover}
 
-    def group_of(self, reviewer: int) -> int:
-        return self.root(self.labels[reviewer])
-
     def arrival(self, reviewer: int, item: int, joined_reviewers: list[int]) -> str:
         """Add a review after which the groups of some other reviewers join; describe what it joins."""
-        home = self.group_of(reviewer)
-        partners = [self.group_of(reviewer_of_group) for reviewer_of_group in joined_reviewers]
+        home, *partners = (self.root(self.labels[code]) for code in (reviewer, *joined_reviewers))
         why = self._description(reviewer, home, item, partners)
         # A reviewer without reviews makes a group with the first one.
         self.count += (not self.cover[home]) - len(partners) - (item in self.unread)
@@ -168,24 +164,23 @@ class ArrivingGroups(Forest):
         return why
 
     def _description(self, reviewer: int, home: int, item: int, partners: list[int]) -> str:
-        worded = self.nouns.worded
         before = len(self.cover[home])
         islands = self.islands.arrival(reviewer, item)
         if not self.reviewed[item]:
             self.reviewed[item] = True
-            return worded(f"has no {self.lack}")
+            return f"has no {self.lack}"
         if before == 0:
-            return worded("brings in a reviewer")
+            return "brings in a reviewer"
         partner, common = self._shared(home, item, partners)
         others = [len(self.cover[group]) for group in partners if group != partner]
         if not partners and islands is None:
-            return IN_RESERVE if item in self.cover[home] else worded(f"joins a group of {counted(before, 'paper')}")
+            return IN_RESERVE if item in self.cover[home] else f"joins a group of {counted(before, 'paper')}"
         if islands is not None and common < 0:
             of = in_a_row([*map(str, islands), *(["more"] if others else [])])
-            return worded(f"joins islands of {of} papers")
+            return f"joins islands of {of} papers"
         sizes = [str(size) for size in (before, len(self.cover[partner]), *others)]
         joined = in_a_row(sizes if len(sizes) < MANY else [*sizes[:2], f"{len(others)} more"])
-        return worded(f"joins groups of {joined}") + (f" sharing {Mentions.PAPERS[common]}" if common >= 0 else "")
+        return f"joins groups of {joined}{f' sharing {Mentions.PAPERS[common]}' if common >= 0 else ''}"
 
     def _shared(self, home: int, item: int, partners: list[int]) -> tuple[int, int]:
         """Return the first partner that covers an item and already shares another with a group, and that other item.
@@ -205,7 +200,6 @@ def filled(task: Task, pairs: IntArray, descriptions: list[str]) -> list[str]:
     """Replace what reviews in reserve join, in turn, by the needs of their papers that they fill."""
     people = task.constraints.people
     table = task.table(no_pairs())
-    worded = Nouns(*table.nouns).worded
     count = table.reviews_per_item.tolist()
     missing = people.needs(table).members.copy()
     place, group = people.groups_of(pairs[:, 0])
@@ -218,7 +212,7 @@ def filled(task: Task, pairs: IntArray, descriptions: list[str]) -> list[str]:
         for panel_group in group[place == k].tolist():
             lacking = int(missing[i, panel_group])
             if lacking > 0:
-                needs.append(worded(f"lacks {lacking} {people.ruled.kind(panel_group, lacking)}"))
+                needs.append(f"lacks {lacking} {people.ruled.kind(panel_group, lacking)}")
                 missing[i, panel_group] -= 1
         with_needs.append("; ".join(needs) if why == IN_RESERVE and needs else why)
     return with_needs
