@@ -291,7 +291,7 @@ class Paged(Result):
         >>> print(check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)])).page())
         COMPARABLE: all 2 papers, for certain
           Reviews         4 by 2 reviewers, 2 per paper; no scores yet
-          Best 1          picked right: 71 % now, 76 % with 1 more (assumed noise)
+          Best 1          picked right: 79 % now, 82 % with 2 more (assumed noise)
           If one is lost  still comparable for certain
         """
         return self._page()
