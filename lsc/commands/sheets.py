@@ -7,7 +7,8 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from reviewgraph._base import InputError, counted, csv_text, draft_beside, natural_key
 
@@ -25,23 +26,24 @@ _UNFIT = re.compile(r"[^\w.-]+")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
-def file_names(labels: Iterable[Label], ending: str) -> dict[Label, str]:
+def file_names(labels: Iterable[Label]) -> dict[Label, str]:
     """Return a portable file name for each label, unique without regard to case.
 
-    >>> file_names(["../p1", "P1", "p1", "?", "con"], ".html")
+    >>> file_names(["../p1", "P1", "p1", "?", "con"])
     {'../p1': 'p1.html', '?': 'paper.html', 'P1': 'P1-2.html', 'con': 'paper-con.html', 'p1': 'p1-3.html'}
     """
     names: dict[Label, str] = {}
     taken: set[str] = set()
     tried: dict[str, int] = {}
     for label in sorted(labels, key=natural_key):
-        name = _fit(str(label))
-        key = name.casefold()
-        while (f"{key}-{tried[key]}" if key in tried else key) in taken:
+        stem = _fit(str(label))
+        key = stem.casefold()
+        name = stem
+        while name.casefold() in taken:
             tried[key] = tried.get(key, 1) + 1
-        name = f"{name}-{tried[key]}" if key in tried else name
+            name = f"{stem}-{tried[key]}"
         taken.add(name.casefold())
-        names[label] = f"{name}{ending}"
+        names[label] = f"{name}.html"
     return names
 
 
@@ -68,37 +70,32 @@ def expect_folder(path: str) -> None:
     raise InputError(message)
 
 
-def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, str]]) -> None:
-    """Write a file for each label and the index atomically: to a draft folder, which then gets the name."""
-    expect_folder(path)
-    target = os.path.realpath(path)
+def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> Fact:
+    """Write a page for each paper with a score, or for the explained ones, and the index; return what was written.
+
+    All is written to a draft folder, which then gets the name.
+    """
+    from lsc.pages.accounts import sheets
+    from reviewgraph._base import Fact
+
+    expect_folder(folder)
+    papers = explained or result.ranking()
+    names = file_names(papers)
+    index = csv_text({"item": list(names), "file": list(names.values())})
+    pages = ((names[label], page.html()) for label, page in sheets(result, papers))
+    target = os.path.realpath(folder)
     draft = draft_beside(target)
     try:
         os.mkdir(draft)
-        for label, text in texts:
-            _write(os.path.join(draft, names[label]), text)
-        _write(os.path.join(draft, INDEX), csv_text({"item": list(names), "file": list(names.values())}))
+        for name, text in chain(pages, [(INDEX, index)]):
+            with open(os.path.join(draft, name), "x", encoding="utf-8", newline="") as file:
+                file.write(text)
         if os.path.isdir(target):
             os.rmdir(target)
         os.replace(draft, target)
     except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror or error})"
+        message = f"{folder}: cannot be written ({error.strerror or error})"
         raise InputError(message) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "x", encoding="utf-8", newline="") as file:
-        file.write(text)
-
-
-def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> Fact:
-    """Write a page for each paper with a score, or for the explained ones, and the index; return what was written."""
-    from lsc.pages.accounts import sheets
-    from reviewgraph._base import Fact
-
-    papers = explained or result.ranking()
-    names = file_names(papers, ".html")
-    write_folder(folder, names, ((label, page.html()) for label, page in sheets(result, papers)))
     return Fact("Sheets", f"{folder}: {counted(len(papers), 'sheet')} for authors; {INDEX} lists them by paper")

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from lsc.posteriors import posterior
 from reviewgraph import Reviews
+from reviewgraph._base import page
 from reviewgraph.cli import main
 from tests.lsc.test_report import calibratable
 from tests.reviewgraph.report.browsing import opened
@@ -105,17 +106,15 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(path: str, w
 
 
 def test_nothing_is_written_where_one_sheet_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lsc.commands import sheets
+    html, seen = page.Page.html, []
 
-    real, seen = sheets._write, []
-
-    def failing(path: str, text: str) -> None:
-        seen.append(path)
+    def failing(sheet: page.Page) -> str:
+        seen.append(sheet)
         if len(seen) == 5:
             raise OSError(28, "No space left on device")
-        real(path, text)
+        return html(sheet)
 
-    monkeypatch.setattr(sheets, "_write", failing)
+    monkeypatch.setattr(page.Page, "html", failing)
     done = run("--sheet", "out")
     assert done.exit_code == 2
     assert "out: cannot be written (No space left on device)" in done.stderr
