@@ -26,6 +26,7 @@ from reviewgraph._base import (
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs, InferenceStatus, Reviewers
+    from lsc.estimate import Estimate
 
 #: By default a paper is in, or out, if the probability that this is wrong is at most 0.1.
 ERROR_RATE = 0.1
@@ -188,13 +189,6 @@ class Selection(Result):
         return uncertain[order_of(-self.chance[uncertain])]
 
     @cached_property
-    def nearest(self) -> IntArray:
-        """The same, by distance of the probability from that at the line: where another look matters most."""
-        ordered = np.sort(self.chance[self.ranked])[::-1]
-        line = float(ordered[max(self.n - 1, 0) : self.n + 1].mean()) if ordered.size else 0.0
-        return self.discuss[order_of(np.abs(self.chance[self.discuss] - line))]
-
-    @cached_property
     def drawn(self) -> IntArray:
         """Codes of the random-selection group, best first: the uncertain papers of the lottery."""
         return self.ranked[(self.lottery[self.ranked] > 0) & (self.lottery[self.ranked] < 1)]
@@ -295,42 +289,36 @@ def chances(quality: FloatArray, standard_error: FloatArray, n: int) -> FloatArr
     return probability_in_top(quality, standard_error, n)
 
 
-def select(
-    labels: Sequence[Label],
-    quality: FloatArray,
-    standard_error: FloatArray,
-    average: FloatArray,
-    group: IntArray,
-    n: int,
-    *,
-    error_rate: float,
-    across_groups: bool,
-) -> Selection:
+def select(result: Estimate | Uncertain, n: int, *, error_rate: float, across_groups: bool) -> Selection:
     """Sort items into in, to discuss and out; see :meth:`lsc.PosteriorEstimate.selection`.
 
-    All arrays have shape (N,), NaN without a score.
+    Without standard errors qualities are exact: the best are in, and nothing is to discuss.
     """
     if not 0.0 < error_rate < 0.5:
         message = f"error_rate: expected a probability between 0 and 0.5, found {error_rate}"
         raise InputError(message)
-    scored = np.isfinite(quality)
-    inside = comparable(quality, group, n, across_groups=across_groups)
-    quality = np.where(inside, quality, np.nan)
-    average = np.where(inside, average, np.nan)
+    group = result.group
+    scored = np.isfinite(result.quality)
+    inside = comparable(result.quality, group, n, across_groups=across_groups)
+    quality = np.where(inside, result.quality, np.nan)
     ranked = best_first(quality)
-    aside = np.flatnonzero(scored & ~inside)
-    chance = chances(quality, standard_error, n)
-    main = group[ranked].min(initial=group.max(initial=1))
+    if isinstance(result, Uncertain):
+        chance = chances(quality, result._order_error, n)
+        sure = group == group[ranked].min(initial=group.max(initial=1))
+    else:
+        chance = np.zeros(quality.size)
+        chance[ranked[:n]] = 1.0
+        sure = inside
     return Selection(
-        labels=labels,
+        labels=result.items,
         n=n,
         error_rate=error_rate,
         best=ranked[:n],
-        by_average=best_first(average)[:n],
+        by_average=best_first(np.where(inside, result.average, np.nan))[:n],
         chance=chance,
         ranked=ranked,
-        comparable=group == main,
-        aside=aside,
+        comparable=sure,
+        aside=np.flatnonzero(scored & ~inside),
     )
 
 
@@ -479,5 +467,4 @@ class Uncertain:
         >>> selection.named(selection.best)
         [11, 10]
         """
-        arrays = self.quality, self._order_error, self.average, self.group
-        return select(self.items, *arrays, n_selected, error_rate=error_rate, across_groups=across_groups)
+        return select(self, n_selected, error_rate=error_rate, across_groups=across_groups)

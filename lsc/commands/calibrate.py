@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -50,103 +49,66 @@ if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
     from lsc.pages.page import Lottery
     from lsc.selection import Selection
-    from reviewgraph._base import BoolArray, Fact, Label, Next, Page
+    from reviewgraph._base import Fact, Label, Next, Page
     from reviewgraph.report import Codes
     from reviewgraph.streams import Stream
     from reviewgraph.table import Reviews
 
 
-def is_guessed(session: Session, result: Any) -> bool:
-    """Whether scores of a plain table were read as better the higher they are, and nothing said so."""
-    table = result.reviews if hasattr(result, "reviews") else result.stream
-    stated = session.is_given("lower_is_better") or session.params.get("scale") or session.system
-    return not stated and not table.lower_is_better
-
-
-def expect_number_to_draw(session: Session) -> None:
-    """Refuse a lottery without a number of papers."""
-    if session.params["lottery"] and session.params["select"] is None:
-        message = "lottery: expected --select N or P% with it, the number of papers to select"
-        raise InputError(message)
-
-
 class Outcome:
     """What the options ask of a result: a selection, a lottery, explanations.
 
-    ``explained`` has labels of the result, which may be codes.
-
-    ``selected`` has the selected labels, best first, ``selection`` the three lists if the method has probabilities, and
-    ``refused`` the reason if nothing can be selected. ``lists`` has ``in``, ``discuss``, ``out`` or ``aside`` for each
-    paper, None for a paper without a score; it is None without a selection. ``aside`` are labels of papers set aside.
+    ``explained`` has labels of the result, which may be codes. ``selection`` is None without ``--select``, and if
+    nothing can be selected; ``refused`` has the reason.
     """
 
-    def __init__(self, session: Session, result: Any, explained: Sequence[Label] = ()) -> None:
+    def __init__(self, session: Session, method: Method, result: Any, explained: Sequence[Label] = ()) -> None:
+        self.method = method
         self.result = result
         self.explained = explained
-        self.selected: list[Any] = []
         self.selection: Selection | None = None
         self.refused: str | None = None
-        self.lists: list[str | None] | None = None
-        self.aside: list[Any] = []
         self.lottery: Lottery | None = None
-        self.guessed = is_guessed(session, result)
         params = session.params
+        # Of a plain table the higher scores are the better ones, unless something says so.
+        stated = session.is_given("lower_is_better") or params["scale"] or session.system
+        self.guessed = not stated and not result.reviews.lower_is_better
         if params["select"] is not None:
-            count = params["select"].of(int((result.rank > 0).sum()))
-            self._select(count, params["error_rate"], params["by_group_average"])
+            self._select(params["select"].of(int((result.rank > 0).sum())), params)
         if params["lottery"] and self.selection is not None:
             from lsc.pages.page import Lottery
 
             # The default seed is 0.
             self.lottery = Lottery(self.selection.draw(params["seed"] or 0), params["seed"])
+        # The contents of results without probabilities take no selection.
+        self._likely: list[Selection] = [self.selection] if method.probabilities and self.selection is not None else []
 
-    def _select(self, count: int, error_rate: float, across_groups: bool) -> None:
-        """Select the best papers, in three lists if the result has probabilities."""
-        import warnings
+    def _select(self, n: int, params: Mapping[str, Any]) -> None:
+        from lsc.errors import Incomparable
+        from lsc.selection import select
 
-        from lsc.errors import Incomparable, UndeterminedWarning
-        from lsc.estimate import comparable
-        from lsc.selection import Uncertain
-
-        result = self.result
+        options = {"error_rate": params["error_rate"], "across_groups": params["by_group_average"]}
         try:
-            if isinstance(result, Uncertain):
-                chosen = result.selection(count, error_rate=error_rate, across_groups=across_groups)
-                self.selected = chosen.named(chosen.best)
-                self.selection = chosen
-                self.lists = chosen.lists
-                self.aside = chosen.named(chosen.aside)
-            else:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UndeterminedWarning)  # the page has this warning
-                    inside = comparable(result.quality, result.group, count, across_groups=across_groups)
-                    self._list(result.select(count, across_groups=across_groups), inside)
+            self.selection = select(self.result, n, **options)
         except Incomparable as refusal:
             self.refused = str(refusal)
 
-    def _list(self, selected: list[Any], inside: BoolArray) -> None:
-        """List papers without probabilities: they are in or out, or set aside if they cannot be compared."""
-        best = set(selected)
-        places = zip(self.result.items, (self.result.rank > 0).tolist(), inside.tolist(), strict=True)
-        self.selected = selected
-        self.lists = [
-            None if not scored else "aside" if not comparable else "in" if label in best else "out"
-            for label, scored, comparable in places
-        ]
-        self.aside = [label for label, name in zip(self.result.items, self.lists, strict=True) if name == "aside"]
-
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the file."""
-        columns = self.result.to_columns(*filter(None, [self.selection]))
-        return {**columns, **({} if self.lists is None else {"list": self.lists})}
+        columns: dict[str, list[Any]] = self.result.to_columns(*self._likely)
+        return columns if self.selection is None else {**columns, "list": self.selection.lists}
 
-    def to_dict(self, method: Method) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the JSON, with what a lottery drew and the contributions to qualities."""
-        record: dict[str, Any] = {"selected": self.selected, "set_aside": self.aside}
-        record |= {"certain": [], "discuss": []} if method.probabilities else {}
-        record |= self.result.to_dict(*filter(None, [self.selection]))
-        if self.lottery is not None and self.selection is not None:
-            chances = zip(self.selection.labels, self.selection.lottery.tolist(), strict=True)
+        selection = self.selection
+        record: dict[str, Any] = {
+            "selected": [] if selection is None else selection.named(selection.best),
+            "set_aside": [] if selection is None else selection.named(selection.aside),
+        }
+        record |= {"certain": [], "discuss": []} if self.method.probabilities else {}
+        record |= self.result.to_dict(*self._likely)
+        if self.lottery is not None and selection is not None:
+            chances = zip(selection.labels, selection.lottery.tolist(), strict=True)
             probabilities = [{"item": label, "probability": p} for label, p in chances if p > 0]
             drawn, seed = self.lottery
             record["lottery"] = {"seed": seed or 0, "drawn": drawn, "probabilities": probabilities}
@@ -162,7 +124,6 @@ class Outcome:
         return page_of(
             self.result,
             self.selection,
-            lists=self.lists,
             lottery=self.lottery,
             explained=self.explained,
             refused=self.refused is not None,
@@ -171,36 +132,33 @@ class Outcome:
 
     def following(self, session: Session) -> list[Next]:
         """Return the next command: what connects the papers, helps the decision, or follows it."""
+        import numpy as np
+
         from reviewgraph._base import Next
 
         table = session.table()
+        again = session.again(NOT_AGAIN)
         select = session.params["select"]
-        if (self.result.rank > 0).any() and len(set(self.result.group[self.result.rank > 0].tolist())) > 1:
+        if np.unique(self.result.group[self.result.rank > 0]).size > 1:
             if self._connected_by_planned():
-                again = session.again(NOT_AGAIN - {"select"})
-                return [
-                    Next.of("calibrate", table, again, why="once the missing reviews are in, which connect the groups")
-                ]
-            target = "--target connected" if self.aside else ""
-            why = "reviews that connect the groups"
+                why = "once the missing reviews are in, which connect the groups"
+                return [Next.of("calibrate", table, again, why=why)]
+            target = "--target connected" if self.selection is not None and self.selection.aside.size else ""
             paths = session.words("paths")
-            rest = table.removeprefix(paths)
-            more = shlex.join(beside(session))
-            return [Next.of("plan", paths, more, rest.strip(), target, f"-o {session.plan_file()}", why=why)]
+            rest = table.removeprefix(paths).strip()
+            plan = ("plan", paths, beside(session), rest, target, f"-o {session.plan_file()}")
+            return [Next.of(*plan, why="reviews that connect the groups")]
         # More reviews cannot tell what the reviewers leave unexplained of the references.
-        validity = getattr(self.result, "validity", None)
-        of_references = validity is not None and validity.is_learned
         discuss = 0 if self.selection is None else self.selection.discuss.size
-        if discuss and not of_references:
+        if discuss and not self.result.validity.is_learned:
             options = f"--for decision --select {select} --max-reviews {min(discuss, MORE)}"
             why = "where more reviews help most; or discuss" + ("" if self.lottery else ", or --lottery")
             return [Next.of("plan", table, options, why=why)]
-        again = session.again(NOT_AGAIN - {"select"})
-        choice = "" if select is not None else "--select 10%"
-        if session.params["output"] is None:
-            why = "all papers, with the list of each" if select is not None else "to choose"
-            return [Next.of("calibrate", table, again, choice, "-o calibrated.csv", why=why)]
-        return []
+        if session.params["output"] is not None:
+            return []
+        if select is None:
+            return [Next.of("calibrate", table, again, "--select 10% -o calibrated.csv", why="to choose")]
+        return [Next.of("calibrate", table, again, "-o calibrated.csv", why="all papers, with the list of each")]
 
     def _connected_by_planned(self) -> bool:
         """Return whether reviews without a score connect all papers that have scores."""
@@ -214,26 +172,26 @@ class Outcome:
 
 
 #: Downloads of HotCRP that belong to its scores in a plan: how their names end, and their option.
-BESIDE = (("pcassignments.csv", ""), ("pcconflicts.csv", "--conflicts"))
+BESIDE = (("pcassignments.csv", ()), ("pcconflicts.csv", ("--conflicts",)))
 
 
-def beside(session: Session) -> list[str]:
+def beside(session: Session) -> str:
     """Return the downloads with assignments and conflicts that lie beside scores, as words of a command."""
     words = []
     for path in session.params["paths"]:
-        start, replaced = re.subn(r"scores[.]csv$", "", path)
-        for ending, flag in BESIDE if replaced and session.is_export(path) else ():
+        start = path.removesuffix("scores.csv")
+        for ending, flag in BESIDE if start != path and session.is_export(path) else ():
             name = f"{start}{ending}"
             if os.path.isfile(name) and name not in session.params["paths"]:
-                words += [flag, name] if flag else [name]
-    return words
+                words += [*flag, name]
+    return shlex.join(words)
 
 
 #: Maximum number of reviews in the suggested plan, one for each paper to discuss.
 MORE = 100
 #: Options that the next calibration does not repeat.
 NOT_AGAIN = {
-    *(*TABLE, "conference", "select", "lottery", "seed", "explain", "sheet"),
+    *(*TABLE, "conference", "lottery", "seed", "explain", "sheet"),
     *("output", "to", "html", "anonymous", "as_json", *SHOWN_BY),
 }
 
@@ -242,43 +200,42 @@ NOT_AGAIN = {
 
 #: The reviews of reviewers with a hypothesis class, for messages.
 SCORED = "the reviews with a score"
-#: Options that select the method without --method, the first that has them, by parameter.
-CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_slope": "--max-slope"}
-#: Options of the posterior.
-FOR_POSTERIOR = {
+#: Options of methods, by parameter; the first that is given of those in ``CHOOSING`` selects a method without --method.
+OF_METHODS = {
+    "hypothesis": "--hypothesis",
+    "by_reviewer": "--hypotheses",
+    "max_slope": "--max-slope",
     "weights": "--weights",
     "only_target": "--only-target",
     "item_covariates": "--item-covariates",
     "reviewer_covariates": "--reviewer-covariates",
     "rankings": "--rankings",
+    "confidence": "--confidence",
+    "references": "--references",
 }
+CHOOSING = ("hypothesis", "by_reviewer", "max_slope")
+#: Options of results with probabilities.
+OF_PROBABILITIES = {"lottery": "--lottery", "explain": "--explain", "sheet": "--sheet"}
 
 
-#: Parameter of the columns, parameter of their file, and its reader.
-COVARIATES = (("item_covariates", "items", "item_attributes"), ("reviewer_covariates", "reviewers", "attributes"))
-
-
-def settle_method(options: Mapping[str, Any], of_probabilities: Iterable[str]) -> Method:
+def settle_method(session: Session) -> Method:
     """Return the method: that of --method, else the first with one of the options of ``CHOOSING``, else the posterior.
 
-    Options in ``of_probabilities`` need a method with probabilities.
+    Options in ``OF_PROBABILITIES`` need a method with probabilities.
     """
-    choosing = [name for name in CHOOSING if options[name] is not None]
-    usual = _takers(choosing[0])[0] if choosing else METHODS[DEFAULT]
-    method = usual if options["method"] is None else METHODS[options["method"]]
-    # Each option with its methods, options that need probabilities last.
-    needed = [(CHOOSING[name], _takers(name)) for name in choosing]
-    needed += [(flag, _takers(name)) for name, flag in FOR_POSTERIOR.items() if options.get(name)]
-    needed += [("--confidence", _takers("confidence"))] if options["confidence"] is not None else []
-    with_probabilities = [candidate for candidate in METHODS.values() if candidate.probabilities]
-    needed += [(f"--{name}", with_probabilities) for name in of_probabilities if options[name]]
-    for flag, takers in needed:
+    needed = {name: _takers(name) for name in OF_METHODS if session.is_given(name)}
+    usual = next((takers[0] for name, takers in needed.items() if name in CHOOSING), METHODS[DEFAULT])
+    method = METHODS.get(session.params["method"], usual)
+    likely = [candidate for candidate in METHODS.values() if candidate.probabilities]
+    needed |= {name: likely for name in OF_PROBABILITIES if session.params[name]}
+    for name, takers in needed.items():
         if method not in takers:
-            belongs = f"{flag} belongs to --method {_names(takers)}"
+            flag = (OF_METHODS | OF_PROBABILITIES)[name]
+            belongs = f"{flag} belongs to --method {' or '.join(taker.name for taker in takers)}"
             message = f"method: {belongs}, found {method.name!r}; leave one of the two out"
             raise InputError(message)
-    if options["references"] and method not in (takers := _takers("references")):
-        message = f"method: {method.name} has no references; use {_names(takers)}, or leave --references out"
+    if session.params["lottery"] and session.params["select"] is None:
+        message = "lottery: expected --select N or P% with it, the number of papers to select"
         raise InputError(message)
     return method
 
@@ -287,10 +244,6 @@ def _takers(option: str) -> list[Method]:
     """Return the methods with an option, by parameter."""
     parameter = "hypothesis" if option == "by_reviewer" else option
     return [method for method in METHODS.values() if parameter in method.options]
-
-
-def _names(methods: Iterable[Method]) -> str:
-    return " or ".join(method.name for method in methods)
 
 
 def options_of(session: Session, method: Method, reviews: Reviews, progress: Callable[..., Any]) -> dict[str, Any]:
@@ -306,6 +259,10 @@ def options_of(session: Session, method: Method, reviews: Reviews, progress: Cal
         options["progress"] = progress
     session.expect_columns_used()
     return options
+
+
+#: Parameter of the columns, parameter of their file, and its reader.
+COVARIATES = (("item_covariates", "items", "item_attributes"), ("reviewer_covariates", "reviewers", "attributes"))
 
 
 def _covariates(session: Session) -> dict[str, Any]:
@@ -369,24 +326,22 @@ def calibrate_by_passes(
     from lsc.streams import StreamedPosterior
 
     # The method has a form for streams, and the other options belong to it.
-    method = settle_method(options, ["lottery"])
+    method = settle_method(session)
     output = options["output"]
     if method.stream is None:
         able = " or ".join(candidate.name for candidate in METHODS.values() if candidate.stream is not None)
         message = f"stream: expected --method {able} with it, found {method.name!r}"
         raise InputError(message)
-    if method.probabilities:
-        expect_number_to_draw(session)
-    else:
+    if not method.probabilities:
         expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
     expect_table(output, "a CSV file", "leave out --stream")
     method_options = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
     result = method.stream(stream, **method_options, progress=tell)
 
-    outcome = Outcome(session, result)
+    outcome = Outcome(session, method, result)
     content, parts = result.to_dict, result.parts
     if isinstance(result, StreamedPosterior):
-        content = partial(outcome.to_dict, method)
+        content = outcome.to_dict
         parts = partial(result.parts, selection=outcome.selection)
     if output:
         write_whole(output, csv_parts(parts()))
@@ -406,7 +361,7 @@ def answer(
     def compose(shown: Any, codes: Codes | None) -> Page:
         told = outcome
         if codes is not None:
-            told = Outcome(session, shown, tuple(codes.item[label] for label in outcome.explained))
+            told = Outcome(session, outcome.method, shown, tuple(codes.item[label] for label in outcome.explained))
         page = told.page
         following = told.following(session) if codes is None and reviews is not None else ()
         return replace(page, uploads=written, following=following, subject=session.table(whole=True))
@@ -548,8 +503,7 @@ def calibrate(
     in, those that are out, and those that the scores cannot distinguish.
     """
     # What cannot be is refused before the work begins.
-    method = settle_method(session.params, ["lottery", "explain", "sheet"])
-    expect_number_to_draw(session)
+    method = settle_method(session)
     if to and output is None:
         message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o tags.csv"
         raise Refusal(message)
@@ -559,7 +513,10 @@ def calibrate(
         expect_table(output)
     papers = tuple(dict.fromkeys(explain))
     for paper in papers:
-        _expect_scored(reviews, paper)
+        code = reviews.item_code.get(paper)
+        if code is None or not (reviews.item[reviews.scored] == code).any():
+            message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
+            raise InputError(message)
     if sheet is not None:
         expect_folder(sheet)
 
@@ -568,14 +525,14 @@ def calibrate(
         clock = Clock(None)
         result: Any = method(reviews, **options_of(session, method, reviews, tell))
         tell(Progress(clock.elapsed(), "the selection, and the page"))
-        outcome = Outcome(session, result, papers)
+        outcome = Outcome(session, method, result, papers)
         outcome.page  # noqa: B018 - its numbers take a while
     written = []
     if output:
         written.append(write_papers(session, outcome, output, to))
     if sheet is not None:
         written.append(write_sheets(result, sheet, papers))
-    answer(session, outcome, reviews, partial(outcome.to_dict, method), written)
+    answer(session, outcome, reviews, outcome.to_dict, written)
 
 
 def write_papers(session: Session, outcome: Outcome, output: str, to: str | None) -> Fact:
@@ -595,11 +552,3 @@ def write_papers(session: Session, outcome: Outcome, output: str, to: str | None
         say(f"{output}: {groups}, so each group of two papers or more has an order of its own, and none is of all")
     write_whole(output, rated()[to].write_results(columns))
     return Fact("Upload", f"{output}: {rated()[to].results}")
-
-
-def _expect_scored(reviews: Reviews, paper: str) -> None:
-    """Refuse a paper without a score before the work begins."""
-    code = reviews.item_code.get(paper)
-    if code is None or not (reviews.item[reviews.scored] == code).any():
-        message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
-        raise InputError(message)

@@ -6,11 +6,16 @@ All figures are on the scale of the scores.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from lsc.pages.papers import LISTS
+from lsc.pages.papers import percent as chance_of
 from reviewgraph._base import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Table, counted, percent
 from reviewgraph.report import Shift, shifts
 
@@ -18,14 +23,13 @@ if TYPE_CHECKING:
     from lsc._inference.beliefs import Account
     from lsc._inference.beliefs import Part as Source
     from lsc.posteriors import PosteriorEstimate
+    from lsc.selection import Selection
     from reviewgraph._base import Label
 
 #: Corrections smaller than this, in points, are not mentioned.
 SLIGHT = 0.05
 #: What all papers have in common before their scores are used.
 MIDDLE = "the overall mean"
-#: What a quality is without references.
-TYPICAL = "the expected score of a typical reviewer"
 #: Half of a 90 % interval, in standard errors.
 REACH = 1.645
 #: The names of sources in tables.
@@ -37,29 +41,38 @@ def account_table(account: Account, name: str = "parts") -> Table:
 
     The value is the sum of the score and of the corrections for severity and for slope, that for criteria included.
     """
-    rest = sum(100 * part.weight for part in account.parts if part.source == "middle")
-    shown = [part for part in account.parts if part.source != "middle"]
-    are_whole = all(float(part.score).is_integer() for part in shown if part.score is not None)
-    names = [SOURCES[part.source].format(part.covariate or part.reviewer) for part in shown]
-    scored = [part.source == "review" for part in shown]
-    severity = [part.severity if own else None for part, own in zip(shown, scored, strict=True)]
-    slope = [
-        part.says - (part.score or 0.0) - part.severity if own else None
-        for part, own in zip(shown, scored, strict=True)
+    *sources, middle = account.parts
+    are_whole = all(float(part.score).is_integer() for part in sources if part.score is not None)
+    rows: list[tuple[str | float | None, ...]] = [
+        (MIDDLE, None, None, None, None, 100 * middle.weight, account.middle),
     ]
+    for part in sources:
+        of_review = part.source == "review"
+        severity = part.severity if of_review else None
+        slope = part.says - (part.score or 0.0) - part.severity if of_review else None
+        source = SOURCES[part.source].format(part.covariate or part.reviewer)
+        rows.append((source, part.score, severity, slope, part.says, 100 * part.weight, part.moves))
+    rows.append(("sum", None, None, None, account.total, None, account.total))
+    names, scores, severities, slopes, values, weights, moves = zip(*rows, strict=True)
     columns = [
-        Column("source", [MIDDLE, *names, "sum"]),
-        Column("score", [None, *(part.score for part in shown), None], "number", 0 if are_whole else 1),
-        Column("severity", [None, *severity, None], "number", 2),
-        Column("slope", [None, *slope, None], "number", 2),
-        Column("counts as", [None, *(part.says for part in shown), account.total], "number", 2),
-        Column("weight, %", [rest, *(100 * part.weight for part in shown), None], "number"),
-        Column("moves it by", [account.middle, *(part.moves for part in shown), account.total], "number", 2),
+        Column("source", names),
+        Column("score", scores, "number", 0 if are_whole else 1),
+        Column("severity", severities, "number", 2),
+        Column("slope", slopes, "number", 2),
+        Column("counts as", values, "number", 2),
+        Column("weight, %", weights, "number"),
+        Column("moves it by", moves, "number", 2),
     ]
     return Table(name, f"From {MIDDLE} to the quality of {account.item}", columns, "parts", live=False)
 
 
-def source_words(part: Source, account: Account) -> str:
+def contributions(account: Account) -> list[str]:
+    """Return what each source adds to the overall mean, with its name."""
+    # Rounded first, so that there is no negative zero.
+    return [f"{round(part.moves, 2) + 0.0:+.2f}: {_source(part, account)}" for part in account.parts[:-1]]
+
+
+def _source(part: Source, account: Account) -> str:
     """Return the name of a source, the value of a score after correction with reasons, and its weight."""
     weight = f"weight {percent(part.weight)}"
     if part.source == "likeness":
@@ -68,44 +81,31 @@ def source_words(part: Source, account: Account) -> str:
         return f"{part.covariate}: papers like this one are expected at {part.says:.2f}"
     if part.source == "reference":
         return f"its reference {part.score:g}; {weight}"
-    counts = f", counts as {part.says:.2f}{_why(part, account)}" if _is_corrected(part) else ""
-    return f"{part.reviewer} gave {part.score:g}{counts}; {weight}"
+    if not _is_corrected(part):
+        return f"{part.reviewer} gave {part.score:g}; {weight}"
+    # The stretch has the rest: the reviewer's slope, and what their other papers add to both estimates.
+    by = "by the references and by" if account.of_references else "by"
+    harsh = "harsh" if (part.severity > 0) != account.lower_is_better else "lenient"
+    reasons = [
+        (part.severity, f"as this reviewer is {harsh}"),
+        (part.stretch, f"{by} how this reviewer scored other papers"),
+        *((value, f"by {name}") for name, value in part.criteria.items()),
+    ]
+    why = ", ".join(f"{value:+.2f} {reason}" for value, reason in reasons if abs(value) >= SLIGHT)
+    return f"{part.reviewer} gave {part.score:g}, counts as {part.says:.2f} ({why}); {weight}"
 
 
 def _is_corrected(part: Source) -> bool:
     return abs(part.severity + part.stretch + sum(part.criteria.values())) >= SLIGHT
 
 
-def _harsh(part: Source, account: Account) -> str:
-    return "harsh" if (part.severity > 0) != account.lower_is_better else "lenient"
-
-
-def _why(part: Source, account: Account) -> str:
-    # The stretch has the rest: the reviewer's slope, and what their other papers add to both estimates.
-    by = "by the references and by" if account.of_references else "by"
-    reasons = [
-        (part.severity, f"as this reviewer is {_harsh(part, account)}"),
-        (part.stretch, f"{by} how this reviewer scored other papers"),
-        *((value, f"by {name}") for name, value in part.criteria.items()),
-    ]
-    corrections = [f"{value:+.2f} {reason}" for value, reason in reasons if abs(value) >= SLIGHT]
-    return f" ({', '.join(corrections)})"
-
-
-def contributions(account: Account) -> list[str]:
-    """Return what each source adds to the overall mean, with its name."""
-    parts = [part for part in account.parts if part.source != "middle"]
-    # Rounded first, so that there is no negative zero.
-    return [f"{round(part.moves, 2) + 0.0:+.2f}: {source_words(part, account)}" for part in parts]
-
-
-def scale_of(result: PosteriorEstimate) -> tuple[float, float]:
+def _scale(result: PosteriorEstimate) -> tuple[float, float]:
     """Return the lowest and the highest score, in the direction of the reviews."""
     score = result.reviews.printed(result.reviews.score[result.reviews.scored])
     return float(score.min()), float(score.max())
 
 
-def corrections(account: Account, scale: tuple[float, float]) -> list[Part]:
+def _corrections(account: Account, scale: tuple[float, float]) -> list[Part]:
     """Return the corrections of a paper with reasons, the weight of its data, and why scores leave the ``scale``."""
     opening = (
         f"{account.item}: whether a reviewer is harsh or lenient is estimated from their scores of other papers, "
@@ -113,12 +113,13 @@ def corrections(account: Account, scale: tuple[float, float]) -> list[Part]:
         "given."
     )
     # The mean adds nothing: its weight is the strength of the shrinkage.
-    rest = sum(part.weight for part in account.parts if part.source == "middle")
+    *sources, middle = account.parts
     remarks = [
-        f"The data on this paper have {percent(max(1.0 - rest, 0.0))} of the weight, {MIDDLE} {percent(rest)}: the "
-        "fewer and the less consistent the scores, the closer the quality is to the mean."
+        f"The data on this paper have {percent(max(1.0 - middle.weight, 0.0))} of the weight, {MIDDLE} "
+        f"{percent(middle.weight)}: the fewer and the less consistent the scores, the closer the quality is to the "
+        "mean."
     ]
-    says = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]
+    says = [part.says for part in sources if part.source == "review" and _is_corrected(part)]
     if says and not account.of_references and (min(says) < scale[0] or max(says) > scale[1]):
         remarks.append(
             f"Scores were given from {scale[0]:g} to {scale[1]:g}; a corrected score may be outside this range: the "
@@ -127,21 +128,62 @@ def corrections(account: Account, scale: tuple[float, float]) -> list[Part]:
     return [Listed(opening, [f"{line}." for line in contributions(account)]), Prose(remarks)]
 
 
-def plus_minus(account: Account) -> str:
-    """Return the standard error as the end of a clause; empty if it cannot be estimated."""
+def _error(account: Account) -> str:
+    """Return the standard error after a quality; empty if it cannot be estimated."""
     error = account.standard_error
     return f" +- {error:.2f} (standard error)" if math.isfinite(error) else ""
 
 
-def better(result: PosteriorEstimate, papers: list[Label]) -> list[Fact]:
+# Papers that are explained.
+
+
+def explained_page(
+    page: Page, result: PosteriorEstimate, papers: Sequence[Label], selection: Selection | None, direction: str
+) -> Page:
+    """Return a page with the places of some papers and their contributions in front, without names of reviewers."""
+    accounts = [result.account(label).anonymous() for label in papers]
+    codes = [result.items.index(label) for label in papers]
+    facts: list[Fact | Table] = []
+    for number, account in enumerate(accounts):
+        place = _place(result, codes[number], selection)
+        points = f"quality {account.quality:.2f}{_error(account)}, average {account.average:.2f}"
+        facts += [Fact(str(account.item), f"{place}; {points}")] if len(papers) > 1 else []
+        facts.append(account_table(account, f"parts-{number}"))
+    apart = np.unique(result.group[codes]).size > 1
+    scale = _scale(result)
+    parts = [part for account in accounts for part in _corrections(account, scale)]
+    several = len(papers) > 1
+    return replace(
+        page,
+        verdict=f"{len(papers):,} papers explained" if several else f"{place}:",
+        summary=f"({direction})" if several else f"{papers[0]}, {points} ({direction})",
+        facts=[*facts, *_better(result, codes)],
+        warnings=["Papers of different groups cannot be compared: no review connects these"] if apart else [],
+        sections=[Section("why", "Corrections, with reasons", lambda: parts), *page.sections],
+    )
+
+
+def _place(result: PosteriorEstimate, code: int, selection: Selection | None) -> str:
+    """Return the rank of a paper in its group, its list, and its chance."""
+    group = int(result.group[code])
+    among = int(((result.group == group) & (result.rank > 0)).sum())
+    rank = f"rank {result.rank[code]:,} of {among:,}{f' in group {group}' if result.n_groups > 1 else ''}"
+    if selection is None:
+        return rank
+    chance = selection.probability[code]
+    among_best = "" if chance is None else f" ({chance_of(chance)} among the best {selection.n:,})"
+    return f"{rank}, {LISTS[selection.lists[code]]}{among_best}"
+
+
+def _better(result: PosteriorEstimate, codes: list[int]) -> list[Fact]:
     """Return which of each two papers of one group is better, and how sure that is."""
-    code = {label: result.items.index(label) for label in papers}
     facts = []
-    for pair in combinations(papers, 2):
-        first, second = sorted(pair, key=lambda label: int(result.rank[code[label]]))
-        if result.group[code[first]] == result.group[code[second]]:
-            chance = percent(result.probability_better(first, second))
-            facts.append(Fact("Better", f"{first} than {second} with probability {chance}"))
+    for pair in combinations(codes, 2):
+        first, second = sorted(pair, key=lambda code: int(result.rank[code]))
+        if result.group[first] == result.group[second]:
+            better, worse = result.items[first], result.items[second]
+            chance = percent(result.probability_better(better, worse))
+            facts.append(Fact("Better", f"{better} than {worse} with probability {chance}"))
     return facts
 
 
@@ -150,11 +192,12 @@ def better(result: PosteriorEstimate, papers: list[Label]) -> list[Fact]:
 
 def sheets(result: PosteriorEstimate, papers: Iterable[Label]) -> Iterator[tuple[Label, Page]]:
     """Yield the sheets of papers, each with its label."""
-    low, high = scale_of(result)
-    of = "on the scale of the references" if result.validity.is_learned else TYPICAL
+    low, high = _scale(result)
+    is_typical = not result.validity.is_learned
+    of = "the expected score of a typical reviewer" if is_typical else "on the scale of the references"
     for paper in papers:
         account = result.account(paper).anonymous()
-        parts = [*corrections(account, (low, high)), _shifts(account, (low, high))]
+        parts = [*_corrections(account, (low, high)), _shifts(account, (low, high))]
         facts = [
             Fact("Scores", f"given from {low:g} to {high:g}, {result.reviews.direction}"),
             Fact("Average", f"{account.average:.2f}"),
@@ -165,7 +208,7 @@ def sheets(result: PosteriorEstimate, papers: Iterable[Label]) -> Iterator[tuple
             "Scores of a paper",
             None,
             f"Quality {account.quality:.2f}",
-            f"{plus_minus(account)}, {of}".removeprefix(",").strip(),
+            f"{_error(account)}, {of}".removeprefix(",").strip(),
             [*facts, account_table(account)],
             sections=[Section("why", "Corrections, with reasons", partial(list, parts))],
             subject=f"{paper} {result.reviews.titles.get(paper, '')}".strip(),

@@ -1,4 +1,4 @@
-"""The sections of a page: the cut, papers, reviewers, and what the scores support."""
+"""The sections of a page: the cut, papers, reviewers, and what the scores support, with their pictures."""
 
 from __future__ import annotations
 
@@ -12,10 +12,24 @@ from lsc._inference.inferring import MIN_GAIN
 from lsc._inference.step import WIDTH
 from lsc.calibration import Calibration
 from lsc.pages.accounts import MIDDLE, contributions
-from lsc.pages.papers import OPENED, best_by_group, intervals, paper_name, paper_table, percent
-from lsc.pages.pictures import line_picture, moved, qualities, severities
+from lsc.pages.papers import OPENED, best_by_group, intervals, paper_names, paper_table, percent
 from lsc.posteriors import PosteriorEstimate
-from reviewgraph._base import Column, Fold, Folded, Listed, Part, Prose, Section, Table, counted, order_of
+from lsc.selection import Uncertain
+from reviewgraph._base import (
+    Column,
+    Fold,
+    Folded,
+    Listed,
+    Part,
+    Picture,
+    Prose,
+    Section,
+    Table,
+    counted,
+    order_of,
+    snapped,
+)
+from reviewgraph.report import Compared, Ranked, compared, ranked, wright_map
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs
@@ -24,19 +38,27 @@ if TYPE_CHECKING:
     from lsc.selection import Selection
     from reviewgraph._base import IntArray
 
-#: Changes of a selection, and lines of a list, that are seen.
-CHANGES = 5
+#: Lines of a list that are seen.
 LINES = 40
+#: Number of papers with a label in a picture, and of reviewers at either end.
+WRITTEN = 10
+NAMED = 5
+#: The mark of each list.
+MARKS = {"in": "dot", "discuss": "diamond", "out": "hollow"}
+#: Minimum number of papers on either side of those that are tied at the line; half of their number if that is more.
+BESIDE = 20
 
 
-def sections_of(result: Estimate, selection: Selection | None, lists: Sequence[str | None] | None) -> list[Section]:
+def sections_of(result: Estimate, selection: Selection | None) -> list[Section]:
     """Return the sections of a page, the most wanted first."""
     pictured = np.isfinite(result.quality).any()
+    # Tables and pictures show the selections of methods with probabilities.
+    likely = selection if isinstance(result, Uncertain) else None
     return [
         Section("cut", "Around the line of selection", lambda: _cut(result, selection)),
-        Section("out", "Papers that are in and out", lambda: _lists(result, selection, lists)),
-        Section("scores", "Averages and qualities", lambda: _scores(result, selection) if pictured else []),
-        Section("papers", "Papers", lambda: [paper_table(result, selection)]),
+        Section("out", "Papers that are in and out", lambda: _lists(result, selection)),
+        Section("scores", "Averages and qualities", lambda: _scores(result, likely) if pictured else []),
+        Section("papers", "Papers", lambda: [paper_table(result, likely)]),
         Section("each", "Each paper", lambda: _each(result, selection)),
         Section("reviewers", "Reviewers", lambda: _reviewers(result)),
         Section("model", "What the scores support", lambda: _model(result)),
@@ -47,39 +69,33 @@ def sections_of(result: Estimate, selection: Selection | None, lists: Sequence[s
 
 
 def _cut(result: Estimate, selection: Selection | None) -> list[Part]:
-    """Return the picture of the line, how to proceed, and the papers that averages would have selected instead."""
+    """Return the picture of the line, and how to proceed if more reviews do not help."""
     if selection is None or not isinstance(result, PosteriorEstimate):
         return []
     parts: list[Part] = [line_picture(result, selection)]
-    if selection.discuss.size > 1:
-        advice = "Discuss the papers that are tied, add reviews where they help most, or use a lottery (--lottery)."
-        if result.validity.is_learned:
-            advice = "More reviews by the same reviewers cannot settle what they leave unexplained. Have the papers "
-            advice += "nearest to the line measured, too, and add them to --references."
+    if selection.discuss.size > 1 and result.validity.is_learned:
+        advice = "More reviews by the same reviewers cannot settle what they leave unexplained. Have the papers "
+        advice += "nearest to the line measured, too, and add them to --references."
         parts.append(Prose([advice]))
-    lines = []
-    # The best of the new papers is compared with the weakest of those that it replaces.
-    for better, worse in zip(selection.swapped_in.tolist(), selection.swapped_out[::-1].tolist(), strict=False):
-        chance = percent(result.probability_better(result.items[better], result.items[worse]))
-        names = f"{paper_name(result, better)} instead of {paper_name(result, worse)}"
-        lines.append(f"{names}: the better of the two with probability {chance}")
-        if len(lines) == CHANGES:
-            break
-    return [*parts, Listed("Selected only by the correction:", lines)] if lines else parts
-
-
-def _lists(result: Estimate, selection: Selection | None, lists: Sequence[str | None] | None) -> list[Part]:
-    """Return the papers that are in, out and set aside, the best first."""
-    lists = lists if selection is None else selection.lists
-    if lists is None:
-        return []
-    sure = "" if selection is None else f", with probability at least {percent(1.0 - selection.error_rate)}"
-    order = best_by_group(result) if selection is None else np.concatenate([selection.ranked, selection.aside])
-    parts: list[Part] = []
-    for name, title in (("in", f"In{sure}"), ("out", f"Out{sure}"), ("aside", "Set aside, neither in nor out")):
-        if papers := [paper_name(result, i) for i in order.tolist() if lists[i] == name]:
-            parts.append(Listed(f"{title}, best first: {counted(len(papers), 'paper')}", papers, LINES))
     return parts
+
+
+def _lists(result: Estimate, selection: Selection | None) -> list[Part]:
+    """Return the papers that are in, out and set aside, the best first."""
+    if selection is None:
+        return []
+    likely = f", with probability at least {percent(1.0 - selection.error_rate)}"
+    sure = likely if isinstance(result, Uncertain) else ""
+    lists = {
+        f"In{sure}": selection.certain,
+        f"Out{sure}": selection.out,
+        "Set aside, neither in nor out": selection.aside,
+    }
+    return [
+        Listed(f"{title}, best first: {counted(papers.size, 'paper')}", paper_names(result, papers), LINES)
+        for title, papers in lists.items()
+        if papers.size
+    ]
 
 
 # Papers.
@@ -99,14 +115,19 @@ def _each(result: Estimate, selection: Selection | None) -> list[Part]:
     if not isinstance(result, PosteriorEstimate):
         return []
     papers = best_by_group(result)[:OPENED]
-    ends = np.column_stack(intervals(result, papers)).tolist()
-    chance = None if selection is None else selection.probability
+    chance = [None] * result.reviews.n_items if selection is None else selection.probability
     folds = []
-    for i, (low, high), account in zip(papers.tolist(), ends, result.accounts(papers.tolist()), strict=True):
+    each = zip(
+        papers.tolist(),
+        paper_names(result, papers),
+        *intervals(result, papers),
+        result.accounts(papers.tolist()),
+        strict=True,
+    )
+    for i, name, low, high, account in each:
         interval = f" ({low:.2f} to {high:.2f})" if np.isfinite(low) else ""
-        summary = f"{paper_name(result, i)}: quality {account.quality:.2f}{interval}, average {account.average:.2f}"
-        probability = None if chance is None else chance[i]
-        summary += "" if probability is None else f", {percent(probability)} among the best"
+        summary = f"{name}: quality {account.quality:.2f}{interval}, average {account.average:.2f}"
+        summary += "" if chance[i] is None else f", {percent(chance[i])} among the best"
         folds.append(Fold(f"paper-{i}", summary, contributions(account)))
     middle = float(result.reviews.printed(result.validity.intercept + result.validity.slope * result.beliefs.location))
     opening = (
@@ -114,6 +135,100 @@ def _each(result: Estimate, selection: Selection | None) -> list[Part]:
         "line has what a score adds, its value after correction with reasons, and its weight. The sum is the quality."
     )
     return [Prose([opening]), Folded("Papers, the best first", folds)]
+
+
+def _line(result: Estimate, selection: Selection | None) -> tuple[float, str] | None:
+    """Return the quality halfway between the last selected paper and the next one, as printed, and its name."""
+    if selection is None or not 0 < selection.n < selection.ranked.size:
+        return None
+    edge = result.quality[selection.ranked[selection.n - 1 : selection.n + 1]].mean()
+    line = float(result.reviews.printed(edge))
+    return line, f"line of selection, {line:.2f}"
+
+
+def _ranked(result: Estimate, order: IntArray, kinds: Sequence[str]) -> Ranked:
+    """Return papers, given by code, with their qualities and intervals."""
+    names = [str(result.items[i]) for i in order.tolist()]
+    return Ranked(result.reviews.printed(result.quality)[order], *intervals(result, order), kinds, names)
+
+
+def qualities(result: Estimate) -> Picture:
+    """Return the picture of papers by rank, with intervals; of several groups of the largest."""
+    order = best_by_group(result)
+    order = order[result.group[order] == result.group[order[0]]]
+    points = _ranked(result, order, ["dot"] * order.size)
+    which = "Papers of the largest group" if result.n_groups > 1 else "All papers"
+    sure = ", each with its 90 % interval" if np.isfinite(points.low).any() else ""
+    return Picture(
+        "qualities",
+        "Qualities in order",
+        f"{which} from the best on{sure}.",
+        lambda width: ranked(points, width, "quality", "rank", [("dot", "paper")]),
+    )
+
+
+def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
+    """Return the picture of papers by rank around the line of selection, with those tied at it."""
+    drawn = selection.drawn
+    line = _line(result, selection)
+    place = np.flatnonzero(np.isin(selection.ranked, drawn))
+    ends = (int(place[0]), int(place[-1])) if place.size else (selection.n, max(selection.n - 1, 0))
+    beside = max(BESIDE, place.size // 2)
+    first = max(ends[0] - beside, 0)
+    order = selection.ranked[first : ends[1] + 1 + beside]
+    lists = selection.lists
+    points = _ranked(result, order, [MARKS[lists[i] or "out"] for i in order.tolist()])
+    shown = f"Papers of rank {first + 1:,} to {first + order.size:,}"
+    words = [f"{'All papers' if order.size == selection.ranked.size else shown}, each with its 90 % interval."]
+    if line is not None:
+        words.append(f"The line of selection at {line[0]:.2f} separates the best {selection.n:,} from the others.")
+    if drawn.size:
+        words.append(
+            f"On grey are the {counted(drawn.size, 'paper')} that are tied at the line: their probability of being "
+            f"among the best is between {percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)}; "
+            f"--lottery draws {counted(selection.places, 'place')} among them."
+        )
+    meanings = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
+    zone = (ends[0] + 1, ends[1] + 1, "tied at the line") if place.size else None
+    return Picture(
+        "line",
+        "The line of selection",
+        " ".join(words),
+        lambda width: ranked(points, width, "quality", "rank", meanings, first=first + 1, line=line, zone=zone),
+    )
+
+
+def moved(result: Estimate, selection: Selection | None) -> Picture:
+    """Return the picture of averages against qualities; those that cross the line, or change most, have labels."""
+    # Papers set aside are on another scale.
+    scored = np.flatnonzero(np.isfinite(result.quality)) if selection is None else np.sort(selection.ranked)
+    before, after = (snapped(result.reviews.printed(values)[scored]) for values in (result.average, result.quality))
+    low, high = intervals(result, scored)
+    kinds = np.full(scored.size, "dot", dtype=object)
+    meanings = [("dot", "paper")]
+    words = f"Each of {counted(scored.size, 'paper')} at its plain average and its quality"
+    words += ", with its 90 % interval. " if np.isfinite(low).any() else ". "
+    side = "below" if result.reviews.lower_is_better else "above"
+    words += f"Papers {side} the diagonal gain by the correction, the others lose."
+    if selection is None:
+        change = np.abs(result.rank - result.average_rank)[scored]
+        labelled = [k for k in np.argsort(-change, kind="stable")[:WRITTEN].tolist() if change[k]]
+    else:
+        into, out = (np.searchsorted(scored, papers) for papers in (selection.swapped_in, selection.swapped_out))
+        kinds[into] = "up"
+        kinds[out] = "down"
+        labelled = [*into[:WRITTEN].tolist(), *out[:WRITTEN].tolist()]
+        meanings += [("up", "only now selected"), ("down", "no longer")] if into.size else []
+        words += f" Of the best {selection.n:,}, {into.size:,} are so by the correction alone."
+    line = _line(result, selection)
+    names = [str(result.items[i]) for i in scored.tolist()]
+    points = Compared(before, after, low, high, kinds.tolist(), names, labelled)
+    return Picture(
+        "moved",
+        "Averages and qualities",
+        words,
+        lambda width: compared(points, width, "plain average", "quality", meanings, line),
+    )
 
 
 # Reviewers.
@@ -126,15 +241,14 @@ def unusual(beliefs: Beliefs) -> dict[str, IntArray]:
         (beliefs.reviewers.stretch, "scores far apart", "scores close together"),
         (beliefs.reviewers.noise, "erratic", "steady"),
     ]
-    codes: dict[str, IntArray] = {}
+    codes = {}
     for quantity, above, below in kinds if beliefs.signal else ():
         low, high = interquartile_range(quantity)
-        for word, outside, order in (
-            (above, np.flatnonzero(quantity.low > high), -quantity.mean),
-            (below, np.flatnonzero(quantity.high < low), quantity.mean),
-        ):
-            codes |= {word: outside[order_of(order[outside])]} if outside.size else {}
-    return codes
+        highest_first = order_of(-quantity.mean)
+        codes[above] = highest_first[quantity.low[highest_first] > high]
+        lowest_first = order_of(quantity.mean)
+        codes[below] = lowest_first[quantity.high[lowest_first] < low]
+    return {kind: reviewers for kind, reviewers in codes.items() if reviewers.size}
 
 
 def contradicting(result: PosteriorEstimate) -> IntArray:
@@ -146,9 +260,7 @@ def contradicting(result: PosteriorEstimate) -> IntArray:
 def _reviewers(result: Estimate) -> list[Part]:
     if not isinstance(result, PosteriorEstimate) or not np.isfinite(result.misfit.mean_square).any():
         return []
-    found = unusual(result.beliefs)
-    extreme = np.concatenate([found.get(kind, np.empty(0, np.int64)) for kind in ("harsh", "lenient")]).tolist()
-    parts: list[Part] = [severities(result, extreme)] if result.beliefs.signal else []
+    parts: list[Part] = [severities(result)] if result.beliefs.signal else []
     words = "Who stands out is so with probability 90 %, compared with the interquartile range of all reviewers. "
     words += "Agreement and mean square have the expected value 1; a negative agreement means reversed scores."
     return [*parts, reviewer_table(result), Prose([words])]
@@ -180,6 +292,36 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
     ]
     caption = "Reviewers, the harshest first, with the ends of 90 % intervals"
     return Table("reviewers-table", caption, columns, "reviewers")
+
+
+def severities(result: PosteriorEstimate) -> Picture:
+    """Return the picture of papers and reviewers on one scale; the harsh and the lenient have a mark of their own."""
+    severity = result.reviewers.severity
+    reviews = result.reviews
+    codes = np.flatnonzero(np.isfinite(severity.mean))
+    codes = codes[order_of(severity.mean[codes])]
+    found = unusual(result.beliefs)
+    extreme = {j for kind in ("harsh", "lenient") if kind in found for j in found[kind].tolist()}
+    kinds = ["diamond" if j in extreme else "dot" for j in codes.tolist()]
+    ends = {*range(NAMED), *range(codes.size - NAMED, codes.size)}
+    labelled = [place for place, kind in enumerate(kinds) if kind == "diamond" and place in ends]
+    # A severity becomes a quality: that of a paper which gets an average score from this reviewer.
+    value, low, high = (reviews.printed(result.beliefs.location + part[codes]) for part in severity)
+    names = [str(reviews.reviewers[j]) for j in codes.tolist()]
+    points = Ranked(value, np.minimum(low, high), np.maximum(low, high), kinds, names, labelled)
+    papers = reviews.printed(result.quality[np.isfinite(result.quality)])
+    words = (
+        f"{counted(codes.size, 'reviewer')} beside papers by quality: a reviewer is at the quality of a paper that "
+        "gets from them what an average paper gets from a typical reviewer, with a 90 % interval. The most lenient "
+        f"gives {-float(np.nanmin(severity.mean)):.2f} points more than a typical reviewer, the harshest "
+        f"{float(np.nanmax(severity.mean)):.2f} fewer; diamonds are outside the interquartile range."
+    )
+    return Picture(
+        "wright",
+        "Papers and reviewers on one scale",
+        words,
+        lambda width: wright_map(papers, points, width, "points"),
+    )
 
 
 # What the scores support.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lsc.selection import Selection
     from lsc.streams import StreamedEstimate
     from reviewgraph._base import FloatArray, IntArray, Label
-    from reviewgraph.streams import Stream
-    from reviewgraph.table import Reviews
 
 #: Papers that a line names, those that are seen first, and those to discuss.
 NAMED = 10
@@ -35,11 +33,6 @@ LISTS = {"in": "in", "discuss": "to discuss", "out": "out", "aside": "set aside"
 OPENED = 5000
 
 
-def reviews_of(result: Estimate | StreamedEstimate) -> Reviews | Stream:
-    """Return the table of a result."""
-    return result.reviews if isinstance(result, Estimate) else result.stream
-
-
 def percent(chance: float) -> str:
     """Return a probability in percent, never 0 or 100 %.
 
@@ -51,20 +44,21 @@ def percent(chance: float) -> str:
     return "< 1 %" if chance < 0.005 else f"{100.0 * chance:.0f} %"
 
 
-def some(names: Sequence[Label], most: int = NAMED) -> str:
-    """Return the first names, and the number of all where more are left out.
+def some(labels: Sequence[Label], codes: IntArray, most: int = NAMED) -> str:
+    """Return the first of some labels, given by code, and the number of all where more are left out.
 
-    >>> some(["p1", "p2"]), some([]), some(["p1", "p2", "p3"], 2)
+    >>> labels = ["p1", "p2", "p3"]
+    >>> some(labels, np.arange(2)), some(labels, np.arange(0)), some(labels, np.arange(3), 2)
     ('p1, p2', 'none', '3: p1, p2, ...')
     """
-    shown = listed(names, most) if names else "none"
-    return f"{len(names):,}: {shown}" if len(names) > most else shown
+    shown = listed([labels[code] for code in codes[: most + 1].tolist()], most) or "none"
+    return f"{codes.size:,}: {shown}" if codes.size > most else shown
 
 
-def paper_name(result: Estimate, paper: int) -> str:
-    """Return the label of a paper, given by code, with its title if it has one."""
-    label = result.items[paper]
-    return f"{label} {listed([result.reviews.titles.get(label, '')])}".strip()
+def paper_names(result: Estimate, papers: IntArray) -> list[str]:
+    """Return the labels of papers, given by code, with their titles if they have any."""
+    labels = [result.items[i] for i in papers.tolist()]
+    return [f"{label} {listed([result.reviews.titles.get(label, '')])}".strip() for label in labels]
 
 
 def best_by_group(result: Estimate | StreamedEstimate) -> IntArray:
@@ -85,16 +79,8 @@ def intervals(result: Estimate | StreamedEstimate, papers: IntArray) -> tuple[Fl
         return np.full(papers.size, np.nan), np.full(papers.size, np.nan)
     ends = central_interval(result.quality[papers], result.standard_error[papers], LEVEL)
     # Sorted after printing: if 1 is the best score, the ends of an interval change places.
-    low, high = np.sort(reviews_of(result).printed(ends), axis=1).T
+    low, high = np.sort(result.reviews.printed(ends), axis=1).T
     return low, high
-
-
-def line_of(result: Estimate, selection: Selection | None) -> float | None:
-    """Return the quality halfway between the last selected paper and the next one, as printed."""
-    if selection is None or not 0 < selection.n < selection.ranked.size:
-        return None
-    edge = result.quality[selection.ranked[selection.n - 1 : selection.n + 1]].mean()
-    return float(result.reviews.printed(edge))
 
 
 def columns_of(
@@ -102,35 +88,36 @@ def columns_of(
 ) -> dict[str, Column]:
     """Return what a table can show about papers, given by code, by the names of its columns."""
     digits = 2 if isinstance(result, Uncertain) else 3
-    reviews = reviews_of(result)
-    columns = [Column("paper", [result.items[i] for i in papers.tolist()])]
+    printed = result.reviews.printed
+    labels = [result.items[i] for i in papers.tolist()]
+    columns = [Column("paper", labels)]
     if isinstance(result, Estimate):
         columns = paper_columns(result.reviews, papers.tolist())
+
+    def add(name: str, values: FloatArray | IntArray, digits: int = 0) -> None:
+        columns.append(Column(name, or_none(values.astype(np.float64)), "number", digits))
+
     if selection is not None:
-        chance = np.array(selection.probability, np.float64)[papers]
-        columns.append(_numbers("chance, %", 100 * chance, 1))
+        add("chance, %", 100 * np.array(selection.probability, np.float64)[papers], 1)
         columns.append(Column("list", [LISTS[selection.lists[i]] for i in papers.tolist()], "choice"))
     if len(group_sizes(result)) > 1:
-        columns.append(_numbers("group", result.group[papers]))
-    columns.append(_numbers("rank", result.rank[papers]))
-    columns.append(_numbers("quality", reviews.printed(result.quality[papers]), digits))
+        add("group", result.group[papers])
+    add("rank", result.rank[papers])
+    add("quality", printed(result.quality[papers]), digits)
     low, high = intervals(result, papers)
     if np.isfinite(low).any():
-        columns += [_numbers("90 % from", low, 2), _numbers("to", high, 2)]
+        add("90 % from", low, 2)
+        add("to", high, 2)
     elif np.isfinite(result.standard_error[papers]).any():
-        columns.append(_numbers("+-", result.standard_error[papers], digits))
-    columns.append(_numbers("average", reviews.printed(result.average[papers]), digits))
+        add("+-", result.standard_error[papers], digits)
+    add("average", printed(result.average[papers]), digits)
     if isinstance(result, Estimate):
-        columns.append(_numbers("scores", result.reviews.only_scored().reviews_per_item[papers]))
-        columns.append(_numbers("its rank", result.average_rank[papers]))
-        columns.append(_numbers("gained", (result.average_rank - result.rank)[papers]))
-        if unknown := {*result.undetermined} & {*columns[0].values}:
-            columns.append(Column("place", ["?" if label in unknown else "" for label in columns[0].values], "choice"))
+        add("scores", result.reviews.only_scored().reviews_per_item[papers])
+        add("its rank", result.average_rank[papers])
+        add("gained", (result.average_rank - result.rank)[papers])
+        if unknown := {*result.undetermined} & {*labels}:
+            columns.append(Column("place", ["?" if label in unknown else "" for label in labels], "choice"))
     return {column.name: column for column in columns}
-
-
-def _numbers(name: str, values: FloatArray | IntArray, digits: int = 0) -> Column:
-    return Column(name, or_none(values.astype(np.float64)), "number", digits)
 
 
 def paper_table(result: Estimate, selection: Selection | None) -> Table:

@@ -160,7 +160,7 @@ def test_side_files(tmp_path: Path) -> None:
         (["--method", "lsc", "--lottery", "--select", "2"], "--lottery belongs to --method posterior, found 'lsc'"),
         (["--hypothesis", "linear", "--explain", "p1"], "--explain belongs to --method posterior, found 'lsc'"),
         (["--max-slope", "3", "--weights", "{folder}/negative.csv"], "--weights belongs to --method posterior"),
-        (["--method", "average", "--references", "{folder}/unknown.csv"], "average has no references"),
+        (["--method", "average", "--references", "{folder}/unknown.csv"], "--references belongs to --method post"),
         (["--lottery"], "--lottery: expected --select N or P% with it"),
         (["--explain", "zebra"], "--explain: expected a paper with a score, found 'zebra'"),
         (
