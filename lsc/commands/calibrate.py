@@ -13,16 +13,8 @@ import click
 
 from lsc._model.hypotheses import HYPOTHESES, Shape, classes
 from lsc.commands.sheets import expect_folder, write_sheets
-from lsc.methods import DEFAULT, METHODS, Method
-from reviewgraph._base import (
-    Clock,
-    InputError,
-    Progress,
-    counted,
-    csv_parts,
-    named,
-    write_whole,
-)
+from lsc.methods import COVARIATES, DEFAULT, METHODS, Method
+from reviewgraph._base import Clock, InputError, Progress, counted, csv_parts, named, write_whole
 from reviewgraph.cli import (
     SHOWN_BY,
     TABLE,
@@ -47,7 +39,6 @@ from reviewgraph.formats import rated
 
 if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
-    from lsc.pages.page import Lottery
     from lsc.selection import Selection
     from reviewgraph._base import Fact, Label, Next, Page
     from reviewgraph.report import Codes
@@ -59,39 +50,36 @@ class Outcome:
     """What the options ask of a result: a selection, a lottery, explanations.
 
     ``explained`` has labels of the result, which may be codes. ``selection`` is None without ``--select``, and if
-    nothing can be selected; ``refused`` has the reason.
+    nothing can be selected; ``refused`` has the reason. ``drawn`` are the papers of a lottery, None without one, and
+    ``seed`` is None, which counts as 0, if not typed.
     """
 
     def __init__(self, session: Session, method: Method, result: Any, explained: Sequence[Label] = ()) -> None:
+        from lsc.errors import Incomparable
+        from lsc.selection import select
+
         self.method = method
         self.result = result
         self.explained = explained
         self.selection: Selection | None = None
         self.refused: str | None = None
-        self.lottery: Lottery | None = None
         params = session.params
         # Of a plain table the higher scores are the better ones, unless something says so.
         stated = session.is_given("lower_is_better") or params["scale"] or session.system
         self.guessed = not stated and not result.reviews.lower_is_better
         if params["select"] is not None:
-            self._select(params["select"].of(int((result.rank > 0).sum())), params)
-        if params["lottery"] and self.selection is not None:
-            from lsc.pages.page import Lottery
-
-            # The default seed is 0.
-            self.lottery = Lottery(self.selection.draw(params["seed"] or 0), params["seed"])
+            n = params["select"].of(int((result.rank > 0).sum()))
+            options = {"error_rate": params["error_rate"], "across_groups": params["by_group_average"]}
+            try:
+                self.selection = select(result, n, **options)
+            except Incomparable as refusal:
+                self.refused = str(refusal)
         # The contents of results without probabilities take no selection.
         self._likely: list[Selection] = [self.selection] if method.probabilities and self.selection is not None else []
-
-    def _select(self, n: int, params: Mapping[str, Any]) -> None:
-        from lsc.errors import Incomparable
-        from lsc.selection import select
-
-        options = {"error_rate": params["error_rate"], "across_groups": params["by_group_average"]}
-        try:
-            self.selection = select(self.result, n, **options)
-        except Incomparable as refusal:
-            self.refused = str(refusal)
+        self.seed: int | None = params["seed"]
+        self.drawn: list[Label] | None = None
+        if params["lottery"] and self.selection is not None:
+            self.drawn = self.selection.draw(self.seed or 0)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the file."""
@@ -107,11 +95,10 @@ class Outcome:
         }
         record |= {"certain": [], "discuss": []} if self.method.probabilities else {}
         record |= self.result.to_dict(*self._likely)
-        if self.lottery is not None and selection is not None:
+        if self.drawn is not None and selection is not None:
             chances = zip(selection.labels, selection.lottery.tolist(), strict=True)
             probabilities = [{"item": label, "probability": p} for label, p in chances if p > 0]
-            drawn, seed = self.lottery
-            record["lottery"] = {"seed": seed or 0, "drawn": drawn, "probabilities": probabilities}
+            record["lottery"] = {"seed": self.seed or 0, "drawn": self.drawn, "probabilities": probabilities}
         if self.explained:
             record["accounts"] = [self.result.account(paper).to_dict() for paper in self.explained]
         return record
@@ -124,7 +111,8 @@ class Outcome:
         return page_of(
             self.result,
             self.selection,
-            lottery=self.lottery,
+            drawn=self.drawn,
+            seed=self.seed,
             explained=self.explained,
             refused=self.refused is not None,
             guessed=self.guessed,
@@ -135,12 +123,17 @@ class Outcome:
         import numpy as np
 
         from reviewgraph._base import Next
+        from reviewgraph.graph import connected_components
 
         table = session.table()
         again = session.again(NOT_AGAIN)
         select = session.params["select"]
-        if np.unique(self.result.group[self.result.rank > 0]).size > 1:
-            if self._connected_by_planned():
+        reviews = self.result.reviews
+        ranked = self.result.rank > 0
+        if np.unique(self.result.group[ranked]).size > 1:
+            # Reviews without a score may connect all papers that have scores.
+            with_planned = connected_components(reviews).item_labels[ranked]
+            if not reviews.scored.all() and np.unique(with_planned).size == 1:
                 why = "once the missing reviews are in, which connect the groups"
                 return [Next.of("calibrate", table, again, why=why)]
             target = "--target connected" if self.selection is not None and self.selection.aside.size else ""
@@ -152,23 +145,13 @@ class Outcome:
         discuss = 0 if self.selection is None else self.selection.discuss.size
         if discuss and not self.result.validity.is_learned:
             options = f"--for decision --select {select} --max-reviews {min(discuss, MORE)}"
-            why = "where more reviews help most; or discuss" + ("" if self.lottery else ", or --lottery")
+            why = "where more reviews help most; or discuss" + ("" if self.drawn else ", or --lottery")
             return [Next.of("plan", table, options, why=why)]
         if session.params["output"] is not None:
             return []
         if select is None:
             return [Next.of("calibrate", table, again, "--select 10% -o calibrated.csv", why="to choose")]
         return [Next.of("calibrate", table, again, "-o calibrated.csv", why="all papers, with the list of each")]
-
-    def _connected_by_planned(self) -> bool:
-        """Return whether reviews without a score connect all papers that have scores."""
-        import numpy as np
-
-        from reviewgraph.graph import connected_components
-
-        reviews = self.result.reviews
-        ranked = self.result.rank > 0
-        return not reviews.scored.all() and np.unique(connected_components(reviews).item_labels[ranked]).size == 1
 
 
 #: Downloads of HotCRP that belong to its scores in a plan: how their names end, and their option.
@@ -200,22 +183,11 @@ NOT_AGAIN = {
 
 #: The reviews of reviewers with a hypothesis class, for messages.
 SCORED = "the reviews with a score"
-#: Options of methods, by parameter; the first that is given of those in ``CHOOSING`` selects a method without --method.
-OF_METHODS = {
-    "hypothesis": "--hypothesis",
-    "by_reviewer": "--hypotheses",
-    "max_slope": "--max-slope",
-    "weights": "--weights",
-    "only_target": "--only-target",
-    "item_covariates": "--item-covariates",
-    "reviewer_covariates": "--reviewer-covariates",
-    "rankings": "--rankings",
-    "confidence": "--confidence",
-    "references": "--references",
-}
+#: Options that select the first method that has them, without --method; other options of methods, and of results with
+#: probabilities.
 CHOOSING = ("hypothesis", "by_reviewer", "max_slope")
-#: Options of results with probabilities.
-OF_PROBABILITIES = {"lottery": "--lottery", "explain": "--explain", "sheet": "--sheet"}
+OF_METHODS = ("weights", "only_target", *COVARIATES, "confidence", "references")
+OF_PROBABILITIES = ("lottery", "explain", "sheet")
 
 
 def settle_method(session: Session) -> Method:
@@ -223,15 +195,15 @@ def settle_method(session: Session) -> Method:
 
     Options in ``OF_PROBABILITIES`` need a method with probabilities.
     """
-    needed = {name: _takers(name) for name in OF_METHODS if session.is_given(name)}
+    needed = {name: _takers(name) for name in (*CHOOSING, *OF_METHODS) if session.is_given(name)}
     usual = next((takers[0] for name, takers in needed.items() if name in CHOOSING), METHODS[DEFAULT])
     method = METHODS.get(session.params["method"], usual)
     likely = [candidate for candidate in METHODS.values() if candidate.probabilities]
     needed |= {name: likely for name in OF_PROBABILITIES if session.params[name]}
+    flags = {parameter.name: parameter.opts[0] for parameter in click.get_current_context().command.params}
     for name, takers in needed.items():
         if method not in takers:
-            flag = (OF_METHODS | OF_PROBABILITIES)[name]
-            belongs = f"{flag} belongs to --method {' or '.join(taker.name for taker in takers)}"
+            belongs = f"{flags[name]} belongs to --method {' or '.join(taker.name for taker in takers)}"
             message = f"method: {belongs}, found {method.name!r}; leave one of the two out"
             raise InputError(message)
     if session.params["lottery"] and session.params["select"] is None:
@@ -249,7 +221,9 @@ def _takers(option: str) -> list[Method]:
 def options_of(session: Session, method: Method, reviews: Reviews, progress: Callable[..., Any]) -> dict[str, Any]:
     """Return the options of a method, with the contents of side files."""
     params = session.params
-    options = session.read_given("references", "weights", "rankings") | _covariates(session)
+    options = session.read_given("references", "weights", "rankings")
+    options |= _covariates(session, "item_covariates", "items", "item_attributes")
+    options |= _covariates(session, "reviewer_covariates", "reviewers", "attributes")
     if "hypothesis" in method.options:
         default = params["hypothesis"] or next(iter(HYPOTHESES))
         options["hypothesis"] = _hypotheses(reviews, default, session.read("by_reviewer"))
@@ -261,40 +235,29 @@ def options_of(session: Session, method: Method, reviews: Reviews, progress: Cal
     return options
 
 
-#: Parameter of the columns, parameter of their file, and its reader.
-COVARIATES = (("item_covariates", "items", "item_attributes"), ("reviewer_covariates", "reviewers", "attributes"))
-
-
-def _covariates(session: Session) -> dict[str, Any]:
-    """Return the chosen columns of the lists of papers and of reviewers, by label."""
-    covariates = {}
-    for name, side, reader in COVARIATES:
-        chosen = session.params[name]
-        path = session.params[side]
-        flag = f"--{name.replace('_', '-')}"
-        beside = f"--{side}"
-        if chosen is None:
-            if name == "reviewer_covariates" and session.is_typed(side):
-                message = f"{beside}: expected {flag} COLUMNS with it, found none; name columns, or leave it out"
-                raise Refusal(message)
-            continue
-        if not path:
-            message = f"{flag}: expected {beside} FILE with it, which has these columns, found none"
+def _covariates(session: Session, name: str, side: str, reader: str) -> dict[str, Any]:
+    """Return the columns that an option names of the list of papers, or of reviewers, by label."""
+    chosen = session.params[name]
+    path = session.params[side]
+    flag = f"--{name.replace('_', '-')}"
+    if chosen is None:
+        # The list of papers has titles, too.
+        if side == "reviewers" and session.is_typed(side):
+            message = f"--{side}: expected {flag} COLUMNS with it, found none; name columns, or leave it out"
             raise Refusal(message)
-        rows = session.read(reader, path)
-        columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-        names = [_column(flag, name.strip(), columns, path) for name in chosen.split(",") if name.strip()]
-        covariates[name] = {label: {column: row.get(column) for column in names} for label, row in rows.items()}
-    return covariates
-
-
-def _column(flag: str, name: str, columns: Sequence[str], path: str) -> str:
-    """Return the column of a name, whatever its case."""
-    for column in columns:
-        if column.strip().casefold() == name.casefold():
-            return column
-    message = f"{flag}: {path} has no column {name!r} with values; found {', '.join(columns) or 'none'}"
-    raise Refusal(message)
+        return {}
+    if not path:
+        message = f"{flag}: expected --{side} FILE with it, which has these columns, found none"
+        raise Refusal(message)
+    rows = session.read(reader, path)
+    known = {column.strip().casefold(): column for row in rows.values() for column in row}
+    names = [part.strip() for part in chosen.split(",") if part.strip()]
+    for part in names:
+        if part.casefold() not in known:
+            message = f"{flag}: {path} has no column {part!r} with values; found {', '.join(known.values()) or 'none'}"
+            raise Refusal(message)
+    columns = [known[part.casefold()] for part in names]
+    return {name: {label: {column: row.get(column) for column in columns} for label, row in rows.items()}}
 
 
 def _hypotheses(reviews: Reviews, default: str, by_reviewer: Mapping[Any, str] | None) -> HypothesisLike:
@@ -323,8 +286,6 @@ def calibrate_by_passes(
     session: Session, stream: Stream, options: Mapping[str, Any], tell: Callable[[Progress], None]
 ) -> None:
     """Calibrate a table larger than memory."""
-    from lsc.streams import StreamedPosterior
-
     # The method has a form for streams, and the other options belong to it.
     method = settle_method(session)
     output = options["output"]
@@ -339,8 +300,9 @@ def calibrate_by_passes(
     result = method.stream(stream, **method_options, progress=tell)
 
     outcome = Outcome(session, method, result)
-    content, parts = result.to_dict, result.parts
-    if isinstance(result, StreamedPosterior):
+    content = result.to_dict
+    parts = result.parts
+    if method.probabilities:
         content = outcome.to_dict
         parts = partial(result.parts, selection=outcome.selection)
     if output:
@@ -356,19 +318,17 @@ def answer(
     written: Sequence[Fact] = (),
 ) -> None:
     """Tell an outcome; end with status 1 if nothing could be selected."""
-    result = outcome.result
 
     def compose(shown: Any, codes: Codes | None) -> Page:
         told = outcome
         if codes is not None:
             told = Outcome(session, outcome.method, shown, tuple(codes.item[label] for label in outcome.explained))
-        page = told.page
         following = told.following(session) if codes is None and reviews is not None else ()
-        return replace(page, uploads=written, following=following, subject=session.table(whole=True))
+        return replace(told.page, uploads=written, following=following, subject=session.table(whole=True))
 
     if outcome.refused and session.params["as_json"]:
         say(outcome.refused)
-    session.answer(result, reviews, compose, content, holds=outcome.refused is None)
+    session.answer(outcome.result, reviews, compose, content, holds=outcome.refused is None)
 
 
 @click.command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,24 +31,19 @@ FEW_SCORES = 6
 GUESSED = "Higher is read as better; if 1 is best: --lower-is-better"
 
 
-class Lottery(NamedTuple):
-    """Papers that were drawn, best first, and the seed, None if not typed."""
-
-    drawn: Sequence[Label]
-    seed: int | None
-
-
 def page_of(
     result: Estimate | StreamedEstimate,
     selection: Selection | None = None,
     *,
-    lottery: Lottery | None = None,
+    drawn: Sequence[Label] | None = None,
+    seed: int | None = None,
     explained: Sequence[Label] = (),
     refused: bool = False,
     guessed: bool = False,
 ) -> Page:
     """Return the page of a calibration.
 
+    ``drawn`` are the papers of a lottery, None without one; its ``seed`` is None, which counts as 0, if not stated.
     ``explained`` are papers that the page is about. ``refused`` says that there is no order of all papers to select
     from, ``guessed`` that nobody stated which scores are the best.
     """
@@ -56,15 +51,14 @@ def page_of(
     page = Page("Calibration of scores", None, "")
     if isinstance(result, Estimate):
         page = replace(page, sections=sections_of(result, selection), nouns=Nouns(*result.reviews.nouns))
-    if lottery is not None and selection is not None:
-        table = _lottery_table(selection, lottery)
-        drawn = Section("lottery", "The lottery", lambda: [table])
-        page = replace(page, sections=[*page.sections[:1], drawn, *page.sections[1:]])
+    if drawn is not None and selection is not None:
+        lottery = Section("lottery", "The lottery", lambda: [_lottery_table(selection, drawn)])
+        page = replace(page, sections=[*page.sections[:1], lottery, *page.sections[1:]])
     if explained and isinstance(result, PosteriorEstimate):
         return explained_page(page, result, explained, selection, direction)
     good, verdict, summary, note = _verdict(result, selection)
     if selection is not None:
-        facts = _decision(result, selection, lottery)
+        facts = _decision(result, selection, drawn, seed)
     else:
         facts = [best_table(result), *(_benefit(result) if len(group_sizes(result)) > 1 else [])]
     warnings = [GUESSED] if guessed else []
@@ -72,7 +66,7 @@ def page_of(
         warnings.append("Nothing is selected: add reviews, or assume equal groups: --by-group-average")
     if selection is not None and np.unique(result.group[selection.ranked]).size > 1:
         warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
-    if lottery is not None and lottery.seed is None:
+    if drawn is not None and seed is None:
         warnings.append("No --seed was given, so it is 0, for everybody: announce a seed before drawing")
     return replace(
         page,
@@ -135,16 +129,18 @@ def _compared(result: Uncertain) -> tuple[bool | None, str, str]:
 # Facts.
 
 
-def _decision(result: Estimate | StreamedEstimate, selection: Selection, lottery: Lottery | None) -> list[Fact | Table]:
+def _decision(
+    result: Estimate | StreamedEstimate, selection: Selection, drawn: Sequence[Label] | None, seed: int | None
+) -> list[Fact | Table]:
     """Return the papers that are in, drawn, and to discuss, and what averages would have changed."""
     items = result.items
     facts: list[Fact | Table] = [Fact("In", some(items, selection.certain))]
     if not isinstance(result, Uncertain):
         return [*facts, Fact("Errors", "this method does not estimate uncertainty")]
-    if lottery is not None:
+    if drawn is not None:
         free = selection.drawn
-        drawn = some(items, free[[label in lottery.drawn for label in selection.named(free)]]) if free.size else ""
-        among = f"{drawn} (of {free.size:,} by seed {lottery.seed or 0}, which draws the same again)"
+        lucky = free[np.array([label in drawn for label in selection.named(free)], np.bool_)]
+        among = f"{some(items, lucky)} (of {free.size:,} by seed {seed or 0}, which draws the same again)"
         facts.append(Fact("Drawn", among if free.size else "nothing to draw"))
     if selection.discuss.size:
         facts.append(open_table(result, selection))
@@ -243,11 +239,11 @@ def _of_least_squares(result: Calibration) -> list[str]:
     return warnings
 
 
-def _lottery_table(selection: Selection, lottery: Lottery) -> Table:
+def _lottery_table(selection: Selection, drawn: Sequence[Label]) -> Table:
     free = selection.named(selection.drawn)
     columns = [
         Column("paper", free),
         Column("probability, %", (100 * selection.lottery[selection.drawn]).tolist(), "number", 1),
-        Column("drawn", ["yes" if label in lottery.drawn else "no" for label in free], "choice"),
+        Column("drawn", ["yes" if label in drawn else "no" for label in free], "choice"),
     ]
     return Table("lottery-table", "Papers that could be drawn", columns, "papers")
