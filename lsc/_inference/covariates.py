@@ -357,6 +357,10 @@ class Covariates:
     gain: float
     pulls: Mapping[str, FloatArray]
 
+    def used_of(self, side: str) -> list[str]:
+        """Return the names of the covariates that are used of a side, ``"item"`` or ``"reviewer"``."""
+        return [row.name for row in self.rows if row.used and row.of == side]
+
     def with_names(self, names: Mapping[str, str]) -> Covariates:
         """Return the same with numbers for the names of covariates and of their levels; ``names`` has neither."""
         number = {row.name: f"covariate {place}" for place, row in enumerate(self.rows, 1)}

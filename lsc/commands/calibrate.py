@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,6 +56,7 @@ class Outcome:
 
     def __init__(self, session: Session, method: Method, result: Any, explained: Sequence[Label] = ()) -> None:
         from lsc.errors import Incomparable
+        from lsc.pages.page import page_of
         from lsc.selection import select
 
         self.method = method
@@ -66,7 +67,7 @@ class Outcome:
         params = session.params
         # Of a plain table the higher scores are the better ones, unless something says so.
         stated = session.is_given("lower_is_better") or params["scale"] or session.system
-        self.guessed = not stated and not result.reviews.lower_is_better
+        guessed = not stated and not result.reviews.lower_is_better
         if params["select"] is not None:
             n = params["select"].of(int((result.rank > 0).sum()))
             options = {"error_rate": params["error_rate"], "across_groups": params["by_group_average"]}
@@ -80,6 +81,15 @@ class Outcome:
         self.drawn: list[Label] | None = None
         if params["lottery"] and self.selection is not None:
             self.drawn = self.selection.draw(self.seed or 0)
+        self.page = page_of(
+            result,
+            self.selection,
+            drawn=self.drawn,
+            seed=self.seed,
+            explained=explained,
+            refused=self.refused is not None,
+            guessed=guessed,
+        )
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the file."""
@@ -102,21 +112,6 @@ class Outcome:
         if self.explained:
             record["accounts"] = [self.result.account(paper).to_dict() for paper in self.explained]
         return record
-
-    @cached_property
-    def page(self) -> Page:
-        """The page of the result."""
-        from lsc.pages.page import page_of
-
-        return page_of(
-            self.result,
-            self.selection,
-            drawn=self.drawn,
-            seed=self.seed,
-            explained=self.explained,
-            refused=self.refused is not None,
-            guessed=self.guessed,
-        )
 
     def following(self, session: Session) -> list[Next]:
         """Return the next command: what connects the papers, helps the decision, or follows it."""
@@ -297,7 +292,7 @@ def calibrate_by_passes(
         expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
     expect_table(output, "a CSV file", "leave out --stream")
     method_options = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
-    result = method.stream(stream, **method_options, progress=tell)
+    result: Any = method.stream(stream, **method_options, progress=tell)
 
     outcome = Outcome(session, method, result)
     content = result.to_dict
@@ -464,13 +459,13 @@ def calibrate(
     """
     # What cannot be is refused before the work begins.
     method = settle_method(session)
-    if to and output is None:
+    if to is None:
+        expect_table(output)
+    elif output is None:
         message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o tags.csv"
         raise Refusal(message)
-    if to:
-        expect_table(output, f"a file for {rated()[to].title}", f"leave out --to {to}", rated()[to].suffix)
     else:
-        expect_table(output)
+        expect_table(output, f"a file for {rated()[to].title}", f"leave out --to {to}", rated()[to].suffix)
     papers = tuple(dict.fromkeys(explain))
     for paper in papers:
         code = reviews.item_code.get(paper)
@@ -486,7 +481,6 @@ def calibrate(
         result: Any = method(reviews, **options_of(session, method, reviews, tell))
         tell(Progress(clock.elapsed(), "the selection, and the page"))
         outcome = Outcome(session, method, result, papers)
-        outcome.page  # noqa: B018 - its numbers take a while
     written = []
     if output:
         written.append(write_papers(session, outcome, output, to))

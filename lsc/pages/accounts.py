@@ -6,7 +6,7 @@ All figures are on the scale of the scores.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.pages.papers import LISTS
+from lsc.pages.papers import LISTS, intervals
 from lsc.pages.papers import percent as chance_of
 from reviewgraph._base import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Table, counted, percent
 from reviewgraph.report import Shift, shifts
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 SLIGHT = 0.05
 #: What all papers have in common before their scores are used.
 MIDDLE = "the overall mean"
-#: Half of a 90 % interval, in standard errors.
-REACH = 1.645
 #: The names of sources in tables.
 SOURCES = {"review": "{}", "likeness": "{}, other papers", "reference": "reference", "covariate": "{}"}
 
@@ -141,11 +139,11 @@ def explained_page(
     page: Page, result: PosteriorEstimate, papers: Sequence[Label], selection: Selection | None, direction: str
 ) -> Page:
     """Return a page with the places of some papers and their contributions in front, without names of reviewers."""
-    accounts = [result.account(label).anonymous() for label in papers]
     codes = [result.items.index(label) for label in papers]
+    accounts = [account.anonymous() for account in result.accounts(codes)]
     facts: list[Fact | Table] = []
-    for number, account in enumerate(accounts):
-        place = _place(result, codes[number], selection)
+    for number, (code, account) in enumerate(zip(codes, accounts, strict=True)):
+        place = _place(result, code, selection)
         points = f"quality {account.quality:.2f}{_error(account)}, average {account.average:.2f}"
         facts += [Fact(str(account.item), f"{place}; {points}")] if len(papers) > 1 else []
         facts.append(account_table(account, f"parts-{number}"))
@@ -190,50 +188,42 @@ def _better(result: PosteriorEstimate, codes: list[int]) -> list[Fact]:
 # The sheet of a paper for its authors: scores, corrections with reasons, and no names.
 
 
-def sheets(result: PosteriorEstimate, papers: Iterable[Label]) -> Iterator[tuple[Label, Page]]:
+def sheets(result: PosteriorEstimate, papers: Sequence[Label]) -> Iterator[tuple[Label, Page]]:
     """Yield the sheets of papers, each with its label."""
-    low, high = _scale(result)
+    scale = _scale(result)
     is_typical = not result.validity.is_learned
     of = "the expected score of a typical reviewer" if is_typical else "on the scale of the references"
-    for paper in papers:
-        account = result.account(paper).anonymous()
-        parts = [*_corrections(account, (low, high)), _shifts(account, (low, high))]
-        facts = [
-            Fact("Scores", f"given from {low:g} to {high:g}, {result.reviews.direction}"),
-            Fact("Average", f"{account.average:.2f}"),
-        ]
-        if math.isfinite(account.standard_error):
-            facts.append(Fact("90 % range", "{:.2f} to {:.2f}".format(*_interval(account))))
+    codes = np.array([result.items.index(label) for label in papers], np.int64)
+    for named, low, high in zip(result.accounts(codes.tolist()), *intervals(result, codes), strict=True):
+        account = named.anonymous()
+        parts = [*_corrections(account, scale), _shifts(account, scale, low, high)]
+        ends = [Fact("90 % range", f"{low:.2f} to {high:.2f}")] if math.isfinite(low) else []
         page = Page(
             "Scores of a paper",
             None,
             f"Quality {account.quality:.2f}",
             f"{_error(account)}, {of}".removeprefix(",").strip(),
-            [*facts, account_table(account)],
+            facts=[
+                Fact("Scores", f"given from {scale[0]:g} to {scale[1]:g}, {result.reviews.direction}"),
+                Fact("Average", f"{account.average:.2f}"),
+                *ends,
+                account_table(account),
+            ],
             sections=[Section("why", "Corrections, with reasons", partial(list, parts))],
-            subject=f"{paper} {result.reviews.titles.get(paper, '')}".strip(),
+            subject=f"{account.item} {result.reviews.titles.get(account.item, '')}".strip(),
             nouns=Nouns(*result.reviews.nouns),
         )
-        yield paper, page
+        yield account.item, page
 
 
-def _interval(account: Account) -> tuple[float, float]:
-    reach = REACH * account.standard_error
-    return account.quality - reach, account.quality + reach
-
-
-def _shifts(account: Account, scale: tuple[float, float]) -> Picture:
-    shifted = [
+def _shifts(account: Account, scale: tuple[float, float], low: float, high: float) -> Picture:
+    rows = [
         Shift(str(part.reviewer), part.score or 0.0, part.says) for part in account.parts if part.source == "review"
     ]
     words = (
-        f"{counted(len(shifted), 'score')} as given and as counted, and below the paper: its plain average "
+        f"{counted(len(rows), 'score')} as given and as counted, and below the paper: its plain average "
         f"{account.average:.2f} and its quality {account.quality:.2f}."
     )
-    shifted.append(Shift("the paper", account.average, account.quality, *_interval(account)))
-    return Picture(
-        "scores",
-        "Scores as given and as counted",
-        words,
-        lambda width: shifts(shifted, scale, width, "points", "as given, or plain average", "corrected"),
-    )
+    rows.append(Shift("the paper", account.average, account.quality, low, high))
+    drawing = partial(shifts, rows, scale, name="points", was="as given, or plain average", now="corrected")
+    return Picture("scores", "Scores as given and as counted", words, drawing)

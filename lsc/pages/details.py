@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,32 +53,38 @@ BESIDE = 20
 def sections_of(result: Estimate, selection: Selection | None) -> list[Section]:
     """Return the sections of a page, the most wanted first."""
     pictured = np.isfinite(result.quality).any()
-    # Tables and pictures show the selections of methods with probabilities.
+    # Pictures and tables show the selections of methods with probabilities.
     likely = selection if isinstance(result, Uncertain) else None
+    first = []
+    last = []
+    if isinstance(result, PosteriorEstimate):
+        if selection is not None:
+            first.append(Section("cut", "Around the line of selection", lambda: _cut(result, selection)))
+        last = [
+            Section("each", "Each paper", lambda: _each(result, selection)),
+            Section("reviewers", "Reviewers", lambda: _reviewers(result)),
+            Section("model", "What the scores support", lambda: _model(result)),
+        ]
+    if isinstance(result, Calibration):
+        last = [Section("model", "What the scores support", lambda: _fit(result))]
     return [
-        Section("cut", "Around the line of selection", lambda: _cut(result, selection)),
+        *first,
         Section("out", "Papers that are in and out", lambda: _lists(result, selection)),
         Section("scores", "Averages and qualities", lambda: _scores(result, likely) if pictured else []),
         Section("papers", "Papers", lambda: [paper_table(result, likely)]),
-        Section("each", "Each paper", lambda: _each(result, selection)),
-        Section("reviewers", "Reviewers", lambda: _reviewers(result)),
-        Section("model", "What the scores support", lambda: _model(result)),
+        *last,
     ]
 
 
 # The cut.
 
 
-def _cut(result: Estimate, selection: Selection | None) -> list[Part]:
+def _cut(result: PosteriorEstimate, selection: Selection) -> list[Part]:
     """Return the picture of the line, and how to proceed if more reviews do not help."""
-    if selection is None or not isinstance(result, PosteriorEstimate):
-        return []
-    parts: list[Part] = [line_picture(result, selection)]
-    if selection.discuss.size > 1 and result.validity.is_learned:
-        advice = "More reviews by the same reviewers cannot settle what they leave unexplained. Have the papers "
-        advice += "nearest to the line measured, too, and add them to --references."
-        parts.append(Prose([advice]))
-    return parts
+    advice = "More reviews by the same reviewers cannot settle what they leave unexplained. Have the papers nearest to "
+    advice += "the line measured, too, and add them to --references."
+    is_advised = selection.discuss.size > 1 and result.validity.is_learned
+    return [line_picture(result, selection), *([Prose([advice])] if is_advised else [])]
 
 
 def _lists(result: Estimate, selection: Selection | None) -> list[Part]:
@@ -103,28 +110,23 @@ def _lists(result: Estimate, selection: Selection | None) -> list[Part]:
 
 def _scores(result: Estimate, selection: Selection | None) -> list[Part]:
     """Return the pictures of papers; with a selection the line replaces the picture of all ranks."""
-    parts: list[Part] = [moved(result, selection), *([] if selection is not None else [qualities(result)])]
-    if isinstance(result, PosteriorEstimate):
-        words = "High and low averages are partly chance, so qualities are closer to the mean, most of all those with "
-        parts.append(Prose([f"{words}few scores, and may be outside the range of the scores."]))
-    return parts
+    words = "High and low averages are partly chance, so qualities are closer to the mean, most of all those with few "
+    words += "scores, and may be outside the range of the scores."
+    return [
+        moved(result, selection),
+        *([qualities(result)] if selection is None else []),
+        *([Prose([words])] if isinstance(result, PosteriorEstimate) else []),
+    ]
 
 
-def _each(result: Estimate, selection: Selection | None) -> list[Part]:
+def _each(result: PosteriorEstimate, selection: Selection | None) -> list[Part]:
     """Return a fold per paper: its scores, and what they add to its quality."""
-    if not isinstance(result, PosteriorEstimate):
-        return []
     papers = best_by_group(result)[:OPENED]
     chance = [None] * result.reviews.n_items if selection is None else selection.probability
     folds = []
-    each = zip(
-        papers.tolist(),
-        paper_names(result, papers),
-        *intervals(result, papers),
-        result.accounts(papers.tolist()),
-        strict=True,
-    )
-    for i, name, low, high, account in each:
+    codes = papers.tolist()
+    columns = (codes, paper_names(result, papers), *intervals(result, papers), result.accounts(codes))
+    for i, name, low, high, account in zip(*columns, strict=True):
         interval = f" ({low:.2f} to {high:.2f})" if np.isfinite(low) else ""
         summary = f"{name}: quality {account.quality:.2f}{interval}, average {account.average:.2f}"
         summary += "" if chance[i] is None else f", {percent(chance[i])} among the best"
@@ -159,12 +161,8 @@ def qualities(result: Estimate) -> Picture:
     points = _ranked(result, order, ["dot"] * order.size)
     which = "Papers of the largest group" if result.n_groups > 1 else "All papers"
     sure = ", each with its 90 % interval" if np.isfinite(points.low).any() else ""
-    return Picture(
-        "qualities",
-        "Qualities in order",
-        f"{which} from the best on{sure}.",
-        lambda width: ranked(points, width, "quality", "rank", [("dot", "paper")]),
-    )
+    drawing = partial(ranked, points, up="quality", along="rank", meanings=[("dot", "paper")])
+    return Picture("qualities", "Qualities in order", f"{which} from the best on{sure}.", drawing)
 
 
 def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
@@ -188,14 +186,17 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
             f"among the best is between {percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)}; "
             f"--lottery draws {counted(selection.places, 'place')} among them."
         )
-    meanings = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
-    zone = (ends[0] + 1, ends[1] + 1, "tied at the line") if place.size else None
-    return Picture(
-        "line",
-        "The line of selection",
-        " ".join(words),
-        lambda width: ranked(points, width, "quality", "rank", meanings, first=first + 1, line=line, zone=zone),
+    drawing = partial(
+        ranked,
+        points,
+        up="quality",
+        along="rank",
+        meanings=[("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")],
+        first=first + 1,
+        line=line,
+        zone=(ends[0] + 1, ends[1] + 1, "tied at the line") if place.size else None,
     )
+    return Picture("line", "The line of selection", " ".join(words), drawing)
 
 
 def moved(result: Estimate, selection: Selection | None) -> Picture:
@@ -220,15 +221,11 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         labelled = [*into[:WRITTEN].tolist(), *out[:WRITTEN].tolist()]
         meanings += [("up", "only now selected"), ("down", "no longer")] if into.size else []
         words += f" Of the best {selection.n:,}, {into.size:,} are so by the correction alone."
-    line = _line(result, selection)
     names = [str(result.items[i]) for i in scored.tolist()]
     points = Compared(before, after, low, high, kinds.tolist(), names, labelled)
-    return Picture(
-        "moved",
-        "Averages and qualities",
-        words,
-        lambda width: compared(points, width, "plain average", "quality", meanings, line),
-    )
+    cut = _line(result, selection)
+    drawing = partial(compared, points, along="plain average", up="quality", meanings=meanings, cut=cut)
+    return Picture("moved", "Averages and qualities", words, drawing)
 
 
 # Reviewers.
@@ -257,8 +254,8 @@ def contradicting(result: PosteriorEstimate) -> IntArray:
     return codes[order_of(result.misfit.p_value[codes])]
 
 
-def _reviewers(result: Estimate) -> list[Part]:
-    if not isinstance(result, PosteriorEstimate) or not np.isfinite(result.misfit.mean_square).any():
+def _reviewers(result: PosteriorEstimate) -> list[Part]:
+    if not np.isfinite(result.misfit.mean_square).any():
         return []
     parts: list[Part] = [severities(result)] if result.beliefs.signal else []
     words = "Who stands out is so with probability 90 %, compared with the interquartile range of all reviewers. "
@@ -316,12 +313,8 @@ def severities(result: PosteriorEstimate) -> Picture:
         f"gives {-float(np.nanmin(severity.mean)):.2f} points more than a typical reviewer, the harshest "
         f"{float(np.nanmax(severity.mean)):.2f} fewer; diamonds are outside the interquartile range."
     )
-    return Picture(
-        "wright",
-        "Papers and reviewers on one scale",
-        words,
-        lambda width: wright_map(papers, points, width, "points"),
-    )
+    drawing = partial(wright_map, papers, points, up="points")
+    return Picture("wright", "Papers and reviewers on one scale", words, drawing)
 
 
 # What the scores support.
@@ -333,16 +326,18 @@ def spread_of_severity(result: PosteriorEstimate) -> float:
     return float(np.sqrt(mean.var() + (((high - low) / (2.0 * WIDTH)) ** 2).mean()))
 
 
-def _model(result: Estimate) -> list[Part]:
-    if isinstance(result, Calibration):
-        fit = "the only optimal fit" if result.unique else "one of several optimal fits, the closest to straight lines"
-        return [Prose([f"These scores are {fit} (objective {result.objective:.6g}, {result.status.value})."])]
-    if not isinstance(result, PosteriorEstimate):
-        return []
-    parts: list[Part] = [Prose(_support(result))]
-    if result.covariates is not None:
-        parts.append(covariate_table(result.covariates))
-    return [*parts, coverage_table(result)] if np.isfinite(result.residuals().raw).any() else parts
+def _fit(result: Calibration) -> list[Part]:
+    fit = "the only optimal fit" if result.unique else "one of several optimal fits, the closest to straight lines"
+    return [Prose([f"These scores are {fit} (objective {result.objective:.6g}, {result.status.value})."])]
+
+
+def _model(result: PosteriorEstimate) -> list[Part]:
+    covariates = result.covariates
+    return [
+        Prose(_support(result)),
+        *([] if covariates is None else [covariate_table(covariates)]),
+        *([coverage_table(result)] if np.isfinite(result.residuals().raw).any() else []),
+    ]
 
 
 def _support(result: PosteriorEstimate) -> list[str]:
@@ -359,13 +354,14 @@ def _support(result: PosteriorEstimate) -> list[str]:
             "rankings, compared with that of averages. A part of it is noise that nothing predicts.",
         ]
     if (joined := result.joined) is not None:
-        gain = f"; they lower the error in predicting other reviewers by {100 * joined.gain:.1f} % +- "
-        gain += f"{100 * joined.gain_error:.1f} (standard error)"
-        lines.append(f"{joined.words[0].upper()}{joined.words[1:]}{gain if joined.used else ''}.")
-    if result.confidence is not None:
-        state = "is used" if result.confidence.used else "is not used"
-        change = f"with it the log evidence changes by {result.confidence.gain:+.1f}"
-        lines.append(f"The confidence of reviewers {state}: {change}.")
+        gain = f"{100 * joined.gain:.1f} % +- {100 * joined.gain_error:.1f} (standard error)"
+        lower = f"; they lower the error in predicting other reviewers by {gain}" if joined.used else ""
+        lines.append(f"{joined.words[0].upper()}{joined.words[1:]}{lower}.")
+    if (confidence := result.confidence) is not None:
+        state = (
+            f"is {'' if confidence.used else 'not '}used: with it the log evidence changes by {confidence.gain:+.1f}"
+        )
+        lines.append(f"The confidence of reviewers {state}.")
     if (validity := result.validity).n:
         low, high = validity.slope_interval
         slope = f"slope {validity.estimate:.2f}, 90 % interval {low:.2f} to {high:.2f}"

@@ -110,7 +110,7 @@ def _compared(result: Uncertain) -> tuple[bool | None, str, str]:
     """
     if not result.beliefs.signal:
         covariates = getattr(result, "covariates", None)
-        used = [row.name for row in covariates.rows if row.used and row.of == "reviewer"] if covariates else []
+        used = covariates.used_of("reviewer") if covariates else []
         beyond = f"beyond {listed(used)}, " if used else ""
         return True, "Nothing to correct", f"{beyond}no differences between reviewers"
     if not isinstance(result, PosteriorEstimate):
@@ -196,47 +196,32 @@ def _left_out(result: Estimate | StreamedEstimate, selection: Selection | None) 
 
 
 def _warnings(result: Estimate | StreamedEstimate) -> list[str]:
-    """Return what changes how the result is read."""
+    """Return what changes how the result is read, and what the scores do not support."""
     warnings = []
     if isinstance(result, Uncertain) and (prior := result.by_prior):
         why = "their quality is that expected of any paper, as all their reviewers give one score only"
         warnings.append(f"{listed(prior, NAMED)}: {why}")
-    if isinstance(result, PosteriorEstimate):
-        warnings += _of_posterior(result)
+    if isinstance(result, PosteriorEstimate) and (validity := result.validity).n:
+        left = f"leave {100 * validity.unexplained:.0f} % of the spread of what the references measure unexplained"
+        warnings.append(f"The scores {left if validity.is_predictive else 'do not predict the references'}")
+    if isinstance(result, PosteriorEstimate) and result.covariates and (used := result.covariates.used_of("item")):
+        moves = noun(len(used), "moves", "move")
+        warnings.append(f"{listed(used)} {moves} qualities, most those of few scores: whether that is fair is for you")
     if isinstance(result, Calibration):
-        warnings += _of_least_squares(result)
+        loads = result.reviews.only_scored().loads
+        half = int(np.median(loads[loads > 0]))
+        links = result.support.degrees_of_freedom
+        reasons = [f"half of the reviewers gave {counted(half, 'score')} or less"] if half < FEW_SCORES else []
+        reasons += [f"{counted(links, 'link')} between reviewers {noun(links, 'is', 'are')} missing"] if links else []
+        if reasons:
+            warnings.append(f"The plain average may be more accurate: {' and '.join(reasons)}")
+        if places := int((~result.support.determined & np.isfinite(result.quality)).sum()):
+            papers = counted(places, "paper")
+            warnings.append(f"The scores do not determine the place of {papers} in a group (marked ?)")
     if isinstance(result, Calibration | StreamedCalibration) and result.status is not CalibrationStatus.OPTIMAL:
         warnings.append(f"{result.status.text} ({result.message})")
     lacking = result.reviews.origin.lacking
     return [*warnings, *([lacking.words] if lacking else [])]
-
-
-def _of_posterior(result: PosteriorEstimate) -> list[str]:
-    """Return what references leave open, and covariates that move qualities."""
-    warnings = []
-    if (validity := result.validity).n:
-        left = f"leave {100 * validity.unexplained:.0f} % of the spread of what the references measure unexplained"
-        warnings.append(f"The scores {left if validity.is_predictive else 'do not predict the references'}")
-    rows = [] if result.covariates is None else result.covariates.rows
-    if used := [row.name for row in rows if row.used and row.of == "item"]:
-        moves = noun(len(used), "moves", "move")
-        warnings.append(f"{listed(used)} {moves} qualities, most those of few scores: whether that is fair is for you")
-    return warnings
-
-
-def _of_least_squares(result: Calibration) -> list[str]:
-    """Return what the scores do not support."""
-    warnings = []
-    loads = result.reviews.only_scored().loads
-    half = int(np.median(loads[loads > 0]))
-    links = result.support.degrees_of_freedom
-    reasons = [f"half of the reviewers gave {counted(half, 'score')} or less"] if half < FEW_SCORES else []
-    reasons += [f"{counted(links, 'link')} between reviewers {noun(links, 'is', 'are')} missing"] if links else []
-    if reasons:
-        warnings.append(f"The plain average may be more accurate: {' and '.join(reasons)}")
-    if places := int((~result.support.determined & np.isfinite(result.quality)).sum()):
-        warnings.append(f"The scores do not determine the place of {counted(places, 'paper')} in a group (marked ?)")
-    return warnings
 
 
 def _lottery_table(selection: Selection, drawn: Sequence[Label]) -> Table:
