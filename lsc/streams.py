@@ -150,12 +150,6 @@ def line_of(hypothesis: str | Hypothesis, max_slope: float | None, where: str) -
     return kind
 
 
-def scores_given(stream: Stream) -> IntArray:
-    """Return the number of scores of each reviewer, shape (M,)."""
-    loads = [np.diff(chunk.only_scored().start) for chunk in stream.chunks()]
-    return np.concatenate([np.empty(0, np.int64), *loads])
-
-
 def totals_of(stream: Stream) -> tuple[FloatArray, FloatArray]:
     """Return number and sum of the scores of each item, shapes (N,)."""
     count = np.zeros(stream.n_items)

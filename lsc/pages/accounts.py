@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.pages.papers import LISTS, intervals
+from lsc.pages.papers import LISTS, columns_by_head, intervals
 from lsc.pages.papers import percent as chance_of
-from reviewgraph._base import Column, Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Table, counted, percent
+from reviewgraph._base import Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Table, counted, percent
 from reviewgraph.report import Shift, shifts
 
 if TYPE_CHECKING:
@@ -40,10 +40,9 @@ def account_table(account: Account, name: str = "parts") -> Table:
     The value is the sum of the score and of the corrections for severity and for slope, that for criteria included.
     """
     *sources, middle = account.parts
-    are_whole = all(float(part.score).is_integer() for part in sources if part.score is not None)
-    rows: list[tuple[str | float | None, ...]] = [
-        (MIDDLE, None, None, None, None, 100 * middle.weight, account.middle),
-    ]
+    digits = 0 if all(float(part.score).is_integer() for part in sources if part.score is not None) else 1
+    corrections = {"score": digits, "severity": 2, "slope": 2, "counts as": 2}
+    rows: list[Sequence[str | float | None]] = [(MIDDLE, None, None, None, None, 100 * middle.weight, account.middle)]
     for part in sources:
         of_review = part.source == "review"
         severity = part.severity if of_review else None
@@ -51,16 +50,7 @@ def account_table(account: Account, name: str = "parts") -> Table:
         source = SOURCES[part.source].format(part.covariate or part.reviewer)
         rows.append((source, part.score, severity, slope, part.says, 100 * part.weight, part.moves))
     rows.append(("sum", None, None, None, account.total, None, account.total))
-    names, scores, severities, slopes, values, weights, moves = zip(*rows, strict=True)
-    columns = [
-        Column("source", names),
-        Column("score", scores, "number", 0 if are_whole else 1),
-        Column("severity", severities, "number", 2),
-        Column("slope", slopes, "number", 2),
-        Column("counts as", values, "number", 2),
-        Column("weight, %", weights, "number"),
-        Column("moves it by", moves, "number", 2),
-    ]
+    columns = columns_by_head({"source": "text", **corrections, "weight, %": 0, "moves it by": 2}, rows)
     return Table(name, f"From {MIDDLE} to the quality of {account.item}", columns, "parts", live=False)
 
 

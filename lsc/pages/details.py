@@ -13,7 +13,7 @@ from lsc._inference.inferring import MIN_GAIN
 from lsc._inference.step import WIDTH
 from lsc.calibration import Calibration
 from lsc.pages.accounts import MIDDLE, contributions
-from lsc.pages.papers import OPENED, best_by_group, intervals, paper_names, paper_table, percent
+from lsc.pages.papers import OPENED, best_by_group, columns_by_head, intervals, paper_names, paper_table, percent
 from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Uncertain
 from reviewgraph._base import (
@@ -371,23 +371,18 @@ def _support(result: PosteriorEstimate) -> list[str]:
 
 def covariate_table(covariates: Covariates) -> Table:
     """Return a row per effect of a covariate in points, or for a covariate that is not used."""
-    rows = [(row, effect) for row in covariates.rows for effect in row.effects or (None,)]
-    columns = [
-        Column("covariate", [row.name for row, _ in rows]),
-        Column("known of", [row.known for row, _ in rows], "number"),
-        Column("log evidence", [row.gain for row, _ in rows], "number", 1),
-        Column("used", ["yes" if row.used else "no" for row, _ in rows], "choice"),
-        Column("level", [effect and effect.level for _, effect in rows]),
-        *(
-            Column(head, [effect and effect[place] for _, effect in rows], "number", 2)
-            for place, head in enumerate(("effect", "from", "to"), 1)
-        ),
+    rows = [
+        (row.name, row.known, row.gain, "yes" if row.used else "no", *(effect or (None, None, None, None)))
+        for row in covariates.rows
+        for effect in row.effects or (None,)
     ]
     caption = (
         f"Effects on quality, or on the scores of reviewers, in points with 90 % intervals, of numbers per standard "
         f"deviation; used from a gain of {MIN_GAIN:g} in log evidence, together {covariates.gain:.1f}"
     )
-    return Table("covariates", caption, columns, "effects", live=False)
+    effects = {"level": "text", "effect": 2, "from": 2, "to": 2}
+    heads = {"covariate": "text", "known of": 0, "log evidence": 1, "used": "choice", **effects}
+    return Table("covariates", caption, columns_by_head(heads, rows), "effects", live=False)
 
 
 #: Levels of the intervals that are checked, in percent.
@@ -398,18 +393,16 @@ def coverage_table(result: PosteriorEstimate) -> Table:
     """Return a row for each level: the share of scores within their predicted intervals, and outside on either side."""
     residuals = result.residuals()
     size = int(np.isfinite(residuals.raw).sum())
-    tails = [0.5 - level / 200.0 for level in CHECKED]
-    below = [100 * residuals.share(0.0, tail) for tail in tails]
-    above = [100 * residuals.share(1.0 - tail, 1.0) for tail in tails]
-    columns = [
-        Column("interval", [f"{level} %" for level in CHECKED]),
-        Column("scores within, %", [100 - low - high for low, high in zip(below, above, strict=True)], "number", 1),
-        Column("+-", [(level * (100.0 - level) / size) ** 0.5 for level in CHECKED], "number", 1),
-        Column("below, %", below, "number", 1),
-        Column("above, %", above, "number", 1),
-    ]
+    rows = []
+    for level in CHECKED:
+        tail = 0.5 - level / 200.0
+        below = 100 * residuals.share(0.0, tail)
+        above = 100 * residuals.share(1.0 - tail, 1.0)
+        error = (level * (100.0 - level) / size) ** 0.5
+        rows.append((f"{level} %", 100 - below - above, error, below, above))
+    heads = {"interval": "text", "scores within, %": 1, "+-": 1, "below, %": 1, "above, %": 1}
     caption = (
         f"If the model describes the scores, the stated share of {counted(size, 'score')} lies in the intervals that "
         "all other scores predict (leave-one-out), up to the standard error of independent scores"
     )
-    return Table("coverage", caption, columns, "intervals", live=False)
+    return Table("coverage", caption, columns_by_head(heads, rows), "intervals", live=False)

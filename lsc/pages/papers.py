@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from lsc.selection import LEVEL, Uncertain
 from reviewgraph._base import Column, Table, listed, or_none, paper_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lsc.selection import Selection
     from lsc.streams import StreamedEstimate
@@ -53,6 +53,15 @@ def some(labels: Sequence[Label], codes: IntArray, most: int = NAMED) -> str:
     """
     shown = listed([labels[code] for code in codes[: most + 1].tolist()], most) or "none"
     return f"{codes.size:,}: {shown}" if codes.size > most else shown
+
+
+def columns_by_head(heads: Mapping[str, Any], rows: Iterable[Sequence[Any]]) -> list[Column]:
+    """Return columns from rows; a head has the number of digits of numbers, or the kind of another column."""
+    values = [*zip(*rows, strict=True)] or [()] * len(heads)
+    return [
+        Column(name, column, "number", kind) if isinstance(kind, int) else Column(name, column, kind)
+        for (name, kind), column in zip(heads.items(), values, strict=True)
+    ]
 
 
 def paper_names(result: Estimate, papers: IntArray) -> list[str]:
