@@ -16,8 +16,7 @@ import numpy as np
 
 from lsc.pages.papers import LISTS, columns_by_head, intervals
 from lsc.pages.papers import percent as chance_of
-from reviewgraph._base import Fact, Listed, Nouns, Page, Part, Picture, Prose, Section, Table, counted, percent
-from reviewgraph.report import Shift, shifts
+from reviewgraph._base import Fact, Listed, Nouns, Page, Part, Prose, Section, Table, percent
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account
@@ -186,7 +185,7 @@ def sheets(result: PosteriorEstimate, papers: Sequence[Label]) -> Iterator[tuple
     codes = np.array([result.items.index(label) for label in papers], np.int64)
     for named, low, high in zip(result.accounts(codes.tolist()), *intervals(result, codes), strict=True):
         account = named.anonymous()
-        parts = [*_corrections(account, scale), _shifts(account, scale, low, high)]
+        parts = _corrections(account, scale)
         ends = [Fact("90 % range", f"{low:.2f} to {high:.2f}")] if math.isfinite(low) else []
         page = Page(
             "Scores of a paper",
@@ -204,16 +203,3 @@ def sheets(result: PosteriorEstimate, papers: Sequence[Label]) -> Iterator[tuple
             nouns=Nouns(*result.reviews.nouns),
         )
         yield account.item, page
-
-
-def _shifts(account: Account, scale: tuple[float, float], low: float, high: float) -> Picture:
-    rows = [
-        Shift(str(part.reviewer), part.score or 0.0, part.says) for part in account.parts if part.source == "review"
-    ]
-    words = (
-        f"{counted(len(rows), 'score')} as given and as counted, and below the paper: its plain average "
-        f"{account.average:.2f} and its quality {account.quality:.2f}."
-    )
-    rows.append(Shift("the paper", account.average, account.quality, low, high))
-    drawing = partial(shifts, rows, scale, name="points", was="as given, or plain average", now="corrected")
-    return Picture("scores", "Scores as given and as counted", words, drawing)
