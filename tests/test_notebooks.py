@@ -148,7 +148,7 @@ def test_every_picture_stands_alone(make: Callable[[Any], Paged], tmp_path: Path
 
 def test_a_selection_shows_its_line() -> None:
     estimate = lsc.posterior(pandas.DataFrame(noisy()))
-    assert [estimate.plot(name).name for name in (None, "qualities", "wright")] == ["moved", "qualities", "wright"]
+    assert [estimate.plot(name).name for name in (None, "wright")] == ["moved", "wright"]
     # Coarser scores leave some papers to discuss.
     coarse = pandas.DataFrame(noisy()).assign(score=lambda table: (table.score + 5 * table.index % 7).round())
     estimate = lsc.posterior(coarse)

@@ -222,8 +222,7 @@ def options_of(session: Session, method: Method, reviews: Reviews, progress: Cal
     if "hypothesis" in method.options:
         default = params["hypothesis"] or next(iter(HYPOTHESES))
         options["hypothesis"] = _hypotheses(reviews, default, session.read("by_reviewer"))
-    options |= {key: params[key] for key in ("max_slope", "confidence") if params[key] is not None}
-    options |= {"only_target": True} if params["only_target"] else {}
+    options |= {key: params[key] for key in ("max_slope", "confidence", "only_target") if session.is_given(key)}
     if "progress" in method.options:
         options["progress"] = progress
     session.expect_columns_used()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import numpy as np
 from lsc._inference.beliefs import interquartile_range
 from lsc._inference.inferring import MIN_GAIN
 from lsc._inference.step import WIDTH
-from lsc.calibration import Calibration
 from lsc.pages.accounts import MIDDLE, contributions
 from lsc.pages.papers import OPENED, best_by_group, columns_by_head, intervals, paper_names, paper_table, percent
 from lsc.posteriors import PosteriorEstimate
@@ -55,24 +53,19 @@ def sections_of(result: Estimate, selection: Selection | None) -> list[Section]:
     pictured = np.isfinite(result.quality).any()
     # Pictures and tables show the selections of methods with probabilities.
     likely = selection if isinstance(result, Uncertain) else None
-    first = []
-    last = []
-    if isinstance(result, PosteriorEstimate):
-        if selection is not None:
-            first.append(Section("cut", "Around the line of selection", lambda: _cut(result, selection)))
-        last = [
-            Section("each", "Each paper", lambda: _each(result, selection)),
-            Section("reviewers", "Reviewers", lambda: _reviewers(result)),
-            Section("model", "What the scores support", lambda: _model(result)),
-        ]
-    if isinstance(result, Calibration):
-        last = [Section("model", "What the scores support", lambda: _fit(result))]
-    return [
-        *first,
+    sections = [
         Section("out", "Papers that are in and out", lambda: _lists(result, selection)),
         Section("scores", "Averages and qualities", lambda: _scores(result, likely) if pictured else []),
         Section("papers", "Papers", lambda: [paper_table(result, likely)]),
-        *last,
+    ]
+    if not isinstance(result, PosteriorEstimate):
+        return sections
+    return [
+        Section("cut", "Around the line of selection", lambda: [] if selection is None else _cut(result, selection)),
+        *sections,
+        Section("each", "Each paper", lambda: _each(result, selection)),
+        Section("reviewers", "Reviewers", lambda: _reviewers(result)),
+        Section("model", "What the scores support", lambda: _model(result)),
     ]
 
 
@@ -109,14 +102,9 @@ def _lists(result: Estimate, selection: Selection | None) -> list[Part]:
 
 
 def _scores(result: Estimate, selection: Selection | None) -> list[Part]:
-    """Return the pictures of papers; with a selection the line replaces the picture of all ranks."""
     words = "High and low averages are partly chance, so qualities are closer to the mean, most of all those with few "
     words += "scores, and may be outside the range of the scores."
-    return [
-        moved(result, selection),
-        *([qualities(result)] if selection is None else []),
-        *([Prose([words])] if isinstance(result, PosteriorEstimate) else []),
-    ]
+    return [moved(result, selection), *([Prose([words])] if isinstance(result, PosteriorEstimate) else [])]
 
 
 def _each(result: PosteriorEstimate, selection: Selection | None) -> list[Part]:
@@ -148,23 +136,6 @@ def _line(result: Estimate, selection: Selection | None) -> tuple[float, str] | 
     return line, f"line of selection, {line:.2f}"
 
 
-def _ranked(result: Estimate, order: IntArray, kinds: Sequence[str]) -> Ranked:
-    """Return papers, given by code, with their qualities and intervals."""
-    names = [str(result.items[i]) for i in order.tolist()]
-    return Ranked(result.reviews.printed(result.quality)[order], *intervals(result, order), kinds, names)
-
-
-def qualities(result: Estimate) -> Picture:
-    """Return the picture of papers by rank, with intervals; of several groups of the largest."""
-    order = best_by_group(result)
-    order = order[result.group[order] == result.group[order[0]]]
-    points = _ranked(result, order, ["dot"] * order.size)
-    which = "Papers of the largest group" if result.n_groups > 1 else "All papers"
-    sure = ", each with its 90 % interval" if np.isfinite(points.low).any() else ""
-    drawing = partial(ranked, points, up="quality", along="rank", meanings=[("dot", "paper")])
-    return Picture("qualities", "Qualities in order", f"{which} from the best on{sure}.", drawing)
-
-
 def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
     """Return the picture of papers by rank around the line of selection, with those tied at it."""
     drawn = selection.drawn
@@ -175,7 +146,9 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
     first = max(ends[0] - beside, 0)
     order = selection.ranked[first : ends[1] + 1 + beside]
     lists = selection.lists
-    points = _ranked(result, order, [MARKS[lists[i] or "out"] for i in order.tolist()])
+    kinds = [MARKS[lists[i] or "out"] for i in order.tolist()]
+    names = [str(result.items[i]) for i in order.tolist()]
+    points = Ranked(result.reviews.printed(result.quality)[order], *intervals(result, order), kinds, names)
     shown = f"Papers of rank {first + 1:,} to {first + order.size:,}"
     words = [f"{'All papers' if order.size == selection.ranked.size else shown}, each with its 90 % interval."]
     if line is not None:
@@ -326,11 +299,6 @@ def spread_of_severity(result: PosteriorEstimate) -> float:
     return float(np.sqrt(mean.var() + (((high - low) / (2.0 * WIDTH)) ** 2).mean()))
 
 
-def _fit(result: Calibration) -> list[Part]:
-    fit = "the only optimal fit" if result.unique else "one of several optimal fits, the closest to straight lines"
-    return [Prose([f"These scores are {fit} (objective {result.objective:.6g}, {result.status.value})."])]
-
-
 def _model(result: PosteriorEstimate) -> list[Part]:
     covariates = result.covariates
     return [
@@ -358,10 +326,10 @@ def _support(result: PosteriorEstimate) -> list[str]:
         lower = f"; they lower the error in predicting other reviewers by {gain}" if joined.used else ""
         lines.append(f"{joined.words[0].upper()}{joined.words[1:]}{lower}.")
     if (confidence := result.confidence) is not None:
-        state = (
-            f"is {'' if confidence.used else 'not '}used: with it the log evidence changes by {confidence.gain:+.1f}"
+        state = "is used" if confidence.used else "is not used"
+        lines.append(
+            f"The confidence of reviewers {state}: with it the log evidence changes by {confidence.gain:+.1f}."
         )
-        lines.append(f"The confidence of reviewers {state}.")
     if (validity := result.validity).n:
         low, high = validity.slope_interval
         slope = f"slope {validity.estimate:.2f}, 90 % interval {low:.2f} to {high:.2f}"
