@@ -190,18 +190,20 @@ def settle_method(session: Session) -> Method:
 
     Options in ``OF_PROBABILITIES`` need a method with probabilities.
     """
-    needed = {name: _takers(name) for name in (*CHOOSING, *OF_METHODS) if session.is_given(name)}
+    # Confidence may be left out, which needs a method that uses it.
+    given = {**session.params, "confidence": session.params["confidence"] is not None}
+    needed = {name: _takers(name) for name in (*CHOOSING, *OF_METHODS) if given[name]}
     usual = next((takers[0] for name, takers in needed.items() if name in CHOOSING), METHODS[DEFAULT])
     method = METHODS.get(session.params["method"], usual)
     likely = [candidate for candidate in METHODS.values() if candidate.probabilities]
-    needed |= {name: likely for name in OF_PROBABILITIES if session.params[name]}
+    needed |= {name: likely for name in OF_PROBABILITIES if given[name]}
     flags = {parameter.name: parameter.opts[0] for parameter in click.get_current_context().command.params}
     for name, takers in needed.items():
         if method not in takers:
             belongs = f"{flags[name]} belongs to --method {' or '.join(taker.name for taker in takers)}"
             message = f"method: {belongs}, found {method.name!r}; leave one of the two out"
             raise InputError(message)
-    if session.params["lottery"] and session.params["select"] is None:
+    if given["lottery"] and given["select"] is None:
         message = "lottery: expected --select N or P% with it, the number of papers to select"
         raise InputError(message)
     return method
@@ -222,7 +224,8 @@ def options_of(session: Session, method: Method, reviews: Reviews, progress: Cal
     if "hypothesis" in method.options:
         default = params["hypothesis"] or next(iter(HYPOTHESES))
         options["hypothesis"] = _hypotheses(reviews, default, session.read("by_reviewer"))
-    options |= {key: params[key] for key in ("max_slope", "confidence", "only_target") if session.is_given(key)}
+    options |= {key: params[key] for key in ("max_slope", "confidence") if params[key] is not None}
+    options |= {"only_target": True} if params["only_target"] else {}
     if "progress" in method.options:
         options["progress"] = progress
     session.expect_columns_used()

@@ -101,10 +101,11 @@ def _corrections(account: Account, scale: tuple[float, float]) -> list[Part]:
     )
     # The mean adds nothing: its weight is the strength of the shrinkage.
     *sources, middle = account.parts
+    of_data = percent(max(1.0 - middle.weight, 0.0))
+    of_mean = percent(middle.weight)
     remarks = [
-        f"The data on this paper have {percent(max(1.0 - middle.weight, 0.0))} of the weight, {MIDDLE} "
-        f"{percent(middle.weight)}: the fewer and the less consistent the scores, the closer the quality is to the "
-        "mean."
+        f"The data on this paper have {of_data} of the weight, {MIDDLE} {of_mean}: the fewer and the less consistent "
+        "the scores, the closer the quality is to the mean."
     ]
     says = [part.says for part in sources if part.source == "review" and _is_corrected(part)]
     if says and not account.of_references and (min(says) < scale[0] or max(says) > scale[1]):

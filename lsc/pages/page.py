@@ -12,11 +12,11 @@ from lsc.calibration import Calibration, CalibrationStatus
 from lsc.estimate import Estimate
 from lsc.pages.accounts import explained_page
 from lsc.pages.details import contradicting, sections_of, unusual
-from lsc.pages.papers import NAMED, best_table, group_sizes, open_table, percent, some
+from lsc.pages.papers import NAMED, best_table, columns_by_head, group_sizes, open_table, percent, some
 from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Selection, Uncertain
 from lsc.streams import StreamedCalibration, StreamedEstimate
-from reviewgraph._base import Column, Fact, Nouns, Page, Section, Table, counted, listed, noun
+from reviewgraph._base import Fact, Nouns, Page, Section, Table, counted, listed, noun
 from reviewgraph.report import not_counted
 
 if TYPE_CHECKING:
@@ -225,10 +225,8 @@ def _warnings(result: Estimate | StreamedEstimate) -> list[str]:
 
 
 def _lottery_table(selection: Selection, drawn: Sequence[Label]) -> Table:
-    free = selection.named(selection.drawn)
-    columns = [
-        Column("paper", free),
-        Column("probability, %", (100 * selection.lottery[selection.drawn]).tolist(), "number", 1),
-        Column("drawn", ["yes" if label in drawn else "no" for label in free], "choice"),
-    ]
+    free = selection.drawn
+    chances = zip(selection.named(free), selection.lottery[free].tolist(), strict=True)
+    rows = [(label, 100 * chance, "yes" if label in drawn else "no") for label, chance in chances]
+    columns = columns_by_head({"paper": "text", "probability, %": 1, "drawn": "choice"}, rows)
     return Table("lottery-table", "Papers that could be drawn", columns, "papers")
