@@ -93,9 +93,9 @@ def intervals(result: Estimate | StreamedEstimate, papers: IntArray) -> tuple[Fl
 
 
 def columns_of(
-    result: Estimate | StreamedEstimate, papers: IntArray, selection: Selection | None = None
+    result: Estimate | StreamedEstimate, papers: IntArray, selection: Selection | None, left_out: Sequence[str] = ()
 ) -> dict[str, Column]:
-    """Return what a table can show about papers, given by code, by the names of its columns."""
+    """Return what a table can show about papers, given by code, by the names of its columns, some ``left_out``."""
     digits = 2 if isinstance(result, Uncertain) else 3
     printed = result.reviews.printed
     labels = [result.items[i] for i in papers.tolist()]
@@ -126,7 +126,7 @@ def columns_of(
         add("gained", (result.average_rank - result.rank)[papers])
         if unknown := {*result.undetermined} & {*labels}:
             columns.append(Column("place", ["?" if label in unknown else "" for label in labels], "choice"))
-    return {column.name: column for column in columns}
+    return {column.name: column for column in columns if column.name not in left_out}
 
 
 def paper_table(result: Estimate, selection: Selection | None) -> Table:
@@ -145,8 +145,8 @@ def best_table(result: Estimate | StreamedEstimate) -> Table:
     several = len(group_sizes(result))
     first = order[result.rank[order] <= max(SEEN // max(several, 1), 1)][:SEEN]
     # One more row, which is not shown, stands for all others.
-    columns = columns_of(result, np.concatenate([first, order[~np.isin(order, first)][:1]]))
-    columns.pop("gained", None)
+    seen = np.concatenate([first, order[~np.isin(order, first)][:1]])
+    columns = columns_of(result, seen, None, left_out=("gained",))
     if (by_average := columns.pop("its rank", None)) is not None and several < 2:
         pairs = zip(by_average.values, columns["rank"].values, strict=True)
         differing = [place if place != rank else None for place, rank in pairs]
@@ -159,9 +159,7 @@ def open_table(result: Estimate | StreamedEstimate, selection: Selection) -> Tab
     """Return the papers to discuss, the most likely first; a line names those that are not shown."""
     papers = selection.discuss
     shown = papers.size if papers.size <= DISCUSSED + 1 else DISCUSSED
-    columns = columns_of(result, papers, selection)
-    for name in ("list", "group", "rank", "its rank", "gained"):
-        columns.pop(name, None)
+    columns = columns_of(result, papers, selection, left_out=("list", "group", "rank", "its rank", "gained"))
     columns["chance, %"] = replace(columns["chance, %"], digits=0)
     columns["paper"] = replace(columns["paper"], name="to discuss")
     rest = selection.named(papers[shown:])
