@@ -190,20 +190,21 @@ def settle_method(session: Session) -> Method:
 
     Options in ``OF_PROBABILITIES`` need a method with probabilities.
     """
-    # Confidence may be left out, which needs a method that uses it.
-    given = {**session.params, "confidence": session.params["confidence"] is not None}
-    needed = {name: _takers(name) for name in (*CHOOSING, *OF_METHODS) if given[name]}
+    params = session.params
+    # A flag of False is not given, but for --no-confidence.
+    names = [name for name in (*CHOOSING, *OF_METHODS) if params["only_target"] or name != "only_target"]
+    needed = {name: _takers(name) for name in names if params[name] is not None}
     usual = next((takers[0] for name, takers in needed.items() if name in CHOOSING), METHODS[DEFAULT])
-    method = METHODS.get(session.params["method"], usual)
+    method = METHODS.get(params["method"], usual)
     likely = [candidate for candidate in METHODS.values() if candidate.probabilities]
-    needed |= {name: likely for name in OF_PROBABILITIES if given[name]}
+    needed |= {name: likely for name in OF_PROBABILITIES if params[name]}
     flags = {parameter.name: parameter.opts[0] for parameter in click.get_current_context().command.params}
     for name, takers in needed.items():
         if method not in takers:
             belongs = f"{flags[name]} belongs to --method {' or '.join(taker.name for taker in takers)}"
             message = f"method: {belongs}, found {method.name!r}; leave one of the two out"
             raise InputError(message)
-    if given["lottery"] and given["select"] is None:
+    if params["lottery"] and params["select"] is None:
         message = "lottery: expected --select N or P% with it, the number of papers to select"
         raise InputError(message)
     return method
