@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 SLIGHT = 0.05
 #: What all papers have in common before their scores are used.
 MIDDLE = "the overall mean"
-#: The names of sources in tables.
-SOURCES = {"review": "{}", "likeness": "{}, other papers", "reference": "reference", "covariate": "{}"}
 
 
 def account_table(account: Account, name: str = "parts") -> Table:
@@ -46,7 +44,8 @@ def account_table(account: Account, name: str = "parts") -> Table:
         of_review = part.source == "review"
         severity = part.severity if of_review else None
         slope = part.says - (part.score or 0.0) - part.severity if of_review else None
-        source = SOURCES[part.source].format(part.covariate or part.reviewer)
+        source = part.covariate or ("reference" if part.reviewer is None else str(part.reviewer))
+        source += ", other papers" if part.source == "likeness" else ""
         rows.append((source, part.score, severity, slope, part.says, 100 * part.weight, part.moves))
     rows.append(("sum", None, None, None, account.total, None, account.total))
     columns = columns_by_head({"source": "text", **corrections, "weight, %": 0, "moves it by": 2}, rows)

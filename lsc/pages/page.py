@@ -85,9 +85,8 @@ def _verdict(result: Estimate | StreamedEstimate, selection: Selection | None) -
     """Return whether the news is good, the verdict, the rest of its line, and what precedes the direction of scores."""
     sizes = group_sizes(result)
     if selection is None and len(sizes) > 1:
-        shown = ", ".join(f"{size:,}" for size in sizes[:4])
-        papers = f"{shown}{', ...' if len(sizes) > 4 else ''} papers; "
-        return False, "No order of all:", f"{len(sizes):,} groups that no review connects", papers
+        papers = listed([f"{size:,}" for size in sizes], 4)
+        return False, "No order of all:", f"{len(sizes):,} groups that no review connects", f"{papers} papers; "
     method = result.method if isinstance(result, Estimate) else ""
     if isinstance(result, Calibration | StreamedCalibration):
         method = f"least squares, {result.hypothesis} reviewers"
