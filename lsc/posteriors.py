@@ -44,7 +44,7 @@ from reviewgraph.graph import Assumptions, Learned
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base import Page, Plot
+    from reviewgraph._base import Page, Picture
     from reviewgraph.io import Numbered, Valued
 
 
@@ -420,7 +420,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         name: str | None = None,
         *,
         n_selected: int | None = None,
-    ) -> Plot:
+    ) -> Picture:
         """Return one of the pictures of the report.
 
         Parameters
@@ -432,7 +432,7 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Returns
         -------
-        Plot
+        Picture
             With ``svg`` and ``save``.
 
         Raises

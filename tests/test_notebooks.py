@@ -21,7 +21,7 @@ import lsc
 import planner
 from lsc.methods import METHODS
 from reviewgraph import ColumnWarning, InputError, Reviews, check
-from reviewgraph._base import Fact, Paged, Plot, plain
+from reviewgraph._base import Fact, Paged, Picture, plain
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -134,7 +134,7 @@ def test_every_picture_stands_alone(make: Callable[[Any], Paged], tmp_path: Path
     assert result.plot().name == [*says_more, *names][0]
     for name in names:
         picture = result.plot(name)
-        assert isinstance(picture, Plot)
+        assert isinstance(picture, Picture)
         assert repr(picture) == f"<Picture {name}: {picture.title}>"
         root = Tree.fromstring(picture.svg)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -148,7 +148,7 @@ def test_every_picture_stands_alone(make: Callable[[Any], Paged], tmp_path: Path
 
 def test_a_selection_shows_its_line() -> None:
     estimate = lsc.posterior(pandas.DataFrame(noisy()))
-    assert [estimate.plot(name).name for name in (None, "wright")] == ["moved", "wright"]
+    assert [estimate.plot(name).name for name in (None, "severities")] == ["moved", "severities"]
     # Coarser scores leave some papers to discuss.
     coarse = pandas.DataFrame(noisy()).assign(score=lambda table: (table.score + 5 * table.index % 7).round())
     estimate = lsc.posterior(coarse)

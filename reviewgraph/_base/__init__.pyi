@@ -45,7 +45,6 @@ from .page import Nouns as Nouns
 from .page import Page as Page
 from .page import Part as Part
 from .page import Picture as Picture
-from .page import Plot as Plot
 from .page import Prose as Prose
 from .page import Section as Section
 from .page import Table as Table

@@ -10,7 +10,6 @@ import base64
 import math
 import os
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
@@ -36,53 +35,6 @@ def _rendered(form: str, *parts: Any, **options: Any) -> str:
 
 
 # Parts of sections.
-
-
-class Plot(ABC):
-    """A picture of a result, which a notebook shows with its title and a description."""
-
-    name: str
-    title: str
-    words: str
-    instead: str  # A sentence that says as much, empty if the picture says more
-
-    @property
-    @abstractmethod
-    def svg(self) -> str:
-        """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to an SVG file, whole or not at all.
-
-        Parameters
-        ----------
-        path
-            Name of the file, which ends with ``.svg``.
-
-        Raises
-        ------
-        InputError
-            If the suffix is another.
-        """
-        if Path(path).suffix.lower() != ".svg":
-            message = f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; convert the SVG file"
-            raise InputError(message)
-        write_whole(path, self.svg)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}: {self.title}>"
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def _repr_html_(self) -> str:
-        """Return the picture as an image, which keeps its styles and names apart from those of the page."""
-        from html import escape
-
-        data = base64.b64encode(self.svg.encode()).decode()
-        image = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(self.title)}" style="max-width: 100%">'
-        words = f'<figcaption style="max-width: 792px">{escape(self.words)}</figcaption>'
-        return f'<figure style="margin: 0">{image}{words}</figure>'
 
 
 @dataclass(frozen=True)
@@ -131,8 +83,8 @@ class Folded:
 
 
 @dataclass(frozen=True, repr=False)
-class Picture(Plot):
-    """A picture, drawn once for phones and once for screens and paper.
+class Picture:
+    """A picture, drawn once for phones and once for screens and paper; a notebook shows it with its words.
 
     ``name`` is unique on the page; ``words`` are the caption and the description for readers who do not see it;
     ``draw`` takes a width in pixels; ``instead`` is the sentence that replaces a picture without information;
@@ -158,8 +110,41 @@ class Picture(Plot):
 
     @property
     def svg(self) -> str:
-        """SVG for a notebook or a file of its own."""
+        """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
         return _rendered("svg", self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to an SVG file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Name of the file, which ends with ``.svg``.
+
+        Raises
+        ------
+        InputError
+            If the suffix is another.
+        """
+        if Path(path).suffix.lower() != ".svg":
+            message = f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; convert the SVG file"
+            raise InputError(message)
+        write_whole(path, self.svg)
+
+    def __repr__(self) -> str:
+        return f"<Picture {self.name}: {self.title}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        """Return the picture as an image, which keeps its styles and names apart from those of the page."""
+        from html import escape
+
+        data = base64.b64encode(self.svg.encode()).decode()
+        image = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(self.title)}" style="max-width: 100%">'
+        words = f'<figcaption style="max-width: 792px">{escape(self.words)}</figcaption>'
+        return f'<figure style="margin: 0">{image}{words}</figure>'
 
 
 # Tables.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
     from narwhals.typing import IntoDataFrame
 
-    from reviewgraph._base.page import Page, Plot
+    from reviewgraph._base.page import Page, Picture
 
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -305,7 +305,7 @@ class Paged(Result):
         return self.page()._repr_html_()
 
     @checked
-    def plot(self, name: str | None = None) -> Plot:
+    def plot(self, name: str | None = None) -> Picture:
         """Return one of the pictures of the page.
 
         Parameters
@@ -315,7 +315,7 @@ class Paged(Result):
 
         Returns
         -------
-        Plot
+        Picture
             Which notebooks show, with ``svg`` and ``save("x.svg")``.
 
         Raises
@@ -331,8 +331,8 @@ class Paged(Result):
         """
         return self._picture(name)
 
-    def _picture(self, name: str | None, **options: Any) -> Plot:
-        pictures: Sequence[Plot] = self._page(**options).pictures
+    def _picture(self, name: str | None, **options: Any) -> Picture:
+        pictures: Sequence[Picture] = self._page(**options).pictures
         if not pictures:
             message = f"plot: nothing to draw ({self._said()})"
             raise InputError(message)
