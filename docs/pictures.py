@@ -110,7 +110,7 @@ def one_conference() -> dict[str, Any]:
     return {
         "tutorial/one-conference-map.svg": check.plot("groups"),
         "tutorial/one-conference-line.svg": estimate.plot("line", n_selected=10),
-        "tutorial/one-conference-reviewers.svg": estimate.plot("wright"),
+        "tutorial/one-conference-reviewers.svg": estimate.plot("severities"),
     }
 
 

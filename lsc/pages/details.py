@@ -28,7 +28,7 @@ from reviewgraph._base import (
     order_of,
     snapped,
 )
-from reviewgraph.report import Compared, Ranked, compared, ranked, wright_map
+from reviewgraph.report import Ranked, compared, ranked
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs
@@ -195,9 +195,9 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         meanings += [("up", "only now selected"), ("down", "no longer")] if into.size else []
         words += f" Of the best {selection.n:,}, {into.size:,} are so by the correction alone."
     names = [str(result.items[i]) for i in scored.tolist()]
-    points = Compared(before, after, low, high, kinds.tolist(), names, labelled)
+    points = Ranked(after, low, high, kinds.tolist(), names, labelled)
     cut = _line(result, selection)
-    drawing = partial(compared, points, along="plain average", up="quality", meanings=meanings, cut=cut)
+    drawing = partial(compared, points, before, along="plain average", up="quality", meanings=meanings, cut=cut)
     return Picture("moved", "Averages and qualities", words, drawing)
 
 
@@ -265,7 +265,7 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
 
 
 def severities(result: PosteriorEstimate) -> Picture:
-    """Return the picture of papers and reviewers on one scale; the harsh and the lenient have a mark of their own."""
+    """Return the picture of reviewers on the scale of papers; the harsh and the lenient have a mark of their own."""
     severity = result.reviewers.severity
     reviews = result.reviews
     codes = np.flatnonzero(np.isfinite(severity.mean))
@@ -279,15 +279,14 @@ def severities(result: PosteriorEstimate) -> Picture:
     value, low, high = (reviews.printed(result.beliefs.location + part[codes]) for part in severity)
     names = [str(reviews.reviewers[j]) for j in codes.tolist()]
     points = Ranked(value, np.minimum(low, high), np.maximum(low, high), kinds, names, labelled)
-    papers = reviews.printed(result.quality[np.isfinite(result.quality)])
     words = (
-        f"{counted(codes.size, 'reviewer')} beside papers by quality: a reviewer is at the quality of a paper that "
+        f"{counted(codes.size, 'reviewer')} on the scale of papers: a reviewer is at the quality of a paper that "
         "gets from them what an average paper gets from a typical reviewer, with a 90 % interval. The most lenient "
         f"gives {-float(np.nanmin(severity.mean)):.2f} points more than a typical reviewer, the harshest "
         f"{float(np.nanmax(severity.mean)):.2f} fewer; diamonds are outside the interquartile range."
     )
-    drawing = partial(wright_map, papers, points, up="points")
-    return Picture("wright", "Papers and reviewers on one scale", words, drawing)
+    drawing = partial(ranked, points, up="points", along="reviewers, from lenient to harsh")
+    return Picture("severities", "Severities of reviewers", words, drawing)
 
 
 # What the scores support.

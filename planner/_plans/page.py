@@ -29,7 +29,7 @@ from reviewgraph._base import (
     places,
 )
 from reviewgraph.graph import level_named, structure_of
-from reviewgraph.report import MOST, Bar, bars, group_map, grouping_of, not_counted, steps
+from reviewgraph.report import MOST, Bar, bars, group_map, grouping_of, not_counted
 
 if TYPE_CHECKING:
     from planner._plans.outcome import Purchase
@@ -366,12 +366,9 @@ def _groups(plan: Plan) -> list[Part]:
         parts.append(Picture("map", "What the reviews join", words, partial(group_map, drawn)))
     if plan.reviews:
         before = max((cover.size for cover in target_named(plan.target).groups(table).covers), default=0)
-        sizes = [review.covers for review in plan.reviews]
-        names = [f"{review.reviewer} on {review.item}" for review in plan.reviews]
-        words = f"Papers in the largest group: {before:,} before the plan, {sizes[-1]:,} of {table.n_items:,} with it."
-        draw = partial(steps, before, sizes, names, table.n_items, what="papers in the largest group", unit="papers")
-        instead = words if len({before, *sizes}) < 3 else ""
-        parts.append(Picture("steps", "The largest group after each review", words, draw, instead))
+        after = plan.reviews[-1].covers
+        words = f"Papers in the largest group: {before:,} before the plan, {after:,} of {table.n_items:,} with it."
+        parts.append(Prose([words]))
     return parts
 
 

@@ -4,10 +4,8 @@ from .check import not_counted as not_counted
 from .codes import Codes as Codes
 from .grouping import grouping_of as grouping_of
 from .groups import group_map as group_map
-from .groups import wright_map as wright_map
 from .pictures import MOST as MOST
 from .pictures import Bar as Bar
-from .pictures import Compared as Compared
 from .pictures import Ranked as Ranked
 from .pictures import Shift as Shift
 from .pictures import bars as bars
@@ -16,5 +14,4 @@ from .pictures import compared as compared
 from .pictures import histogram as histogram
 from .pictures import ranked as ranked
 from .pictures import shifts as shifts
-from .pictures import steps as steps
 from .pictures import tally as tally

@@ -1,4 +1,4 @@
-"""The map of groups (circles, linked by the papers they share) and the Wright map (papers and reviewers on one scale).
+"""The map of groups: circles, linked by the papers they share.
 
 A map is laid out component by component: a force-directed layout, stretched into its box, then circles that overlap are
 pushed apart.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph.report.pictures import Drawing, Labels, Ranked, Scale, across, draw_intervals, legend, mark, upward
+from reviewgraph.report.pictures import Drawing, Labels, legend, mark
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
@@ -283,45 +283,3 @@ def _labels(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatAr
     for paper in np.flatnonzero(groups.cut).tolist() if not short else []:
         x, y = place[len(groups.names) + paper].tolist()
         labels.write(x, y, groups.papers[paper])
-
-
-#: Bins of the papers of a Wright map.
-STEPS = 24
-
-
-def wright_map(papers: FloatArray, reviewers: Ranked, width: int, up: str) -> Drawing:
-    """Draw papers as a histogram at the left, reviewers with intervals at the right, on the same scale ``up``.
-
-    ``papers`` are qualities, shape (N,).
-    """
-    top = 58.0
-    bottom = 398.0
-    drawing = Drawing(width, bottom + 44)
-    middle = 44 + 0.3 * (width - 54)
-    seen = np.isfinite(reviewers.low) & np.isfinite(reviewers.high)
-    ends = np.concatenate([papers, reviewers.value, reviewers.low[seen], reviewers.high[seen]])
-    y = Scale(float(ends.min()), float(ends.max()) or 1.0, bottom, top)
-    upward(drawing, y, 44, width - 10, up, most=8)
-    drawing.text(44, 30, "papers", "value")
-    drawing.text(middle + 16, 30, "reviewers", "value")
-    _column(drawing, papers, y, 44, middle)
-    drawing.line(middle + 8, top, middle + 8, bottom, "grid")
-    x = Scale(1.0, max(float(len(reviewers.names)), 2.0), middle + 22, width - 18)
-    across(drawing, x, bottom, bottom, "reviewers, from lenient to harsh", (width - int(middle)) // 90, whole=True)
-    draw_intervals(drawing, reviewers, x, y)
-    at = [(x(place), y(value)) for place, value in enumerate(reviewers.value.tolist(), 1)]
-    named = ((at[place], reviewers.names[place]) for place in reviewers.labelled)
-    Labels(drawing, top, left=middle + 10).write_all(at, named)
-    return drawing
-
-
-def _column(drawing: Drawing, papers: FloatArray, y: Scale, left: float, right: float) -> None:
-    """Draw the histogram of papers as bars from the left."""
-    edges = np.linspace(y.low, y.high, STEPS + 1)
-    count, _ = np.histogram(papers, edges)
-    largest = max(int(count.max()), 1)
-    for number, low, high in zip(count.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        if number:
-            length = (right - left - 24) * number / largest
-            drawing.box(left, y(high) + 1, length, y(low) - y(high) - 2, "bar", f"{low:.2f} to {high:.2f}: {number:,}")
-            drawing.text(left + length + 4, (y(low) + y(high)) / 2 + 4, f"{number:,}", "tick")

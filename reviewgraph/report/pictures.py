@@ -165,7 +165,7 @@ class Scale(NamedTuple):
 
 
 def across(
-    drawing: Drawing, scale: Scale, top: float, bottom: float, name: str, most: int = 6, *, whole: bool = False
+    drawing: Drawing, scale: Scale, top: float, bottom: float, name: str, most: int, *, whole: bool = False
 ) -> None:
     """Draw a horizontal axis: grid lines, numbers below and its name; with ``whole`` for integers."""
     most = max(1, min(most, int(scale.high - scale.low))) if whole else most
@@ -176,12 +176,9 @@ def across(
     drawing.text((scale.start + scale.end) / 2, bottom + 36, name, "axis", "middle")
 
 
-def upward(
-    drawing: Drawing, scale: Scale, left: float, right: float, name: str, most: int = 6, *, whole: bool = False
-) -> None:
-    """Draw a vertical axis, its name above it; with ``whole`` for integers."""
-    most = max(1, min(most, int(scale.high - scale.low))) if whole else most
-    for value in scale.ticks(most):
+def upward(drawing: Drawing, scale: Scale, left: float, right: float, name: str) -> None:
+    """Draw a vertical axis, its name above it."""
+    for value in scale.ticks():
         y = scale(value)
         drawing.line(left, y, right, y, "grid")
         drawing.text(left - 8, y + 4, f"{value:,g}", "tick", "end")
@@ -229,12 +226,10 @@ NAMED = 400
 def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", size: float = 3.5) -> None:
     """Draw a mark.
 
-    Kinds are ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` and ``cut`` (lines),
+    Kinds are ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` and ``cut`` (lines),
     ``zone`` (an area), or else a circle.
     """
-    if kind == "cross":
-        drawing.path(f"M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0-5l-5 5", kind, tooltip)
-    elif kind in ("diamond", "paper"):
+    if kind in ("diamond", "paper"):
         drawing.path(f"M{x:.1f} {y - 4.5:.1f}l4.5 4.5-4.5 4.5-4.5-4.5z", kind, tooltip)
     elif kind in ("up", "down"):
         turn = 1 if kind == "up" else -1
@@ -250,15 +245,6 @@ def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", siz
         drawing.box(x - side / 2, y - side / 2, side, side, kind, tooltip)
     else:
         drawing.circle(x, y, size, kind, tooltip)
-
-
-def series(drawing: Drawing, places: Sequence[tuple[float, float]], kind: str, tooltip: Sequence[str]) -> None:
-    """Draw marks of one kind, as one path where they are too many for tooltips."""
-    if len(places) > NAMED and kind in ("dot", "hollow", "cross"):
-        drawing.dots(places, kind)
-        return
-    for (x, y), words in zip(places, tooltip, strict=True):
-        mark(drawing, x, y, kind, words, 3.0)
 
 
 def legend(drawing: Drawing, entries: Sequence[tuple[str, str]], top: float = 10.0) -> float:
@@ -277,13 +263,12 @@ def legend(drawing: Drawing, entries: Sequence[tuple[str, str]], top: float = 10
 
 
 class Labels:
-    """Labels beside marks that overlap neither boxes ``taken`` nor each other, within ``top`` and ``left``."""
+    """Labels beside marks, below ``top``, that overlap neither boxes ``taken`` nor each other."""
 
-    def __init__(self, drawing: Drawing, top: float, taken: Sequence[Box] = (), left: float = 0.0) -> None:
+    def __init__(self, drawing: Drawing, top: float, taken: Sequence[Box] = ()) -> None:
         self.taken = list(taken)
         self.drawing = drawing
         self.top = top
-        self.left = left
 
     def write_all(self, marks: Iterable[Place], labels: Iterable[tuple[Place, str]]) -> None:
         """Write labels at their marks, the most important first, none over a mark."""
@@ -305,9 +290,7 @@ class Labels:
         ]
         for left, top, at, anchor in corners:
             box = (left, top, left + length, top + LINE)
-            inside = (
-                left >= self.left and box[2] <= self.drawing.width and top >= self.top and box[3] <= self.drawing.height
-            )
+            inside = left >= 0 and box[2] <= self.drawing.width and top >= self.top and box[3] <= self.drawing.height
             if inside and not any(_overlap(box, occupied) for occupied in self.taken):
                 self.drawing.text(at, box[3] - 4, words, "label", anchor)
                 self.taken.append(box)
@@ -429,99 +412,13 @@ def histogram(values: FloatArray) -> list[Bar]:
     return [Bar(f"{low:.3g} to {high:.3g}", number) for low, high, number in zip(edge, edge[1:], count, strict=False)]
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """Two values of each paper, ``before`` and ``after`` with an interval, shapes (n,), and its mark.
-
-    ``labelled`` are the papers with labels, the most important first.
-    """
-
-    before: FloatArray
-    after: FloatArray
-    low: FloatArray
-    high: FloatArray
-    kinds: Sequence[str]
-    names: Sequence[str]
-    labelled: Sequence[int]
-
-    def beside(self, x: Scale) -> list[float]:
-        """Return the pixels of papers, those of equal first values side by side."""
-        value, group, count = np.unique(self.before, return_inverse=True, return_counts=True)
-        room = 0.6 * float(np.diff(value).min(initial=np.inf)) if value.size > 1 else 0.0
-        order = np.lexsort((np.arange(group.size), group))
-        place = np.empty(group.size)
-        place[order] = np.concatenate([np.arange(size) for size in count.tolist()])
-        # From -1/2 to 1/2 of the room between two values.
-        offset = (place + 0.5) / count[group] - 0.5
-        return [x(at) for at in (self.before + room * offset).tolist()]
-
-
-def compared(
-    papers: Compared,
-    width: int,
-    along: str,
-    up: str,
-    meanings: Sequence[tuple[str, str]],
-    cut: tuple[float, str] | None = None,
-) -> Drawing:
-    """Draw each paper at its two values, with a line where they are equal, and one at ``cut``: a value and its name.
-
-    ``along`` and ``up`` name the axes, ``meanings`` explain the marks.
-    """
-    drawing = Drawing(width, 0)
-    # What names a line stands above the picture, where no mark is.
-    top = legend(drawing, [*meanings, *([("cut", cut[1])] if cut is not None else [])]) + 30
-    left = 44
-    right = width - 10
-    bottom = top + min(0.62 * width, 460)
-    drawing.height = bottom + 44
-    # Scales with a margin; intervals may be unknown.
-    values = np.concatenate([values[np.isfinite(values)] for values in (papers.after, papers.low, papers.high)])
-    margin_x = 0.04 * float(np.ptp(papers.before)) or 0.5
-    margin_y = 0.03 * float(np.ptp(values)) or 0.5
-    x = Scale(float(papers.before.min()) - margin_x, float(papers.before.max()) + margin_x, left + 4, right)
-    y = Scale(float(values.min()) - margin_y, float(values.max()) + margin_y, bottom, top)
-    upward(drawing, y, left, right, up)
-    across(drawing, x, top, bottom, along, width // 90)
-    low = max(x.low, y.low)
-    high = min(x.high, y.high)
-    if high > low:
-        drawing.line(x(low), y(low), x(high), y(high), "level", "where both are equal")
-    if cut is not None:
-        drawing.line(left, y(cut[0]), right, y(cut[0]), "cut", cut[1])
-    _marks(drawing, papers, x, y)
-    at = [(across_, y(value)) for across_, value in zip(papers.beside(x), papers.after.tolist(), strict=True)]
-    ends = zip(at, papers.low.tolist(), papers.high.tolist(), strict=True)
-    taken = [(x_ - 1, min(y(a), y(b)), x_ + 1, max(y(a), y(b))) for (x_, _), a, b in ends if math.isfinite(a + b)]
-    Labels(drawing, top, taken).write_all(at, ((at[k], papers.names[k]) for k in papers.labelled))
-    return drawing
-
-
-def _marks(drawing: Drawing, papers: Compared, x: Scale, y: Scale) -> None:
-    across_ = papers.beside(x)
-    up = [y(value) for value in papers.after.tolist()]
-    seen = np.flatnonzero(np.isfinite(papers.low) & np.isfinite(papers.high)).tolist()
-    low = papers.low.tolist()
-    high = papers.high.tolist()
-    many = " many" if len(papers.names) > drawing.width / 6 else ""
-    drawing.path("".join(f"M{across_[k]:.1f} {y(low[k]):.1f}V{y(high[k]):.1f}" for k in seen), f"interval{many}")
-    tooltips = [
-        f"{name}: {before:.2f}, then {after:.2f}"
-        for name, before, after in zip(papers.names, papers.before.tolist(), papers.after.tolist(), strict=True)
-    ]
-    # Emphasised marks are drawn last.
-    for kind in dict.fromkeys(sorted(papers.kinds, key=lambda kind: kind in ("up", "down", "diamond"))):
-        chosen = [place for place, of in enumerate(papers.kinds) if of == kind]
-        series(drawing, [(across_[k], up[k]) for k in chosen], kind, [tooltips[k] for k in chosen])
-
-
 #: Height of a plot of ranked values.
 HEIGHT = 260
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Values in the order drawn, with intervals, shapes (n,), marks and names.
+    """Values in the order drawn, with intervals, shapes (n,), NaN where unknown, marks and names.
 
     ``labelled`` are those with labels as far as there is room, the most important first.
     """
@@ -534,13 +431,70 @@ class Ranked:
     labelled: Sequence[int] = ()
 
     @property
-    def tooltips(self) -> list[str]:
-        """The tooltip of each mark."""
-        rows = zip(self.names, self.value.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
-        return [
-            f"{name}: {value:.2f}" + (f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else "")
-            for name, value, low, high in rows
-        ]
+    def seen(self) -> list[int]:
+        """Those with an interval."""
+        return np.flatnonzero(np.isfinite(self.low) & np.isfinite(self.high)).tolist()
+
+    def scale(self, start: float, end: float) -> Scale:
+        """Return the scale of values and intervals."""
+        return _roomy(np.concatenate([self.value, self.low[self.seen], self.high[self.seen]]), start, end)
+
+
+def _roomy(values: FloatArray, start: float, end: float) -> Scale:
+    """Return a scale with a margin around values."""
+    margin = 0.04 * float(np.ptp(values)) or 0.5
+    return Scale(float(values.min()) - margin, float(values.max()) + margin, start, end)
+
+
+def compared(
+    papers: Ranked,
+    before: FloatArray,
+    width: int,
+    along: str,
+    up: str,
+    meanings: Sequence[tuple[str, str]],
+    cut: tuple[float, str] | None = None,
+) -> Drawing:
+    """Draw each paper at its values ``before`` and now, with a line where they are equal.
+
+    ``along`` and ``up`` name the axes, ``meanings`` explain the marks; at ``cut``, a value and its name, is a line.
+    """
+    drawing = Drawing(width, 0)
+    # What names a line stands above the picture, where no mark is.
+    top = legend(drawing, [*meanings, *([("cut", cut[1])] if cut is not None else [])]) + 30
+    left = 44
+    right = width - 10
+    bottom = top + min(0.62 * width, 460)
+    drawing.height = bottom + 44
+    x = _roomy(before, left + 4, right)
+    y = papers.scale(bottom, top)
+    upward(drawing, y, left, right, up)
+    across(drawing, x, top, bottom, along, width // 90)
+    low = max(x.low, y.low)
+    high = min(x.high, y.high)
+    if high > low:
+        drawing.line(x(low), y(low), x(high), y(high), "level", "where both are equal")
+    if cut is not None:
+        drawing.line(left, y(cut[0]), right, y(cut[0]), "cut", cut[1])
+    now = zip(papers.names, before.tolist(), papers.value.tolist(), strict=True)
+    tooltips = [f"{name}: {first:.2f}, then {second:.2f}" for name, first, second in now]
+    places = _beside(before, x)
+    # Pixels grow downwards; labels keep off the intervals.
+    taken = [(places[k] - 1, y(papers.high[k]), places[k] + 1, y(papers.low[k])) for k in papers.seen]
+    _draw(drawing, papers, places, y, tooltips, Labels(drawing, top, taken))
+    return drawing
+
+
+def _beside(values: FloatArray, x: Scale) -> list[float]:
+    """Return the pixels of values, equal ones side by side."""
+    value, group, count = np.unique(values, return_inverse=True, return_counts=True)
+    room = 0.6 * float(np.diff(value).min(initial=np.inf)) if value.size > 1 else 0.0
+    order = np.lexsort((np.arange(group.size), group))
+    place = np.empty(group.size)
+    place[order] = np.concatenate([np.arange(size) for size in count.tolist()])
+    # From -1/2 to 1/2 of the room between two values.
+    offset = (place + 0.5) / count[group] - 0.5
+    return [x(at) for at in (values + room * offset).tolist()]
 
 
 def ranked(
@@ -548,18 +502,16 @@ def ranked(
     width: int,
     up: str,
     along: str,
-    meanings: Sequence[tuple[str, str]],
+    meanings: Sequence[tuple[str, str]] = (),
     *,
     first: int = 1,
-    cut: int | None = None,
     line: tuple[float, str] | None = None,
     zone: tuple[int, int, str] | None = None,
 ) -> Drawing:
     """Draw values from left to right with their intervals.
 
-    ``up`` and ``along`` name the axes; ``first`` is the rank of the first value. Optional: ``cut``, the number of
-    values left of a line; ``line``, a value and its name; ``zone``, first and last rank on a grey background, and its
-    name.
+    ``up`` and ``along`` name the axes; ``first`` is the rank of the first value. Optional: ``line``, a value and its
+    name; ``zone``, first and last rank on a grey background, and its name.
     """
     drawing = Drawing(width, 0)
     # What names a line or an area stands above the picture, where no mark is.
@@ -569,40 +521,42 @@ def ranked(
     left = 44
     right = width - 8
     bottom = top + HEIGHT
-    seen = np.isfinite(values.low) & np.isfinite(values.high)
-    ends = np.concatenate([values.value, values.low[seen], values.high[seen]])
-    margin = 0.04 * float(np.ptp(ends)) or 1.0
-    y = Scale(float(ends.min()) - margin, float(ends.max()) + margin, bottom, top)
+    y = values.scale(bottom, top)
     x = Scale(float(first), max(float(first + len(values.names) - 1), first + 1.0), left + 8, right - 8)
     if zone is not None:
         start, end = (min(max(x(rank), left), right) for rank in (zone[0] - 0.5, zone[1] + 0.5))
         drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
     upward(drawing, y, left, right, up)
     across(drawing, x, bottom, bottom, along, max(4, width // 90), whole=True)
-    draw_intervals(drawing, values, x, y, first)
     if line is not None:
         drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
-    if cut is not None:
-        drawing.line(x(cut + 0.5), top, x(cut + 0.5), bottom, "cut", f"the best {cut}")
-        drawing.text(x(cut + 0.5) + 6, bottom - 8, f"best {cut}", "label")
-    marks = [(x(place + first), y(value)) for place, value in enumerate(values.value.tolist())]
-    Labels(drawing, top).write_all(marks, ((marks[k], values.names[k]) for k in values.labelled))
+    ends = zip(values.names, values.value.tolist(), values.low.tolist(), values.high.tolist(), strict=True)
+    tooltips = [
+        f"{name}: {value:.2f}" + (f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else "")
+        for name, value, low, high in ends
+    ]
+    places = [x(place) for place in range(first, len(values.names) + first)]
+    _draw(drawing, values, places, y, tooltips, Labels(drawing, top, [(0, top, left, bottom)]))
     return drawing
 
 
-def draw_intervals(drawing: Drawing, ranked_values: Ranked, x: Scale, y: Scale, first: int = 1) -> None:
-    """Draw all intervals as one path, and the marks on it."""
-    places = [x(place) for place in range(first, len(ranked_values.names) + first)]
-    seen = np.flatnonzero(np.isfinite(ranked_values.low) & np.isfinite(ranked_values.high)).tolist()
-    low = [y(value) for value in ranked_values.low.tolist()]
-    high = [y(value) for value in ranked_values.high.tolist()]
+def _draw(
+    drawing: Drawing, values: Ranked, places: Sequence[float], y: Scale, tooltips: Sequence[str], labels: Labels
+) -> None:
+    """Draw all intervals as one path, the marks on it, emphasised ones last, and their labels."""
     many = " many" if len(places) > (drawing.width - 60) / 4 else ""
-    drawing.path("".join(f"M{places[k]:.1f} {low[k]:.1f}V{high[k]:.1f}" for k in seen), f"interval{many}")
-    height = [y(value) for value in ranked_values.value.tolist()]
-    tooltips = ranked_values.tooltips
-    for kind in dict.fromkeys(ranked_values.kinds):
-        chosen = [place for place, of in enumerate(ranked_values.kinds) if of == kind]
-        series(drawing, [(places[k], height[k]) for k in chosen], kind, [tooltips[k] for k in chosen])
+    intervals = (f"M{places[k]:.1f} {y(values.low[k]):.1f}V{y(values.high[k]):.1f}" for k in values.seen)
+    drawing.path("".join(intervals), f"interval{many}")
+    marks = [(place, y(value)) for place, value in zip(places, values.value.tolist(), strict=True)]
+    for kind in dict.fromkeys(sorted(values.kinds, key=lambda kind: kind in ("up", "down", "diamond"))):
+        chosen = [place for place, of in enumerate(values.kinds) if of == kind]
+        # Too many marks for tooltips are one path.
+        if len(chosen) > NAMED and kind in ("dot", "hollow"):
+            drawing.dots((marks[k] for k in chosen), kind)
+            continue
+        for k in chosen:
+            mark(drawing, *marks[k], kind, tooltips[k], 3.0)
+    labels.write_all(marks, ((marks[k], values.names[k]) for k in values.labelled))
 
 
 #: Distance of lines of shifts.
@@ -639,29 +593,4 @@ def shifts(rows: Sequence[Shift], scale: tuple[float, float], width: int, name: 
         drawing.line(x(shift.before), y, x(shift.after), y, "link")
         mark(drawing, x(shift.before), y, "hollow", f"{shift.name}, {was}: {shift.before:.4g}", 5.5)
         mark(drawing, x(shift.after), y, "dot", f"{shift.name}, {now}: {shift.after:.2f}")
-    return drawing
-
-
-def steps(
-    before: int, numbers: Sequence[int], names: Sequence[str], most: int, width: int, what: str, unit: str
-) -> Drawing:
-    """Draw a number after each step as stairs, from ``before``, with a line at its maximum ``most``.
-
-    ``what`` and ``unit`` say what the numbers count, for the axis and in the plural.
-    """
-    drawing = Drawing(width, 300)
-    left = 52
-    right = width - 12
-    top = 34
-    bottom = 256
-    x = Scale(0.0, float(max(len(numbers), 1)), left, right)
-    y = Scale(0.0, float(max(most, 1)), bottom, top)
-    upward(drawing, y, left, right, what, whole=True)
-    across(drawing, x, bottom, bottom, "extra reviews", width // 90, whole=True)
-    drawing.line(left, y(most), right, y(most), "level", f"{most:,} {unit}")
-    stairs = "".join(f"H{x(place + 1):.1f}V{y(number):.1f}" for place, number in enumerate(numbers))
-    drawing.path(f"M{x(0):.1f} {y(before):.1f}{stairs}", "curve")
-    for place, (number, name) in enumerate(zip(numbers, names, strict=True)):
-        if len(numbers) <= NAMED:
-            drawing.circle(x(place + 1), y(number), 3, "dot", f"{place + 1}. {name}: {number:,} {unit}")
     return drawing
