@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -85,23 +84,19 @@ class Violations:
             for rule, rows in violated.items()
         }
 
-    def sentences(self, later: str = "") -> list[str]:
-        """Return a count for each rule that is violated, without full stop; ``later`` follows missing reviews."""
+    def sentences(self) -> list[str]:
+        """Return a count for each rule that is violated, without full stop."""
         sentences = []
         if self.conflicts:
             sentences.append(counted(len(self.conflicts), "review is a conflict", "reviews are conflicts"))
-        for violated, singular, several, then in (
-            (self.over_load, "reviewer is above their load", "reviewers are above their load", ""),
-            (self.short, "paper is short of its demand", "papers are short of their demand", later),
+        for violated, singular, several in (
+            (self.over_load, "reviewer is above their load", "reviewers are above their load"),
+            (self.short, "paper is short of its demand", "papers are short of their demand"),
         ):
             if violated:
-                by = counted(_excess(violated), "review")
-                sentences.append(f"{counted(len(violated), singular, several)}, by {by}{then}")
+                excess = sum(abs(entry.reviews - entry.limit) for entry in violated)
+                sentences.append(f"{counted(len(violated), singular, several)}, by {counted(excess, 'review')}")
         return sentences
-
-
-def _excess(violated: Sequence[Violated]) -> int:
-    return sum(abs(entry.reviews - entry.limit) for entry in violated)
 
 
 def violations_of(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.check import Report, Violated, Violations
     from reviewgraph.graph.components import Structure
-    from reviewgraph.graph.fragility import Fragile, Keeps
     from reviewgraph.graph.precision import Outlook
     from reviewgraph.report.codes import Codes
     from reviewgraph.report.grouping import Grouping
@@ -62,10 +61,10 @@ def page_of(report: Report) -> Page:
         warnings=_warnings(report),
         sections=[
             Section("groups", "Groups", lambda: _groups(report)),
-            Section("loads", "Loads", lambda: loads(reviews) if reviews.n_reviews else []),
+            Section("loads", "Loads", lambda: loads(reviews)),
             Section("rules", "Conflicts, loads and demands", lambda: _broken(report.violations)),
             Section("errors", "Expected errors", lambda: _errors(report.expected) if reviews.n_items else []),
-            Section("losses", "If reviews are lost", lambda: _losses(report.fragile, report.keeps)),
+            Section("losses", "If reviews are lost", lambda: _losses(report)),
             Section("papers", "Papers", lambda: [paper_table(report)] if reviews.n_items else []),
             Section("reviewers", "Reviewers", lambda: [reviewer_table(report)] if reviews.n_reviewers else []),
         ],
@@ -74,30 +73,6 @@ def page_of(report: Report) -> Page:
 
 
 # The first line.
-
-
-@dataclass(frozen=True, eq=False)
-class Islands:
-    """The connected components with reviews, the largest first, and the papers without any."""
-
-    structure: Structure
-
-    @cached_property
-    def unread(self) -> int:
-        """Papers that nobody reviews, or whose reviews the files lack."""
-        return int((self.structure.reviews.reviews_per_item == 0).sum())
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        """Papers of each component that has reviews."""
-        components = self.structure.connected
-        busy = np.unique(components.labels[self.structure.reviews.loads > 0])
-        return sorted(components.cover_sizes[busy].tolist(), reverse=True)
-
-    @property
-    def words(self) -> str:
-        """The number of islands and their sizes."""
-        return f"{counted(len(self.sizes), 'island')} ({_sizes_of(self.sizes)})"
 
 
 def _sizes_of(sizes: Sequence[int]) -> str:
@@ -145,18 +120,23 @@ def _seen(reviews: Reviews) -> str:
 
 def _apart(structure: Structure, seen: str) -> str:
     """Return why the papers are not comparable: nobody reviews some, or no review connects islands."""
-    islands = Islands(structure)
-    if len(islands.sizes) != 1:
-        unread = f", {islands.unread:,} without a {reviewer_or_review(structure.reviews)}" if islands.unread else ""
-        return f"{seen}, in {islands.words}{unread}" if islands.sizes else f"{seen}, and no review"
-    rest = islands.sizes[0]
-    whole = structure.doubly_connected.largest_cover == rest
-    lack = reviewer_or_review(structure.reviews)
-    others = f"; the other {rest:,} are comparable for certain"
-    if not whole:
+    reviews = structure.reviews
+    lack = reviewer_or_review(reviews)
+    unread = int((reviews.reviews_per_item == 0).sum())
+    # The papers of each connected component that has reviews.
+    busy = np.unique(structure.connected.labels[reviews.loads > 0])
+    islands = sorted(structure.connected.cover_sizes[busy].tolist(), reverse=True)
+    if not islands:
+        return f"{seen}, and no review"
+    if len(islands) > 1:
+        without = f", {unread:,} without a {lack}" if unread else ""
+        return f"{seen}, in {counted(len(islands), 'island')} ({_sizes_of(islands)}){without}"
+    rest = islands[0]
+    how = "for certain"
+    if structure.doubly_connected.largest_cover != rest:
         groups = int((structure.doubly_connected.cover_sizes > 1).sum())
-        others = f"; the other {rest:,} are comparable only in part ({counted(groups, 'group')})"
-    return f"{islands.unread:,} of {seen} {noun(islands.unread, 'has', 'have')} no {lack}{others}"
+        how = f"only in part ({counted(groups, 'group')})"
+    return f"{unread:,} of {seen} {noun(unread, 'has', 'have')} no {lack}; the other {rest:,} are comparable {how}"
 
 
 def reviewer_or_review(reviews: Reviews) -> str:
@@ -180,7 +160,9 @@ def _lacks(report: Report) -> list[Fact]:
     if not structure.recovery_resilient and reviews.n_items and not elsewhere.size:
         least = max(structure.degrees_of_freedom, 1)
         facts.append(Fact("Needed", f"{counted(least, 'review')} or more; plan says how many, and which"))
-    facts += [] if report.violations is None else rule_facts(report.violations)
+    for name, lines in _by_rule(report.violations).items():
+        nothing = "none reviewed" if name == "Conflicts" else "none"
+        facts.append(Fact(name, f"{len(lines):,}: {listed(lines)}" if lines else nothing))
     return [*facts, *not_counted(reviews)]
 
 
@@ -190,22 +172,18 @@ def not_counted(reviews: Reviews) -> list[Fact]:
     return [Fact("Not counted", ", ".join(out))] if out else []
 
 
-def rule_facts(violations: Violations) -> list[Fact]:
-    """Return a fact for each rule that was passed: what violates it, or that it holds."""
-    facts = []
+def _by_rule(violations: Violations | None) -> dict[str, list[str]]:
+    """Return what violates each rule that was passed, those farthest from their limit first."""
+    if violations is None:
+        return {}
+    by_rule = {}
     if violations.conflicts is not None:
-        pairs = [f"{reviewer} on {item}" for reviewer, item in violations.conflicts[: LISTED + 1]]
-        facts.append(Fact("Conflicts", f"{len(violations.conflicts):,}: {listed(pairs)}" if pairs else "none reviewed"))
+        by_rule["Conflicts"] = [f"{reviewer} on {item}" for reviewer, item in violations.conflicts]
     for name, violated in (("Over load", violations.over_load), ("Short", violations.short)):
         if violated is not None:
-            facts.append(Fact(name, f"{len(violated):,}: {listed(told(violated))}" if violated else "none"))
-    return facts
-
-
-def told(violated: Sequence[Violated]) -> list[str]:
-    """Return each in words, those farthest from their limit first."""
-    farthest_first = sorted(violated, key=lambda entry: -abs(entry.reviews - entry.limit))
-    return [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in farthest_first]
+            farthest_first = sorted(violated, key=lambda entry: -abs(entry.reviews - entry.limit))
+            by_rule[name] = [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in farthest_first]
+    return by_rule
 
 
 def _sizes(report: Report) -> list[Fact]:
@@ -385,20 +363,21 @@ def _names(labels: Sequence[Label], codes: IntArray) -> str:
 
 def reviews_page(reviews: Reviews) -> Page:
     """Return the page of a table of reviews: its sizes and loads."""
-    section = Section("loads", "Loads", lambda: loads(reviews) if reviews.n_reviews else [])
     return Page(
         "Reviews",
         None,
         counted(reviews.n_items, "paper"),
         sizes(reviews, int(reviews.scored.sum())),
         facts=not_counted(reviews),
-        sections=[section],
+        sections=[Section("loads", "Loads", lambda: loads(reviews))],
         nouns=Nouns(*reviews.nouns),
     )
 
 
 def loads(reviews: Reviews) -> list[Part]:
     """Return the loads of a table as pictures."""
+    if not reviews.n_reviews:
+        return []
     per_item = reviews.reviews_per_item
     per_reviewer = reviews.loads
     alone = int((per_reviewer < 2).sum())
@@ -429,19 +408,8 @@ def _spread(counts: IntArray) -> str:
 
 
 def _broken(violations: Violations | None) -> list[Part]:
-    """Return a list for each rule that is violated, and a line for each that is not."""
-    if violations is None:
-        return []
-    pairs = (
-        None if violations.conflicts is None else [f"{reviewer} on {item}" for reviewer, item in violations.conflicts]
-    )
-    over, short = (None if rule is None else told(rule) for rule in (violations.over_load, violations.short))
-    headings = ("Conflicts violated", "Reviewers above their load", "Papers short of their demand")
-    return [
-        Listed(f"{heading}: {len(names):,}", names, NAMED) if names else Prose([f"{heading}: none."])
-        for heading, names in zip(headings, (pairs, over, short), strict=True)
-        if names is not None
-    ]
+    """Return a list for each rule that is violated."""
+    return [Listed(f"{name}: {len(lines):,}", lines, NAMED) for name, lines in _by_rule(violations).items() if lines]
 
 
 # Expected errors.
@@ -509,28 +477,34 @@ def selection_words(outlook: Outlook) -> str:
 # Losses.
 
 
-def _losses(critical: Fragile | None, simulated: Keeps | None) -> list[Part]:
+def _losses(report: Report) -> list[Part]:
+    """Return the single losses that lower the level, and the probability that it is kept."""
+    critical = report.fragile
+    parts: list[Part] = []
     if critical is None:
         where = "Whose loss would lower the level was not looked for in a table of this size; --fragile does it."
-        parts: list[Part] = [Prose([where])]
-    else:
-        parts = [*single_losses(critical)]
-    return parts if simulated is None else [*parts, _kept(simulated)]
-
-
-def single_losses(critical: Fragile) -> list[Part]:
-    """Return the single losses that lower the level; nothing where it does not hold."""
-    if not critical.holds:
-        return []
-    table = critical.table
-    rows = critical.reviews
-    reviewers = [str(label) for label in first_labels(table.reviewers, critical.reviewers, critical.reviewers.size)]
-    # Reviews in the order of the labels of their reviewers, then of their items.
-    order = np.lexsort((ranks(table.items)[table.item[rows]], ranks(table.reviewers)[table.reviewer[rows]]))
-    codes = zip(table.reviewer[rows[order]].tolist(), table.item[rows[order]].tolist(), strict=True)
-    pairs = [f"{table.reviewers[j]} on {table.items[i]}" for j, i in codes]
-    still = level_named(critical.level).words
-    return [_one("reviewer", reviewers, still), _one("review", pairs, still)]
+        parts.append(Prose([where]))
+    elif critical.holds:
+        table = critical.table
+        rows = critical.reviews
+        reviewers = [str(label) for label in first_labels(table.reviewers, critical.reviewers, critical.reviewers.size)]
+        # Reviews in the order of the labels of their reviewers, then of their items.
+        order = np.lexsort((ranks(table.items)[table.item[rows]], ranks(table.reviewers)[table.reviewer[rows]]))
+        codes = zip(table.reviewer[rows[order]].tolist(), table.item[rows[order]].tolist(), strict=True)
+        pairs = [f"{table.reviewers[j]} on {table.items[i]}" for j, i in codes]
+        still = level_named(critical.level).words
+        parts += [_one("reviewer", reviewers, still), _one("review", pairs, still)]
+    if report.keeps is not None:
+        opening = (
+            f"If reviews fail to arrive with the given probability ({counted(report.keeps.draws, 'draw')}), papers stay"
+        )
+        lines = [
+            f"{level_named(kept.level).words}: {percent(kept.probability)} +- {100 * kept.standard_error:.1f} "
+            "(standard error)"
+            for kept in report.keeps.levels
+        ]
+        parts.append(Listed(opening, lines))
+    return parts
 
 
 def _one(what: str, names: list[str], still: str) -> Part:
@@ -538,17 +512,6 @@ def _one(what: str, names: list[str], still: str) -> Part:
         return Prose([f"If any one {what} is lost, the papers are still {still}."])
     which = f"this {what}" if len(names) == 1 else f"any one of {counted(len(names), what)}"
     return Listed(f"Not {still} without {which}:", names, NAMED)
-
-
-def _kept(simulated: Keeps) -> Part:
-    return Listed(
-        f"If reviews fail to arrive with the given probability ({counted(simulated.draws, 'draw')}), papers stay",
-        [
-            f"{level_named(kept.level).words}: {percent(kept.probability)} +- {100 * kept.standard_error:.1f} "
-            "(standard error)"
-            for kept in simulated.levels
-        ],
-    )
 
 
 # Tables.
