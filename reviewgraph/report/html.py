@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph._base.page import SHOWN, Listed, Page, Picture, Table
+from reviewgraph._base.page import SHOWN, Page, Picture, Table
 from reviewgraph._base.text import visible
 from reviewgraph._version import __version__
 from reviewgraph.report.pictures import NARROW, WIDE, written_out
@@ -32,7 +30,7 @@ def document(page: Page) -> str:
     (True, True)
     """
     style = asset("pictures.css") + asset("style.css")
-    script = asset("script.js") if _acts(page) else ""
+    script = asset("script.js")
     hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}
     return _rendered("document", page, scripts=True, version=__version__, style=style, script=script, **hashes)
 
@@ -45,14 +43,6 @@ def fragment(page: Page) -> str:
 def _rendered(template: str, page: Page, **values: Any) -> str:
     sections = [section for section in page.sections if section.parts]
     return _templates().get_template(f"{template}.html").render(page=page, sections=sections, **values)
-
-
-def _acts(page: Page) -> bool:
-    """Return whether the script has anything to do: live tables, or text that unfolds for printing."""
-    parts = [part for section in page.sections for part in section.parts]
-    return any(isinstance(part, Table) and part.live for part in parts) or any(
-        isinstance(part, Listed) and part.folded for part in parts
-    )
 
 
 @cache
@@ -68,24 +58,15 @@ def _templates() -> Environment:
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.tests["table"] = lambda part: isinstance(part, Table)
-    environment.filters |= {"list_class": list_class, "drawn": drawn, "data_of": data_of}
+    environment.filters |= {"drawn": drawn, "data_of": data_of}
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return environment
 
 
 # What templates ask of parts.
 
-#: Lines up to which a list has one column, and characters up to which lines are short.
-MANY = 6
-SHORT = 16
 #: Rows that are printed, where scripts may run.
 PRINTED = 500
-
-
-def list_class(part: Listed, lines: Sequence[str]) -> str:
-    """Return the CSS class of lines of a list: many are set in columns, short ones in more of them."""
-    if len(lines) <= MANY:
-        return ""
-    return "many short" if max(map(len, part.lines)) <= SHORT else "many"
 
 
 def drawn(picture: Picture, form: str) -> str:
@@ -105,31 +86,16 @@ def _worded(picture: Picture, markup: str) -> str:
     return re.sub(r">([^<]+)<", lambda text: f">{picture.worded(text[1])}<", markup)
 
 
-def data_of(table: Table) -> str:
-    """Return all data of a table for the script, safe inside its element."""
-    columns = [{"name": column.name, "kind": column.kind, "digits": column.digits} for column in table.columns]
-    return safe_json(
-        {
-            "noun": table.noun,
-            "shown": SHOWN,
-            "printed": PRINTED,
-            "links": list(table.links),
-            "columns": columns,
-            "cells": [column.cells for column in table.columns],
-        }
-    )
-
-
-def safe_json(value: Any) -> str:
-    r"""Return JSON that is safe inside a script element.
-
-    >>> safe_json("</script>")
-    '"\\u003c/script\\u003e"'
-    """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+def data_of(table: Table) -> dict[str, Any]:
+    """Return all data of a table for the script."""
+    return {
+        "noun": table.noun,
+        "shown": SHOWN,
+        "printed": PRINTED,
+        "links": list(table.links),
+        "columns": [{"name": column.name, "kind": column.kind, "digits": column.digits} for column in table.columns],
+        "cells": [column.cells for column in table.columns],
+    }
 
 
 @cache

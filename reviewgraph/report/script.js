@@ -60,12 +60,9 @@
     function choose() {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       const picked = choices.filter(([select]) => select.value !== "");
-      const bound = limit && limit.number.value !== "" ? Number(limit.number.value) : null;
-      const [at, least] = limit ? [Number(limit.column.value), limit.side.value === "least"] : [0, true];
       const rows = all.filter((row) =>
         words.every((word) => textOf(row).includes(word)) &&
-        picked.every(([select, column]) => cells[column][row] === select.value) &&
-        (bound === null || (cells[at][row] !== null && (least ? cells[at][row] >= bound : cells[at][row] <= bound))));
+        picked.every(([select, column]) => cells[column][row] === select.value));
       if (state.column >= 0) {
         const [values, sign] = [cells[state.column], state.down ? -1 : 1];
         const compare = columns[state.column].kind === "number" ? (a, b) => a - b : order;
@@ -82,7 +79,7 @@
     }
 
     const labelled = (words, control) => make("label", {}, words, control);
-    const option = (value, words) => make("option", { value }, words);
+    const option = (value, words = value) => make("option", { value }, words);
     const search = make("input", { type: "search", autocomplete: "off" });
     controls.append(labelled("Search", search));
     search.addEventListener("input", choose);
@@ -90,22 +87,11 @@
     const choices = columns.flatMap(({ name, kind }, column) => {
       if (kind !== "choice") return [];
       const values = [...new Set(cells[column])].filter((value) => value !== null).sort(order);
-      const select = make("select", {}, option("", "all"), ...values.map((value) => option(value, value)));
+      const select = make("select", {}, option("", "all"), ...values.map((value) => option(value)));
       select.addEventListener("change", choose);
       controls.append(labelled(name[0].toUpperCase() + name.slice(1), select));
       return [[select, column]];
     });
-    const numbers = columns.flatMap(({ name, kind }, column) => (kind === "number" ? [option(column, name)] : []));
-    const limit = numbers.length === 0 ? null : {
-      column: make("select", {}, ...numbers),
-      side: make("select", {}, option("least", "at least"), option("most", "at most")),
-      number: make("input", { type: "number", step: "any" }),
-    };
-    if (limit) {
-      controls.append(make("div", { class: "limit" }, labelled("Only where", limit.column),
-        labelled("is", limit.side), labelled("number", limit.number)));
-      for (const control of Object.values(limit)) control.addEventListener("input", choose);
-    }
 
     const heads = [...table.querySelectorAll("thead th")];
     heads.forEach((head, column) => {
@@ -126,7 +112,7 @@
     const previous = make("button", { type: "button" }, "Previous");
     const next = make("button", { type: "button" }, "Next");
     const place = make("span");
-    const sizes = make("select", {}, ...[shown, 100, 500].map((size) => option(size, String(size))));
+    const sizes = make("select", {}, ...[shown, 100, 500].map((size) => option(String(size))));
     previous.addEventListener("click", turn(-1));
     next.addEventListener("click", turn(1));
     sizes.addEventListener("change", () => { state.size = Number(sizes.value); state.page = 0; draw(); });
