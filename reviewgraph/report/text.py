@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from reviewgraph._base.page import Fact, Folded, Listed, Picture, Prose, Table
 from reviewgraph._base.text import columns, folded, noun, terminal_width, text_table, visible
@@ -15,23 +15,9 @@ if TYPE_CHECKING:
     from reviewgraph._base.page import Next, Page, Part, Section
 
 
-class Style(NamedTuple):
-    """How words stand out: functions from text to text."""
-
-    bold: Callable[[str], str]
-    good: Callable[[str], str]
-    open: Callable[[str], str]
-
-
-PLAIN = Style(str, str, str)
-
-
-def _sgr(code: str) -> Callable[[str], str]:
-    """Return the function that sets text in a rendition of terminals (SGR)."""
-    return lambda text: f"\x1b[{code}m{text}\x1b[0m"
-
-
-COLOURED = Style(_sgr("1"), _sgr("1;32"), _sgr("1;33"))
+#: How the verdict stands out in terminals (SGR): by whether it is what readers hope for.
+VERDICTS = {True: "1;32", False: "1;33", None: "1"}
+BOLD = "1"
 
 #: Columns between the name of a fact and its value, and the indentation of what belongs to a line.
 GAP = 2
@@ -46,32 +32,29 @@ def in_terminal(
     Sections have all rows and lines if ``whole``, else the first.
     """
     width = terminal_width() if width is None else width
-    style = COLOURED if colour else PLAIN
-    lines = headline(page, width, style)
-    lines += _facts(page.facts, width, style)
+    verdict = visible(page.verdict.upper())
+    first, *rest = _hanging(f"{verdict} {visible(page.summary)}".strip(), width)
+    if first.startswith(verdict):
+        first = _set(verdict, VERDICTS[page.good], colour=colour) + first[len(verdict) :]
+    lines = [first, *rest, *_facts(page.facts, width, colour=colour)]
     for warning in page.warnings:
         first, *rest = _hanging(f"! {visible(warning)}", width)
-        lines += [style.open(first[:1]) + first[1:], *rest]
+        lines += [_set(first[:1], VERDICTS[False], colour=colour) + first[1:], *rest]
     for section in sections:
-        lines += ["", style.bold(visible(section.heading))]
+        lines += ["", _set(visible(section.heading), BOLD, colour=colour)]
         for part in section.parts:
             lines += part_lines(_unfolded(part) if whole else part, width)
     if sections and (page.uploads or page.following):
         lines.append("")
-    lines += _facts(page.uploads, width, style, indent="")
+    lines += _facts(page.uploads, width, colour=colour, indent="")
     for following in page.following:
-        lines += _command(following, width, style)
+        lines += _command(following, width, colour=colour)
     return "\n".join(lines)
 
 
-def headline(page: Page, width: int, style: Style = PLAIN) -> list[str]:
-    """Return the first line, folded: the verdict in capitals, and its summary."""
-    verdict = visible(page.verdict.upper())
-    first, *rest = _hanging(f"{verdict} {visible(page.summary)}".strip(), width)
-    loud = {True: style.good, False: style.open, None: style.bold}[page.good]
-    if first.startswith(verdict):
-        first = loud(verdict) + first[len(verdict) :]
-    return [first, *rest]
+def _set(text: str, rendition: str, *, colour: bool) -> str:
+    """Return a text in a rendition of terminals, if there are colours."""
+    return f"\x1b[{rendition}m{text}\x1b[0m" if colour else text
 
 
 def _hanging(text: str, width: int) -> list[str]:
@@ -80,7 +63,7 @@ def _hanging(text: str, width: int) -> list[str]:
     return [first, *(f"{INDENT}{line}" for line in folded(" ".join(rest), width - len(INDENT)) if rest)]
 
 
-def _facts(facts: Sequence[Fact | Table], width: int, style: Style, indent: str = INDENT) -> list[str]:
+def _facts(facts: Sequence[Fact | Table], width: int, *, colour: bool, indent: str = INDENT) -> list[str]:
     """Return facts, their values in one column, and tables at their places."""
     size = max((columns(fact.name) for fact in facts if isinstance(fact, Fact)), default=0)
     lines = []
@@ -88,10 +71,10 @@ def _facts(facts: Sequence[Fact | Table], width: int, style: Style, indent: str 
         if isinstance(fact, Table):
             lines += [f"{indent}{line}" for line in table_lines(fact, width - len(indent), captioned=False)]
             continue
-        lead = f"{indent}{visible(fact.name)}{' ' * (size - columns(fact.name) + GAP)}"
-        first, *rest = folded(visible(fact.value), max(width - columns(lead), 20)) or [""]
-        named = f"{indent}{style.bold(visible(fact.name))}{lead[len(indent) + len(visible(fact.name)) :]}"
-        lines += [named + first, *(" " * columns(lead) + line.strip() for line in rest)]
+        hang = len(indent) + size + GAP
+        first, *rest = folded(visible(fact.value), max(width - hang, 20)) or [""]
+        named = f"{indent}{_set(visible(fact.name), BOLD, colour=colour)}{' ' * (size - columns(fact.name) + GAP)}"
+        lines += [named + first, *(" " * hang + line.strip() for line in rest)]
     return lines
 
 
@@ -132,15 +115,12 @@ def _wrapped(lines: Iterable[str], width: int) -> list[str]:
     return [part for line in lines for part in folded(visible(line), width)]
 
 
-def _command(following: Next, width: int, style: Style) -> list[str]:
+def _command(following: Next, width: int, *, colour: bool) -> list[str]:
     """Return a command that runs as it stands, in lines that end with a backslash where a shell joins these."""
     name = "Next"
-    lead = f"{style.bold(name)}  "
     indent = len(name) + GAP
-    lines = [following.command]
-    if os.name != "nt":
-        lines = _continued(following.command, width - indent)
-    shown = [f"{lead}{lines[0]}", *(" " * (indent + 2) + line for line in lines[1:])]
+    lines = [following.command] if os.name == "nt" else _continued(following.command, width - indent)
+    shown = [f"{_set(name, BOLD, colour=colour)}  {lines[0]}", *(" " * (indent + 2) + line for line in lines[1:])]
     if following.why:
         shown += [" " * indent + line.strip() for line in folded(f"({visible(following.why)})", width - indent)]
     return shown
