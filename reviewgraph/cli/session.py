@@ -8,8 +8,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -170,11 +169,7 @@ class Session:
         """Return the content of the file of an option, or of another one; None without a file. Notes go to stderr."""
         if path is None and not (path := self.params[name]):
             return None
-        return self.read_by(_readers()[name], path)
-
-    def read_by(self, read: Callable[..., R], path: str) -> R:
-        """Read a file with the columns of ``--columns`` and ``--score`` and the rule of ``--merge``."""
-        return read(path, columns=self.table_columns, note=note, read=self.keep, merge=self.spellings)
+        return _readers()[name](path, columns=self.table_columns, note=note, read=self.keep, merge=self.spellings)
 
     def could_read(self, name: str, path: str) -> bool:
         """Return whether a file can be read as that of another option; nothing is noted or kept."""
@@ -220,17 +215,12 @@ class Session:
 
         Those that all commands take from the conference file are left out, unless ``whole``.
         """
-        words: list[str] = []
-        for parameter in click.get_current_context().command.params:
-            value = self.params.get(parameter.name or "")
-            if (
-                parameter.name in names
-                and value
-                and value != parameter.default
-                and (whole or not self.is_shared(parameter.name))
-            ):
-                words += _as_words(parameter, value)
-        return shlex.join(words)
+
+        def is_needed(parameter: click.Parameter, name: str) -> bool:
+            value = self.params[name]
+            return name in names and value and value != parameter.default and (whole or not self.is_shared(name))
+
+        return shlex.join(self._worded(is_needed))
 
     def table(self, reviews: Reviews | None = None, *, whole: bool = False) -> str:
         """Return REVIEWS and its options for the shell, as :meth:`words` does.
@@ -241,23 +231,28 @@ class Session:
             message = "this command reads no REVIEWS"
             raise Refusal(message)
         unlisted = reviews.origin.unlisted if reviews is not None else None
-        items = shlex.join(["--items", unlisted.beside]) if unlisted else ""
-        conference = "" if whole else shlex.join(self.conference_words)
-        return " ".join(filter(None, (self.words(*TABLE, whole=whole), conference, items)))
+        words = [] if whole else self.conference_words
+        words += ["--items", unlisted.beside] if unlisted else []
+        return " ".join(filter(None, (self.words(*TABLE, whole=whole), shlex.join(words))))
 
     def again(self, left_out: Collection[str] = ()) -> str:
         """Return the typed options of the running command for the shell, without those ``left_out``, by name."""
         words = [] if "conference" in left_out else self.conference_words
-        for parameter in click.get_current_context().command.params:
-            name = parameter.name or ""
-            if (
-                isinstance(parameter, click.Option)
-                and name in self.params
-                and name not in left_out
-                and self.is_typed(name)
-            ):
-                words = [*words, *_as_words(parameter, self.params[name])]
-        return shlex.join(words)
+
+        def is_repeated(parameter: click.Parameter, name: str) -> bool:
+            return isinstance(parameter, click.Option) and name not in left_out and self.is_typed(name)
+
+        return shlex.join([*words, *self._worded(is_repeated)])
+
+    def _worded(self, chosen: Callable[[click.Parameter, str], bool]) -> list[str]:
+        """Return the chosen parameters with their values as words of a command line."""
+        named = ((parameter, parameter.name or "") for parameter in click.get_current_context().command.params)
+        return [
+            word
+            for parameter, name in named
+            if name in self.params and chosen(parameter, name)
+            for word in _as_words(parameter, self.params[name])
+        ]
 
     # What the command prints and writes.
 
@@ -426,9 +421,9 @@ def _readers() -> dict[str, Callable[..., Any]]:
 
 # The key to the codes of an anonymous report, and what its pictures import.
 
-#: The columns of a key, and how codes begin, by kind.
+#: The columns of a key, and the form of codes by kind.
 COLUMNS = ("kind", "code", "label", "title")
-_LETTERS: Mapping[object, str] = {"reviewer": "R", "paper": "P"}
+_CODES = {"reviewer": "R[0-9]+", "paper": "P[0-9]+"}
 
 
 def hidden(text: str, words: Mapping[str, str]) -> str:
@@ -446,42 +441,29 @@ def read_key(path: str) -> Mapping[tuple[str, str], str]:
     """Return the codes of an existing key, so that the reports of a conference agree."""
     if not os.path.exists(path):
         return {}
-    entries: list[dict[str | Any, Any]] | None = None
+    rows: list[list[str]] = []
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file)
-            # A file with other columns is not overwritten.
-            entries = list(rows) if tuple(rows.fieldnames or ()) == COLUMNS else None
+            rows = list(csv.reader(file))
     except (UnicodeDecodeError, csv.Error):
         pass
     except OSError as error:
         message = f"{path}: the key to the codes cannot be read ({error.strerror or error})"
         raise InputError(message) from error
-    if entries is None or not all(map(_is_of_a_key, entries)):
+    # A file with other content is not overwritten.
+    codes = [re.fullmatch(_CODES.get(row[0], "(?!)"), row[1]) for row in rows[1:] if len(row) == len(COLUMNS)]
+    if not rows or tuple(rows[0]) != COLUMNS or len(codes) < len(rows) - 1 or not all(codes):
         message = f"{path}: expected a key with the columns {', '.join(COLUMNS)}, found none; move the file away"
         raise InputError(message)
     # Labels that begin like a formula have an apostrophe in the file.
-    return {(row["kind"], unguarded(row["label"])): row["code"] for row in entries}
-
-
-def _is_of_a_key(row: Mapping[str | Any, Any]) -> bool:
-    letter = _LETTERS.get(row["kind"])
-    whole = None not in row and None not in row.values()
-    return letter is not None and whole and re.fullmatch(f"{letter}[0-9]+", str(row["code"])) is not None
+    return {(kind, unguarded(label)): code for kind, code, label, _ in rows[1:]}
 
 
 def load_igraph() -> None:
     """Import igraph without Matplotlib, which maps do not use, and whose import takes longer than a check."""
     if not {"igraph", "matplotlib"} & set(sys.modules):
-        with _missing("matplotlib"):
+        sys.modules["matplotlib"] = None  # type: ignore[assignment]
+        try:
             import igraph  # noqa: F401
-
-
-@contextmanager
-def _missing(name: str) -> Iterator[None]:
-    """Hide a module from imports."""
-    sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[name]
+        finally:
+            del sys.modules["matplotlib"]
