@@ -24,12 +24,8 @@ from reviewgraph._base.errors import InputError, say_foreign
 from reviewgraph._base.storing import FileRead
 from reviewgraph._version import __version__
 from reviewgraph.cli.output import (
-    INTERRUPTED,
-    REFUSED,
     Refusal,
-    discard_the_rest,
-    ended_by_failure,
-    ended_by_streams,
+    ended_early,
     same_file,
     say,
     writable,
@@ -526,45 +522,26 @@ class Commands(click.Group):
     """A group whose commands are the entry points of :data:`GROUP`."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line, and end with its status: after Ctrl-C 130 in all cases, even if stderr is full."""
+        """Run the command line, and end with its status, even if stderr is full."""
         if not options.get("standalone_mode", True):
             return super().main(*args, **options)
-        try:
-            raise SystemExit(self._status(*args, **{**options, "standalone_mode": False}))
-        except OSError as error:
-            if error.filename is not None:
-                raise
-            discard_the_rest()
-            raise SystemExit(REFUSED) from None
-
-    def _status(self, *args: Any, **options: Any) -> int:
-        try:
-            ended = super().main(*args, **options)
-        except click.ClickException as error:
-            error.show()
-            return error.exit_code
-        except (click.Abort, KeyboardInterrupt):
-            say("Interrupted, no result.")
-            return INTERRUPTED
-        return ended if isinstance(ended, int) else 0
+        with ended_early():
+            try:
+                status = super().main(*args, **{**options, "standalone_mode": False})
+            except click.ClickException as error:
+                error.show()
+                status = error.exit_code
+        raise SystemExit(status if isinstance(status, int) else 0)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         """Parse the command line; print help on request."""
-        try:
-            with ended_by_streams():
-                return super().make_context(*args, **options)
-        except KeyboardInterrupt:
-            say("Interrupted, no result.")
-            raise SystemExit(INTERRUPTED) from None
+        with ended_early():
+            return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C without a result, closed pipes, full disks and failures have their exit statuses."""
-        with ended_by_failure(), ended_by_streams():
-            try:
-                return super().invoke(ctx)
-            except KeyboardInterrupt:
-                say("Interrupted, no result.")
-                ctx.exit(INTERRUPTED)
+        """Run a command."""
+        with ended_early():
+            return super().invoke(ctx)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return a command with its arguments; an unknown name raises an error that names the near one."""

@@ -10,7 +10,7 @@ from reviewgraph._base.storing import write_whole
 from reviewgraph._base.text import counted
 from reviewgraph.cli.command import found_here
 from reviewgraph.cli.options import examples
-from reviewgraph.cli.output import INTERRUPTED, Refusal, refusing, say, show
+from reviewgraph.cli.output import Refusal, refusing, say, show
 
 NAME = "reviewgraph-demo.csv"
 
@@ -37,6 +37,5 @@ def demo(ctx: click.Context) -> None:
     without = ("--conference", "none") if found_here() else ()
     for words in [(*command_words, *without) for command_words in COMMANDS]:
         show(f"$ reviewgraph {' '.join(words)}\n")
-        if command.main(words, prog_name="reviewgraph", standalone_mode=False) == INTERRUPTED:
-            ctx.exit(INTERRUPTED)
+        command.main(words, prog_name="reviewgraph", standalone_mode=False)
         show()

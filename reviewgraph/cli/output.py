@@ -287,43 +287,40 @@ FAILED = 70
 TRACEBACK = "REVIEWGRAPH_TRACEBACK"
 
 
-@contextlib.contextmanager
-def ended_by_failure() -> Iterator[None]:
-    """End with one message and status 70 if memory is exhausted, or this program fails."""
+@contextmanager
+def ended_early() -> Iterator[None]:
+    """End with a status of its own after Ctrl-C, a closed pipe, a full disk, without memory, or if this program fails.
+
+    Click would end with status 1 for some of these, which means that a level is missed.
+    """
+    status = FAILED
     try:
         yield
-    except (click.exceptions.Exit, click.ClickException, click.Abort):
+    except (click.exceptions.Exit, click.ClickException):
         raise
-    except Exception as error:
-        if os.environ.get(TRACEBACK) and not isinstance(error, MemoryError):
-            raise
-        message = f"this is an error in reviewgraph, not in your files: {type(error).__name__}: {error}. "
-        message += f"Please report it with the command; {TRACEBACK}=1 shows where it happened"
-        if isinstance(error, MemoryError):
-            message = "memory is exhausted; end other programs, or use smaller files"
-    else:
-        return
-    with contextlib.suppress(OSError):
-        say(f"Error: {message}")
-    raise SystemExit(FAILED)
-
-
-@contextlib.contextmanager
-def ended_by_streams() -> Iterator[None]:
-    """End without a message (status 141) if a pipe is closed, and with one (status 2) if a disk is full."""
-    try:
-        yield
+    except (click.Abort, KeyboardInterrupt):
+        status = INTERRUPTED
+        message = "Interrupted, no result."
     except BrokenPipeError:
-        # Click would end with status 1, which means that a level is missed.
         discard_the_rest()
         raise SystemExit(NOT_READ) from None
-    except OSError as error:
-        if error.filename is not None or error.errno == errno.ENOMEM:
+    except MemoryError:
+        message = "Error: memory is exhausted; end other programs, or use smaller files"
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno != errno.ENOMEM:
+            status = REFUSED
+            message = f"Error: the output cannot be written ({error.strerror or error})"
+        elif os.environ.get(TRACEBACK):
             raise
-        discard_the_rest()
-        with contextlib.suppress(OSError):
-            say(f"Error: the output cannot be written ({error.strerror or error})")
-        raise SystemExit(REFUSED) from None
+        else:
+            message = f"Error: this is an error in reviewgraph, not in your files: {type(error).__name__}: {error}. "
+            message += f"Please report it with the command; {TRACEBACK}=1 shows where it happened"
+    else:
+        return
+    discard_the_rest()
+    with contextlib.suppress(OSError):
+        say(message)
+    raise SystemExit(status)
 
 
 def discard_the_rest() -> None:

@@ -90,10 +90,10 @@ def test_every_command_answers_and_ends(command: str, folder: Path) -> None:
 
 def test_an_interrupt_between_two_steps_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     # Where click hears of it itself, it says "Aborted!" and ends with the status of a missed level.
-    def interrupted() -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reviewgraph.cli.command.ended_by_failure", interrupted)
+    monkeypatch.setattr("reviewgraph.cli.command.Commands.invoke", interrupted)
     told = CliRunner().invoke(main, ["check", "none.csv"])
     assert (told.exit_code, told.stderr) == (output.INTERRUPTED, "\nInterrupted, no result.\n")
 
@@ -122,7 +122,7 @@ def test_a_closed_stream_changes_no_status(tmp_path, closed, rows, status):
 )
 def test_a_failure_of_this_program_has_a_status_of_its_own(monkeypatch, capsys, error, words):
     monkeypatch.delenv(output.TRACEBACK, raising=False)
-    with pytest.raises(SystemExit) as ended, output.ended_by_failure(), output.ended_by_streams():
+    with pytest.raises(SystemExit) as ended, output.ended_early():
         raise error
     assert ended.value.code == output.FAILED
     assert words in capsys.readouterr().err
