@@ -7,11 +7,9 @@ from .groups import group_map as group_map
 from .pictures import MOST as MOST
 from .pictures import Bar as Bar
 from .pictures import Ranked as Ranked
-from .pictures import Shift as Shift
 from .pictures import bars as bars
 from .pictures import chart as chart
 from .pictures import compared as compared
 from .pictures import histogram as histogram
 from .pictures import ranked as ranked
-from .pictures import shifts as shifts
 from .pictures import tally as tally

@@ -30,7 +30,8 @@ def document(page: Page) -> str:
     (True, True)
     """
     style = asset("pictures.css") + asset("style.css")
-    script = asset("script.js")
+    parts = (part for section in page.sections for part in section.parts)
+    script = asset("script.js") if any(isinstance(part, Table) and part.live for part in parts) else ""
     hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}
     return _rendered("document", page, scripts=True, version=__version__, style=style, script=script, **hashes)
 
