@@ -342,7 +342,7 @@ def group_table(grouping: Grouping) -> Table:
     columns = [
         Column("group", list(range(1, len(grouping) + 1)), "number"),
         Column("papers", grouping.sizes.tolist(), "number"),
-        Column("reviewers", grouping.reviewers.tolist(), "number"),
+        Column("reviewers", components.sizes[grouping.order].tolist(), "number"),
         Column("island", (grouping.piece + 1).tolist(), "number"),
         Column("linked", grouping.linked, "choice"),
         Column("who", [_names(reviews.reviewers, reviewers) for reviewers in members]),

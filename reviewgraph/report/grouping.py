@@ -52,11 +52,6 @@ class Grouping:
         """Papers per group."""
         return self.structure.doubly_connected.cover_sizes[self.order]
 
-    @property
-    def reviewers(self) -> IntArray:
-        """Reviewers per group."""
-        return self.structure.doubly_connected.sizes[self.order]
-
     @cached_property
     def piece(self) -> IntArray:
         """Connected component of each group, 0 for the one of most papers."""

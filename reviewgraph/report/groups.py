@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,13 +38,6 @@ ROUNDS = 150
 MOVES = 40_000
 
 
-class Layout(NamedTuple):
-    """Places of the nodes, shape (n, 2), and the height of the frame."""
-
-    place: FloatArray
-    height: float
-
-
 def radii(sizes: IntArray, width: float) -> FloatArray:
     """Return radii whose areas are proportional to sizes, within what is visible and fits."""
     area = FILLED * width * frame_height(sizes.size, width) / (math.pi * max(float(sizes.sum()), 1.0))
@@ -63,8 +56,11 @@ def frame_height(n_groups: int, width: float) -> int:
     return round(width * share * (1.3 if width < 500 else 1.0))
 
 
-def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float) -> Layout:
-    """Fit spread-out nodes with their circles into a frame, by component, number 0 first."""
+def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float) -> tuple[FloatArray, float]:
+    """Fit spread-out nodes with their circles into a frame, by component, number 0 first.
+
+    Returns places, shape (n, 2), and the height of the frame.
+    """
     places = np.zeros_like(place)
     pieces = [np.flatnonzero(piece == number) for number in range(int(piece.max(initial=-1)) + 1)]
     x = y = row = 0.0
@@ -87,7 +83,7 @@ def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float
         places[nodes] = local + np.array([x, y])
         x = x + float(extent[0]) + GUTTER
         row = max(row, float(extent[1]))
-    return Layout(places, y + row)
+    return places, y + row
 
 
 def _spread(n: int, links: IntArray, weight: FloatArray) -> FloatArray:
@@ -207,32 +203,32 @@ class Groups:
 def group_map(groups: Groups, width: int) -> Drawing:
     """Draw the map at a width."""
     n = len(groups.names)
-    few = len(groups.names) <= FEW
+    few = n <= FEW
     size = radii(groups.sizes, width)
     radius = np.concatenate([size, np.full(len(groups.papers), 4.0 if few else 0.5)])
     links = groups.joined
-    layout = lay_out(groups.spread, radius, groups.pieces, width - 2)
+    place, height = lay_out(groups.spread, radius, groups.pieces, width - 2)
+    meanings = [("group", "group, as large as its papers")]
+    meanings += [("hanging", "hangs by one paper")] if groups.hanging.any() else []
+    meanings += [("apart", "cut off")] if groups.piece.any() else []
+    meanings += [("extra", "extra review")] if groups.extra.size else []
     drawing = Drawing(width, 0)
-    top = legend(drawing, _meanings(groups)) + 10
-    drawing.height = top + layout.height + 18
-    place = layout.place + np.array([1.0, top])
+    top = legend(drawing, meanings) + 10
+    drawing.height = top + height + 18
+    place = place + np.array([1.0, top])
     _lines(drawing, place, links[~groups.thin], "link" if len(links) < 600 else "link faint")
     _lines(drawing, place, links[groups.thin], "link weak")
     _lines(drawing, place, groups.extra, "link extra")
     if few:
         for name, cut, (x, y) in zip(groups.papers, groups.cut.tolist(), place[n:].tolist(), strict=True):
             mark(drawing, x, y, "diamond" if cut else "paper", name)
-    _circles(drawing, groups, place[:n], size)
+    kinds = kinds_of(groups.piece, groups.hanging)
+    for number, ((x, y), rim) in enumerate(zip(place[:n].tolist(), size.tolist(), strict=True)):
+        mark(drawing, x, y, kinds[number], groups.names[number], rim)
+        if rim >= INSIDE:
+            drawing.text(x, y + 4, str(number + 1), f"inside {kinds[number]}", "middle")
     _labels(drawing, groups, place if few else place[:n], radius if few else size, top - 6)
     return drawing
-
-
-def _meanings(groups: Groups) -> list[tuple[str, str]]:
-    entries = [("group", "group, as large as its papers")]
-    entries += [("hanging", "hangs by one paper")] if groups.hanging.any() else []
-    entries += [("apart", "cut off")] if groups.piece.any() else []
-    entries += [("extra", "extra review")] if groups.extra.size else []
-    return entries
 
 
 def kinds_of(piece: IntArray, hanging: BoolArray) -> list[str]:
@@ -244,14 +240,6 @@ def kinds_of(piece: IntArray, hanging: BoolArray) -> list[str]:
 def _lines(drawing: Drawing, place: FloatArray, links: IntArray, kind: str) -> None:
     ends = place[links].round(1).tolist()
     drawing.path("".join(f"M{a:g} {b:g}L{c:g} {d:g}" for (a, b), (c, d) in ends), kind)
-
-
-def _circles(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray) -> None:
-    kinds = kinds_of(groups.piece, groups.hanging)
-    for number, ((x, y), size) in enumerate(zip(place.tolist(), radius.tolist(), strict=True)):
-        mark(drawing, x, y, kinds[number], groups.names[number], size)
-        if size >= INSIDE:
-            drawing.text(x, y + 4, str(number + 1), f"inside {kinds[number]}", "middle")
 
 
 def _along(ends: FloatArray) -> list[FloatArray]:
