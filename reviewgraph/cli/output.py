@@ -59,16 +59,13 @@ def expect_writable(path: str | os.PathLike[str]) -> None:
     else:
         return
     message = f"{path}: cannot be written ({why}); name another file with -o"
-    raise InputError(message)
+    raise Refusal(message)
 
 
 def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse a file that cannot be written before the command begins to work."""
-    try:
-        if value is not None:
-            expect_writable(value)
-    except InputError as error:
-        raise Refusal(str(error)) from error
+    if value is not None:
+        expect_writable(value)
     return value
 
 
@@ -76,7 +73,10 @@ def expect_apart(context: click.Context | None) -> None:
     """Refuse to write a file that the same command reads, or writes something else to."""
     if context is None:
         return
-    named = list(_files(context))
+    # All values on the command line that may name a file, including those with columns of one.
+    values = ((param, context.params.get(param.name or "")) for param in context.command.params)
+    several = ((param, value if isinstance(value, tuple) else (value,)) for param, value in values)
+    named = [(param, value) for param, entries in several for value in entries if isinstance(value, str)]
     for param, path in named:
         if param.callback is not writable:
             continue
@@ -85,15 +85,6 @@ def expect_apart(context: click.Context | None) -> None:
                 name = second.opts[0] if isinstance(second, click.Option) else second.make_metavar(context)
                 message = f"{param.opts[0]} {path}: {name} names the same file; write to another one"
                 raise InputError(message)
-
-
-def _files(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
-    """Return all values on the command line that may name a file, including those with columns of one."""
-    for param in context.command.params:
-        values = context.params.get(param.name or "")
-        for value in values if isinstance(values, tuple) else (values,):
-            if isinstance(value, str):
-                yield param, value
 
 
 def same_file(path: str, second: str) -> bool:
@@ -196,24 +187,17 @@ MOST_NOTES = 3
 
 
 class Notes:
-    """What reading the files brought up: printed once, the first few; a page has all of them."""
+    """What reading the files brought up: each printed once, ``most`` of them, or all with details if it is None."""
 
     def __init__(self) -> None:
         self.all: dict[str, None] = {}
+        self.most: int | None = MOST_NOTES
         self.said = 0
-        #: Whether stderr has all of them, or none since the page has.
-        self.whole = False
-        self.on_page = False
-
-    @property
-    def acted_on(self) -> list[str]:
-        """Those that are no details, each once."""
-        return [text for text in self.all if self.whole or not isinstance(text, Detail)]
 
 
-def notes_of(context: click.Context | None = None) -> Notes:
+def notes_of() -> Notes:
     """Return the notes of the running command."""
-    context = context or click.get_current_context(silent=True)
+    context = click.get_current_context(silent=True)
     return Notes() if context is None else context.meta.setdefault("reviewgraph.notes", Notes())
 
 
@@ -228,16 +212,16 @@ def note(message: str) -> None:
 def say_notes() -> None:
     """Print the notes that are not printed yet, up to a few, and how many are left out."""
     notes = notes_of()
-    pending = notes.acted_on[notes.said :]
-    if notes.on_page or not pending or notes.said >= MOST_NOTES:
+    pending = [text for text in notes.all if notes.most is None or not isinstance(text, Detail)][notes.said :]
+    room = len(pending) if notes.most is None else notes.most - notes.said
+    if not pending or room <= 0:
         return
-    room = len(pending) if notes.whole else MOST_NOTES - notes.said
     shown = pending if len(pending) <= room else pending[: room - 1]
     for message in shown:
         say(message)
     if left := len(pending) - len(shown):
         say(f"and {counted(left, 'more note')}: --verbose notes")
-    notes.said = max(notes.said + len(shown) + bool(left), len(notes.acted_on) if notes.whole else 0)
+    notes.said += len(shown) + bool(left)
 
 
 def show(page: str = "", *, whole: bool = False) -> None:
@@ -248,10 +232,10 @@ def show(page: str = "", *, whole: bool = False) -> None:
     _print("\n".join(lines if whole else [part for line in lines for part in folded(line, width)]))
 
 
-def show_lines(text: str) -> None:
-    """Print lines whose control characters are those of colours."""
-    encoding = sys.stdout.encoding or "utf-8"
-    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), color=True)
+def show_lines(text: str, *, err: bool = False, color: bool | None = True) -> None:
+    """Print lines, with escapes for what the encoding lacks; by default their control characters are colours."""
+    encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), err=err, color=color)
 
 
 def wants_colour(choice: str) -> bool:
@@ -261,10 +245,8 @@ def wants_colour(choice: str) -> bool:
 
 
 def _print(text: str, *, err: bool = False) -> None:
-    """Print a text with control characters made visible, and escapes for what the encoding lacks."""
-    encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
-    shown = visible(text, but="\n").encode(encoding, "backslashreplace").decode(encoding)
-    click.echo(shown, err=err)
+    """Print a text with control characters made visible."""
+    show_lines(visible(text, but="\n"), err=err, color=None)
 
 
 def print_json(value: Any) -> None:
@@ -342,10 +324,6 @@ SILENCE = 2.0
 REDRAWN = "\r\x1b[2K"
 
 
-def _progress_line(now: Progress) -> str:
-    return f"{now.seconds:6.1f} s   {now.words}"
-
-
 @contextmanager
 def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
     """Yield a listener whose last step is printed every few seconds if it is new, or else when the time has doubled.
@@ -359,28 +337,27 @@ def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
     redrawn = sys.stderr.isatty()
     drawn = False
 
-    def write(now: Progress) -> None:
-        nonlocal drawn
-        if redrawn:
-            drawn = True
-            line = visible(_progress_line(now))[: terminal_width() - 1]
-            click.echo(f"{REDRAWN}{line}", nl=False, err=True, color=True)
-        else:
-            say(_progress_line(now))
-
     def tell(now: Progress) -> None:
         last[:] = [now]
 
     def watch() -> None:
+        nonlocal drawn
         last_words = ""
         again = 0.0
         while not done.wait(silence):
             seconds = clock.elapsed()
             for now in last[:]:
-                if now.words != last_words or seconds >= again:
-                    last_words = now.words
-                    again = 2 * seconds
-                    write(Progress(seconds, last_words))
+                if now.words == last_words and seconds < again:
+                    continue
+                last_words = now.words
+                again = 2 * seconds
+                line = f"{seconds:6.1f} s   {last_words}"
+                if not redrawn:
+                    say(line)
+                    continue
+                drawn = True
+                shown = visible(line)[: terminal_width() - 1]
+                click.echo(f"{REDRAWN}{shown}", nl=False, err=True, color=True)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

@@ -283,7 +283,7 @@ class Session:
         """Print a page, with the details that were asked for."""
         colour = wants_colour(self.params.get("color") or "auto")
         if self.params.get("quiet"):
-            notes_of().on_page = True
+            notes_of().most = 0
             show_lines(replace(page, facts=(), warnings=(), uploads=(), following=()).text(colour=colour))
             return
         page = replace(page, sections=[*page.sections, *self._own_sections()])
@@ -291,7 +291,8 @@ class Session:
         asked = (self.params.get("verbose") or "").split(",")
         # Some pages lack a section that others of the command have.
         detail = ",".join(name for name in asked if name in (*names, "all"))
-        notes_of().on_page = bool({"all", "notes"} & set(asked))
+        if {"all", "notes"} & set(asked):
+            notes_of().most = 0
         say_notes()
         show_lines(page.text(detail, colour=colour))
 
@@ -357,7 +358,8 @@ def pass_session(command: F) -> F:
         session = Session.of()
         session.expect_report_named()
         # With --json there is no page that has all notes.
-        notes_of().whole = bool(session.params.get("as_json") and session.params.get("verbose"))
+        if session.params.get("as_json") and session.params.get("verbose"):
+            notes_of().most = None
         return command(session, *args, **options)
 
     return refusing(with_session)  # type: ignore[return-value]
