@@ -280,9 +280,7 @@ def _like(match: re.Match[str], noun: str) -> str:
     article = match[1] or ""
     found = match[2]
     word = plural(noun) if found.lower().endswith("s") else noun
-    if found.isupper():
-        word = word.upper()
-    elif found[0].isupper():
+    if found[0].isupper():
         word = word[0].upper() + word[1:]
     if not article:
         return word

@@ -247,10 +247,10 @@ def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", siz
         drawing.circle(x, y, size, kind, tooltip)
 
 
-def legend(drawing: Drawing, entries: Sequence[tuple[str, str]], top: float = 10.0) -> float:
+def legend(drawing: Drawing, entries: Sequence[tuple[str, str]]) -> float:
     """Write the meanings of marks, in as many lines as needed; return the height below them."""
     x = 8.0
-    y = top
+    y = 10.0
     for kind, words in entries:
         length = LETTER * len(words)
         if x > 8.0 and x + length + 12 > drawing.width:
@@ -352,21 +352,16 @@ def bars(rows: Sequence[Bar], width: int, heading: str) -> Drawing:
 
 
 def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> Picture:
-    """Return a picture of bars, or a sentence where all have one length; ``unit`` is what their names count.
+    """Return a picture of bars, or a sentence where there is one; ``unit`` is what their names count.
 
     >>> chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews").instead
     'Reviews per paper: 3, for all 40.'
-    >>> chart("loads", "Reviews per paper", "", [Bar("3", 7), Bar("4", 7)], "reviews").instead
-    'Reviews per paper: 3 and 4, for 7 each.'
     """
     instead = ""
     if not rows:
         instead = f"{title}: none."
     elif len(rows) == 1:
         instead = f"{title}: {rows[0].name}, for all {rows[0].number:,}."
-    elif len({bar.number for bar in rows}) < 2:
-        *first_bars, last = rows
-        instead = f"{title}: {', '.join(bar.name for bar in first_bars)} and {last.name}, for {last.number:,} each."
     return Picture(name, title, words, lambda width: bars(rows, width, unit), instead)
 
 
