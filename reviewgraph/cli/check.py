@@ -211,11 +211,16 @@ def check(
     missed = None if reached or (require and report.reaches(cast("Any", require))) else require
 
     def compose(shown: Report, codes: Codes | None) -> Page:
-        from reviewgraph.report.check import coded, page_of
+        from reviewgraph.report.check import page_of
 
-        page = page_of(shown if codes is None else coded(shown, codes))
+        if codes is not None and isinstance(missing, dict):
+            # Who is not in the table was warned of, and has no code.
+            by_code: dict[Any, float] = {
+                codes.reviewer[who]: chance for who, chance in missing.items() if who in codes.reviewer
+            }
+            shown = replace(shown, missing=by_code)
         return replace(
-            _with_level(page, require, reached=reached, use_scores=use_scores),
+            _with_level(page_of(shown), require, reached=reached, use_scores=use_scores),
             **_next(session, report, missed, asked=asked),
             subject=session.table(whole=True),
         )

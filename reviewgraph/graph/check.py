@@ -55,47 +55,54 @@ NO_LIMIT = -1
 MOST = 1 << 40
 
 
-class Violated(NamedTuple):
-    """A reviewer or paper, the number of its reviews, and the limit that this number violates."""
+class Conflict(NamedTuple):
+    """A review that is a conflict."""
 
-    label: Label
+    reviewer: Label
+    item: Label
+
+
+class AboveLoad(NamedTuple):
+    """A reviewer with more reviews than their load."""
+
+    reviewer: Label
     reviews: int
-    limit: int
+    load: int
+
+
+class BelowDemand(NamedTuple):
+    """An item with fewer reviews than it needs."""
+
+    item: Label
+    reviews: int
+    demand: int
 
 
 @dataclass(frozen=True)
 class Violations:
     """Violations of an assignment; None where a rule was not passed."""
 
-    conflicts: tuple[tuple[Label, Label], ...] | None = None  # Reviews that are conflicts, as (reviewer, item)
-    over_load: tuple[Violated, ...] | None = None  # Reviewers with more reviews than their load
-    short: tuple[Violated, ...] | None = None  # Items with fewer reviews than they need
+    conflicts: tuple[Conflict, ...] | None = None
+    over_load: tuple[AboveLoad, ...] | None = None
+    short: tuple[BelowDemand, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return lists of objects, null where a rule was not passed."""
-        keys = {
-            "conflicts": ("reviewer", "item"),
-            "over_load": ("reviewer", "reviews", "load"),
-            "short": ("item", "reviews", "demand"),
-        }
-        violated = {rule: getattr(self, rule) for rule in keys}
-        return {
-            rule: None if rows is None else [dict(zip(keys[rule], row, strict=True)) for row in rows]
-            for rule, rows in violated.items()
-        }
+        return {rule: None if rows is None else [row._asdict() for row in rows] for rule, rows in vars(self).items()}
 
     def sentences(self) -> list[str]:
         """Return a count for each rule that is violated, without full stop."""
         sentences = []
         if self.conflicts:
             sentences.append(counted(len(self.conflicts), "review is a conflict", "reviews are conflicts"))
-        for violated, singular, several in (
-            (self.over_load, "reviewer is above their load", "reviewers are above their load"),
-            (self.short, "paper is short of its demand", "papers are short of their demand"),
-        ):
-            if violated:
-                excess = sum(abs(entry.reviews - entry.limit) for entry in violated)
-                sentences.append(f"{counted(len(violated), singular, several)}, by {counted(excess, 'review')}")
+        if self.over_load:
+            who = counted(len(self.over_load), "reviewer is above their load", "reviewers are above their load")
+            excess = sum(entry.reviews - entry.load for entry in self.over_load)
+            sentences.append(f"{who}, by {counted(excess, 'review')}")
+        if self.short:
+            what = counted(len(self.short), "paper is short of its demand", "papers are short of their demand")
+            lack = sum(entry.demand - entry.reviews for entry in self.short)
+            sentences.append(f"{what}, by {counted(lack, 'review')}")
         return sentences
 
 
@@ -111,8 +118,8 @@ def violations_of(
 
     >>> from reviewgraph import Reviews
     >>> broken = violations_of(Reviews.from_pairs([("ann", 1), ("ann", 2)]), conflicts=[("ann", 2)], load=1, demand=2)
-    >>> broken.conflicts, broken.over_load[0].limit, len(broken.short)
-    ((('ann', 2),), 1, 2)
+    >>> broken.conflicts, broken.over_load[0].load, len(broken.short)
+    (((Conflict(reviewer='ann', item=2),), 1, 2)
     """
     reviews = as_reviews(reviews)
     people = reviews.reviewers
@@ -125,17 +132,17 @@ def violations_of(
         reviewer, item = match_pairs(pairs, people, papers, "conflicts")
         keys = (reviewer * N + item)[(reviewer >= 0) & (item >= 0)]
         rows = np.flatnonzero(np.isin(reviews.reviewer * N + reviews.item, keys)).tolist()
-        barred = tuple((people[int(reviews.reviewer[row])], papers[int(reviews.item[row])]) for row in rows)
+        barred = tuple(Conflict(people[int(reviews.reviewer[row])], papers[int(reviews.item[row])]) for row in rows)
     if load is not None:
         limit = _limits(load, "load", reviews)
         loads = reviews.loads
         codes = np.flatnonzero((limit != NO_LIMIT) & (loads > limit)).tolist()
-        over_load = tuple(Violated(people[code], int(loads[code]), int(limit[code])) for code in codes)
+        over_load = tuple(AboveLoad(people[code], int(loads[code]), int(limit[code])) for code in codes)
     if demand is not None:
         limit = _limits(demand, "demand", reviews)
         counts = reviews.reviews_per_item
         codes = np.flatnonzero(counts < limit).tolist()
-        short = tuple(Violated(papers[code], int(counts[code]), int(limit[code])) for code in codes)
+        short = tuple(BelowDemand(papers[code], int(counts[code]), int(limit[code])) for code in codes)
     return Violations(barred, over_load, short)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reviewgraph._base.labels import first_labels, natural_key, places, ranks
+from reviewgraph._base.labels import first_labels, places, ranks
 from reviewgraph._base.page import (
     Column,
     Fact,
@@ -34,10 +33,9 @@ from reviewgraph.report.pictures import Bar, Ranked, bars, chart, ranked, tally
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label
-    from reviewgraph.graph.check import Report, Violated, Violations
+    from reviewgraph.graph.check import Report, Violations
     from reviewgraph.graph.components import Structure
     from reviewgraph.graph.precision import Outlook
-    from reviewgraph.report.codes import Codes
     from reviewgraph.report.grouping import Grouping
     from reviewgraph.table.reviews import Reviews
 
@@ -181,8 +179,8 @@ def _by_rule(violations: Violations | None) -> dict[str, list[str]]:
         by_rule["Conflicts"] = [f"{reviewer} on {item}" for reviewer, item in violations.conflicts]
     for name, violated in (("Over load", violations.over_load), ("Short", violations.short)):
         if violated is not None:
-            farthest_first = sorted(violated, key=lambda entry: -abs(entry.reviews - entry.limit))
-            by_rule[name] = [f"{entry.label} has {entry.reviews} of {entry.limit}" for entry in farthest_first]
+            farthest_first = sorted(violated, key=lambda entry: -abs(entry[1] - entry[2]))
+            by_rule[name] = [f"{label} has {reviews} of {limit}" for label, reviews, limit in farthest_first]
     return by_rule
 
 
@@ -563,29 +561,3 @@ def reviewer_table(report: Report) -> Table:
         Column("group is linked", linked[number[order] - 1].tolist(), "choice"),
     ]
     return Table("reviewers-table", "Reviewers, by group", columns, "reviewers")
-
-
-def coded(report: Report, codes: Codes) -> Report:
-    """Return a check with all labels under codes; its tables are under codes already."""
-    missing = report.missing
-    if isinstance(missing, Mapping):
-        # Who is not in the table was warned of, and has no code.
-        missing = {codes.reviewer[who]: chance for who, chance in missing.items() if who in codes.reviewer}
-    violations = report.violations
-    if violations is not None:
-        pairs = violations.conflicts
-        if pairs is not None:
-            coded_pairs = ((codes.reviewer[reviewer], codes.item[item]) for reviewer, item in pairs)
-            pairs = tuple(sorted(coded_pairs, key=lambda pair: tuple(map(natural_key, pair))))
-        over = _violated(violations.over_load, codes.reviewer)
-        short = _violated(violations.short, codes.item)
-        violations = replace(violations, conflicts=pairs, over_load=over, short=short)
-    return replace(report, missing=missing, violations=violations)
-
-
-def _violated(rows: Iterable[Violated] | None, code: Mapping[Label, str]) -> tuple[Violated, ...] | None:
-    if rows is None:
-        return None
-    return tuple(
-        sorted((entry._replace(label=code[entry.label]) for entry in rows), key=lambda entry: natural_key(entry.label))
-    )
