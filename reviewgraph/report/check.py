@@ -28,7 +28,7 @@ from reviewgraph.graph.levels import level_named
 from reviewgraph.graph.precision import Assumptions
 from reviewgraph.report.grouping import MOST, grouping_of
 from reviewgraph.report.groups import group_map
-from reviewgraph.report.pictures import Bar, Ranked, bars, chart, ranked, tally
+from reviewgraph.report.pictures import Bar, bars, chart, tally
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
@@ -414,19 +414,17 @@ def _broken(violations: Violations | None) -> list[Part]:
 
 
 def _errors(outlook: Outlook) -> list[Part]:
-    items = outlook.structure.reviews.items
-    order = outlook.weakest
     of = outlook.assumptions
     unit = "points" if of.spread != 1.0 else "in spreads of quality"
     of_spread = f", spread {of.spread:.3g} points" if of.spread != 1.0 else ""
-    error = outlook.error[order]
-    points = Ranked(
-        error,
-        outlook.with_one_more[order],
-        outlook.average[order],
-        ["dot"] * order.size,
-        [str(items[i]) for i in order],
-    )
+    now, *later = outlook.curve
+    best = f"best {outlook.n_selected:,}" if outlook.n_selected > 1 else "best one"
+    right = [
+        f"Expected to be right when the {best} of {counted(outlook.variance.size, 'paper')} "
+        f"{'are' if outlook.n_selected > 1 else 'is'} selected: {percent(now.right)} (plain average: "
+        f"{percent(outlook.right_by_average)})",
+        *(f"{percent(step.right)} with {counted(step.added, 'more review')}" for step in later),
+    ]
     curve = [Bar(f"{step.added:,}", round(100 * step.right)) for step in outlook.curve]
     paragraphs = [
         "Comparable does not mean precise: noisy scores still need enough reviews per paper.",
@@ -442,34 +440,12 @@ def _errors(outlook: Outlook) -> list[Part]:
     return [
         Prose(paragraphs),
         Picture(
-            "errors",
-            "Expected error by paper",
-            f"From {error.max():.2f} down to {error.min():.2f}; the lines extend from what one more review would leave "
-            "to the error of the plain average.",
-            lambda width: ranked(
-                points, width, f"expected error, {unit}", "papers, the largest error first", [("dot", "expected error")]
-            ),
-        ),
-        Picture(
             "right",
             "Right selections, in %, by reviews added",
-            selection_words(outlook),
+            "; ".join(right) + (", one each to the weakest papers." if later else "."),
             lambda width: bars(curve, width, "added"),
         ),
     ]
-
-
-def selection_words(outlook: Outlook) -> str:
-    """Return the expected share of right selections, by the number of reviews added."""
-    now, *later = outlook.curve
-    best = f"best {outlook.n_selected:,}" if outlook.n_selected > 1 else "best one"
-    first = (
-        f"Expected to be right when the {best} of {counted(outlook.variance.size, 'paper')} "
-        f"{'are' if outlook.n_selected > 1 else 'is'} selected: {percent(now.right)} (plain average: "
-        f"{percent(outlook.right_by_average)})"
-    )
-    more = [f"{percent(step.right)} with {counted(step.added, 'more review')}" for step in later]
-    return "; ".join([first, *more]) + (", one each to the weakest papers." if later else ".")
 
 
 # Losses.

@@ -112,7 +112,7 @@ def test_tables_hold_all_rows_and_the_first_ones_without_a_script(folder: Path) 
 def test_every_picture_says_in_words_what_it_shows(folder: Path) -> None:
     page = Page(report()[0])
     pictures = [attributes for tag, attributes in page.tags if tag == "svg"]
-    assert len(pictures) == 10  # five, for phones and for screens
+    assert len(pictures) == 8  # four, for phones and for screens
     for attributes in pictures:
         assert attributes["role"] == "img"
         for name in str(attributes["aria-labelledby"]).split():
