@@ -32,7 +32,7 @@ from reviewgraph.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from reviewgraph._base.page import Page, Section
+    from reviewgraph._base.page import Page
     from reviewgraph._base.storing import FileRead
     from reviewgraph.formats.spellings import Spellings
     from reviewgraph.report.codes import Codes
@@ -270,10 +270,11 @@ class Session:
         ``compose`` makes the page of a result, and of one under codes; ``reviews`` has all its labels; ``content`` is
         the object, by default that of the result. The command ends with status 1 unless the result holds.
         """
+        content = content or result.to_dict  # type: ignore[attr-defined]
         if self.params.get("html") and reviews is not None:
-            self._report(result, reviews, compose, content or result.to_dict)  # type: ignore[attr-defined]
+            self._report(result, reviews, compose, content)
         if self.params["as_json"]:
-            self.print_result((content or result.to_dict)())  # type: ignore[attr-defined]
+            self.print_result(content())
         else:
             self.show(compose(result, None))
         if not holds:
@@ -286,7 +287,7 @@ class Session:
             notes_of().most = 0
             show_lines(replace(page, facts=(), warnings=(), uploads=(), following=()).text(colour=colour))
             return
-        page = replace(page, sections=[*page.sections, *self._own_sections()])
+        page = self._with_files(page)
         names = [section.name for section in page.sections]
         asked = (self.params.get("verbose") or "").split(",")
         # Some pages lack a section that others of the command have.
@@ -296,17 +297,21 @@ class Session:
         say_notes()
         show_lines(page.text(detail, colour=colour))
 
-    def _own_sections(self) -> list[Section]:
-        """Return the sections on the files that were read, and the notes on them."""
+    def _with_files(self, page: Page, coded: Mapping[str, str] | None = None) -> Page:
+        """Return a page with sections on the files that were read, and the notes on them; under codes without notes."""
         from reviewgraph._base.page import Listed, Prose, Section
         from reviewgraph._base.storing import line_of
 
-        files = line_of(self.files)
+        files = self.files
         notes = list(notes_of().all)
-        return [
+        if coded is not None:
+            files = [replace(file, file=coded[file.file], sheets=()) for file in files]
+            notes = []
+        own = [
             Section("notes", "Notes on the files", lambda: [Listed("While reading:", notes)] if notes else []),
-            Section("files", "Files", lambda: [Prose([files])] if files else []),
+            Section("files", "Files", lambda: [Prose([line_of(files)])] if files else []),
         ]
+        return replace(page, sections=[*page.sections, *own])
 
     def print_result(self, content: Mapping[str, Any]) -> None:
         """Print a result as one JSON object, with all files that were read under ``files``."""
@@ -322,16 +327,12 @@ class Session:
         content: Callable[[], Mapping[str, Any]],
     ) -> None:
         """Write the report, with what independent code finds of the answer; with ``--anonymous`` under codes."""
-        from reviewgraph._base.page import Prose, Section
-        from reviewgraph._base.storing import line_of
-
         path = self.params["html"]
         load_igraph()
         if not self.params["anonymous"]:
-            page = compose(result, None)
+            page = self._with_files(compose(result, None))
             checked = resolve_name(CHECKER)(self, content(), reviews.n_reviews)
-            sections = [*page.sections, *self._own_sections()]
-            write_whole(path, replace(page, facts=[*page.facts, checked], sections=sections).html())
+            write_whole(path, replace(page, facts=[*page.facts, checked]).html())
             return
         from reviewgraph.report.codes import Codes
 
@@ -343,11 +344,9 @@ class Session:
         # Folders and files may name people: they become numbers, and commands and uploads, which name them, are left
         # out.
         number = {file.file: f"file {place}" for place, file in enumerate(self.files, 1)}
-        files = line_of([replace(file, file=number[file.file], sheets=()) for file in self.files])
         warnings = [hidden(text, number) for text in page.warnings]
-        own = [Section("files", "Files", lambda: [Prose([files])] if files else [])]
-        page = replace(page, warnings=warnings, sections=[*page.sections, *own], uploads=(), following=(), subject="")
-        write_whole(path, page.html())
+        page = replace(page, warnings=warnings, uploads=(), following=(), subject="")
+        write_whole(path, self._with_files(page, number).html())
 
 
 def pass_session(command: F) -> F:
