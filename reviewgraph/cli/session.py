@@ -330,9 +330,9 @@ class Session:
         path = self.params["html"]
         load_igraph()
         if not self.params["anonymous"]:
-            page = self._with_files(compose(result, None))
+            page = compose(result, None)
             checked = resolve_name(CHECKER)(self, content(), reviews.n_reviews)
-            write_whole(path, replace(page, facts=[*page.facts, checked]).html())
+            write_whole(path, self._with_files(replace(page, facts=[*page.facts, checked])).html())
             return
         from reviewgraph.report.codes import Codes
 
