@@ -9,7 +9,6 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from difflib import get_close_matches
 from functools import cached_property
 from importlib.abc import InspectLoader
@@ -92,10 +91,11 @@ class Conference:
         for section, keys in self.content.items():
             if section not in {*shared, *commands} or not isinstance(keys, dict):
                 known = [f"[{name}]" for name in (*sorted(shared), *commands)]
-                unknown = (
-                    f"the section [{section}]" if isinstance(keys, dict) else f"the key {section} outside sections"
-                )
-                name = f"[{section}]" if isinstance(keys, dict) else section
+                name = section
+                unknown = f"the key {section} outside sections"
+                if isinstance(keys, dict):
+                    name = f"[{section}]"
+                    unknown = f"the section {name}"
                 _refuse_unknown(self.place(section), known, unknown, _homes(section, commands), name)
             known = sorted({key for sections in commands.values() for key in sections.get(section, ())})
             for key in keys if section != COLUMNS else ():
@@ -157,8 +157,7 @@ class Conference:
             return _of_kind(written, (int, float), "a number", place)
         metavar = parameter.metavar or ""
         if not _FILES.search(metavar):
-            word = written.isoformat() if isinstance(written, date) else written
-            return str(_of_kind(word, (str, int, float), "a text or a number", place))
+            return str(_of_kind(written, (str, int, float), "a text or a number", place))
         words = metavar.split("|") if "|" in metavar else []
         if words and (isinstance(written, (int, float)) or written in words):
             return str(_of_kind(written, (str, int, float), metavar, place))
@@ -593,7 +592,7 @@ def first_sentence(point: EntryPoint) -> str:
     return ""
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings=HELP_NAMES)
 @click.version_option(__version__, prog_name="reviewgraph")
 def main() -> None:
     """Can these review scores be compared, and if not, what is the least we must add?"""

@@ -222,18 +222,13 @@ def preferring_reviewers(session: Session) -> dict[str, Reviewer]:
     return {label: Reviewer(None, None, "", senior=False) for label in labels}
 
 
-# Who will not deliver.
-
-
 #: Who will not deliver.
-gone_options = with_options(
-    option(
-        "Input",
-        "--gone FILE",
-        everyday=True,
-        help="Reviewers who will not deliver (reviewer, or item,reviewer): their reviews without a score are removed, "
-        "and they get no others.",
-    )
+gone_options = option(
+    "Input",
+    "--gone FILE",
+    everyday=True,
+    help="Reviewers who will not deliver (reviewer, or item,reviewer): their reviews without a score are removed, "
+    "and they get no others.",
 )
 
 # ``--select``: a number or a percentage of papers.
