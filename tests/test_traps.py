@@ -86,7 +86,7 @@ HAVE = {pair for pair in BARRED if pair in set(zip(WIDER.to_dict()["reviewer"], 
 
 
 def over(load: Any, reviews: Reviews = WIDER) -> Callable[[], Any]:
-    return lambda: [one.label for one in check(reviews, load=load).violations.over_load]
+    return lambda: [one.reviewer for one in check(reviews, load=load).violations.over_load]
 
 
 def assigned(**rules: Any) -> Callable[[], Any]:

@@ -119,7 +119,7 @@ def violations_of(
     >>> from reviewgraph import Reviews
     >>> broken = violations_of(Reviews.from_pairs([("ann", 1), ("ann", 2)]), conflicts=[("ann", 2)], load=1, demand=2)
     >>> broken.conflicts, broken.over_load[0].load, len(broken.short)
-    (((Conflict(reviewer='ann', item=2),), 1, 2)
+    ((Conflict(reviewer='ann', item=2),), 1, 2)
     """
     reviews = as_reviews(reviews)
     people = reviews.reviewers

@@ -57,9 +57,9 @@ def test_violations_agree_with_counting_them() -> None:
     found = violations_of(REVIEWS, conflicts={"bob": ["p1"]}, load={"ann": 1, "bob": None}, demand=3)
     assert found.conflicts == (("bob", "p1"),)
     assert found.over_load is not None
-    assert [(one.label, one.reviews, one.limit) for one in found.over_load] == [("ann", 2, 1)]
+    assert found.over_load == (("ann", 2, 1),)
     assert found.short is not None
-    assert [(one.label, one.reviews) for one in found.short] == [("p1", 2), ("p2", 2), ("p3", 2)]
+    assert [(one.item, one.reviews) for one in found.short] == [("p1", 2), ("p2", 2), ("p3", 2)]
     with pytest.raises(InputError, match="load: 'Ann' and 'ann' differ in letter case alone"):
         violations_of(REVIEWS, load={"Ann": 1})
 
