@@ -424,8 +424,12 @@ class Command(PlainCommand):
             hint = " For one command alone, write it under the name of the command, as in [assign]." if chosen else ""
             message = f"{taken.place}: {error.message}{hint}"
             raise Refusal(message) from error
-        self._expect_file_kept(ctx)
+        conference: Conference | None = Session.of(ctx).conference
         for parameter in self.params:
+            path = ctx.params.get(parameter.name or "")
+            if conference and parameter.callback is writable and path and same_file(path, conference.path):
+                message = f"{parameter.opts[0]} {path}: --conference names the same file; write to another one"
+                raise Refusal(message)
             if isinstance(parameter, Option) and parameter.old and parameter.name in words:
                 say(f"{parameter.opts[0]} will be removed in the next release; use {parameter.old}")
         return left
@@ -471,7 +475,9 @@ class Command(PlainCommand):
         conference = read_conference(path)
         sections = self.sections()
         if not conference.is_within(sections):
-            conference.expect_known(_of_all_commands(), self.gone)
+            every = [main.get_command(ctx, name) for name in main.list_commands(ctx)]
+            known = {command.name or "": command.sections() for command in every if isinstance(command, Command)}
+            conference.expect_known(known, self.gone)
         columns = next((parameter for parameter in self.params if parameter.name == COLUMNS), None)
         conference.take(self.name or "", sections, columns, [name for name, value in typed.items() if value != ()])
         if not conference.taken:
@@ -489,27 +495,12 @@ class Command(PlainCommand):
         ctx.default_map = values
         return [os.path.join(".", word) if word.startswith("-") else word for words in paths for word in words]
 
-    def _expect_file_kept(self, ctx: click.Context) -> None:
-        conference: Conference | None = Session.of(ctx).conference
-        for parameter in self.params:
-            path = ctx.params.get(parameter.name or "")
-            if conference and parameter.callback is writable and path and same_file(path, conference.path):
-                message = f"{parameter.opts[0]} {path}: --conference names the same file; write to another one"
-                raise Refusal(message)
-
 
 def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         Session.of(ctx).whole_help = True
         click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()
-
-
-def _of_all_commands() -> dict[str, Sections]:
-    """Return the sections of all commands that read a conference file."""
-    context = click.Context(main)
-    commands = [main.get_command(context, name) for name in main.list_commands(context)]
-    return {command.name or "": command.sections() for command in commands if isinstance(command, Command)}
 
 
 # The group finds its commands by entry point, so that no package has to know the others.

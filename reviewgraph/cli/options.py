@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -60,21 +60,16 @@ def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -
                 message = f"expected ROLE=NAME, as in reviewer=NAME, or FILE:ROLE=NAME, found {part!r}"
                 raise click.BadParameter(message, ctx, param)
     if columns:
-        _expect_roles(ctx, param, columns)
+        from reviewgraph.formats.columns import CONFIDENCE, CRITERION, FILE, ITEM, REVIEWER, SCORE, TITLE
+        from reviewgraph.formats.side import ROLES
+
+        known = [role.name for role in (REVIEWER, ITEM, SCORE, TITLE, *ROLES, CONFIDENCE, CRITERION)]
+        for role in (name.rpartition(FILE)[2] for name in columns):
+            if role not in known:
+                message = f"expected one of {', '.join(known)} before '=', found {role!r}{near(role, known)}"
+                raise click.BadParameter(message, ctx, param)
     Session.of(ctx).columns = columns
     return columns
-
-
-def _expect_roles(ctx: click.Context, param: click.Parameter, roles: Iterable[str]) -> None:
-    from reviewgraph.formats.columns import CONFIDENCE, CRITERION, FILE, ITEM, REVIEWER, SCORE, TITLE
-    from reviewgraph.formats.side import ROLES
-
-    known = [role.name for role in (REVIEWER, ITEM, SCORE, TITLE, *ROLES, CONFIDENCE, CRITERION)]
-    for name in roles:
-        role = name.rpartition(FILE)[2]
-        if role not in known:
-            message = f"expected one of {', '.join(known)} before '=', found {role!r}{near(role, known)}"
-            raise click.BadParameter(message, ctx, param)
 
 
 def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

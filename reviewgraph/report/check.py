@@ -50,6 +50,7 @@ def page_of(report: Report) -> Page:
     """Return the page of a check."""
     reviews = report.reviews
     good, verdict, summary = _verdict(report)
+    broken = [(name, lines) for name, lines in _by_rule(report.violations).items() if lines]
     return Page(
         "Check of reviews",
         good,
@@ -60,7 +61,11 @@ def page_of(report: Report) -> Page:
         sections=[
             Section("groups", "Groups", lambda: _groups(report)),
             Section("loads", "Loads", lambda: loads(reviews)),
-            Section("rules", "Conflicts, loads and demands", lambda: _broken(report.violations)),
+            Section(
+                "rules",
+                "Conflicts, loads and demands",
+                lambda: [Listed(f"{rule}: {len(who):,}", who, NAMED) for rule, who in broken],
+            ),
             Section("errors", "Expected errors", lambda: _errors(report.expected) if reviews.n_items else []),
             Section("losses", "If reviews are lost", lambda: _losses(report)),
             Section("papers", "Papers", lambda: [paper_table(report)] if reviews.n_items else []),
@@ -403,11 +408,6 @@ def loads(reviews: Reviews) -> list[Part]:
 
 def _spread(counts: IntArray) -> str:
     return f"{_range(counts)}, median {np.median(counts):g}" if counts.size else "none"
-
-
-def _broken(violations: Violations | None) -> list[Part]:
-    """Return a list for each rule that is violated."""
-    return [Listed(f"{name}: {len(lines):,}", lines, NAMED) for name, lines in _by_rule(violations).items() if lines]
 
 
 # Expected errors.
