@@ -286,8 +286,15 @@ def _groups(report: Report) -> list[Part]:
             ]
         )
     )
-    if report.scored is not None:
-        parts.append(Prose([_by_scores(report)]))
+    if report.scored_recovery_resilient:
+        parts.append(Prose(["By their scores, too, all papers are comparable for certain."]))
+    elif report.scored is not None:
+        words = (
+            f"By their scores the papers fall into {counted(len(report.scored), 'group')}, the largest of "
+            f"{counted(report.scored.largest_cover, 'paper')}: equal scores do not show how widely a reviewer spreads "
+            "them."
+        )
+        parts.append(Prose([words]))
     if len(report.structure.connected) > 1:
         parts.append(_island_list(report.structure))
     return [*parts, *([group_table(grouping)] if len(grouping) else [])]
@@ -307,20 +314,9 @@ def _island_list(structure: Structure) -> Listed:
     return Listed("Islands that no review connects:", lines, LISTED)
 
 
-def _by_scores(report: Report) -> str:
-    if report.scored is None or report.scored_recovery_resilient:
-        return "By their scores, too, all papers are comparable for certain."
-    return (
-        f"By their scores the papers fall into {counted(len(report.scored), 'group')}, the largest of "
-        f"{counted(report.scored.largest_cover, 'paper')}: equal scores do not show how widely a reviewer spreads them."
-    )
-
-
 def _map_words(grouping: Grouping) -> str:
     n = len(grouping)
     hanging = int(grouping.hanging.sum())
-    apart = int((grouping.piece > 0).sum())
-    islands = int(grouping.piece.max()) + 1
     shown = f"the {MOST} largest of {counted(n, 'group')}" if n > MOST else counted(n, "group")
     sentences = [
         f"Reviewers of one group have their papers on one scale for certain. The map shows {shown} as circles, each as "
@@ -330,8 +326,6 @@ def _map_words(grouping: Grouping) -> str:
         by = counted(hanging, "group hangs", "groups hang")
         papers = first_labels(grouping.structure.reviews.items, grouping.cut, LISTED + 1)
         sentences.append(f"{by} by one paper alone (there the map would break: {listed(papers)}).")
-    if apart:
-        sentences.append(f"They lie in {counted(islands, 'island')} that share no reviewer.")
     return " ".join(sentences)
 
 
