@@ -211,7 +211,7 @@ def group_map(groups: Groups, width: int) -> Drawing:
     meanings = [("group", "group, as large as its papers")]
     meanings += [("hanging", "hangs by one paper")] if groups.hanging.any() else []
     meanings += [("apart", "cut off")] if groups.piece.any() else []
-    meanings += [("extra", "extra review")] if groups.extra.size else []
+    meanings += [("link extra", "extra review")] if groups.extra.size else []
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 10
     drawing.height = top + height + 18

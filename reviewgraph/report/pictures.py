@@ -39,7 +39,6 @@ HEAD = 44
 
 #: Left, top, right, bottom.
 Box: TypeAlias = tuple[float, float, float, float]
-Place: TypeAlias = tuple[float, float]
 
 
 class Drawing:
@@ -226,7 +225,7 @@ NAMED = 400
 def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", size: float = 3.5) -> None:
     """Draw a mark.
 
-    Kinds are ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` and ``cut`` (lines),
+    Kinds are ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``link extra`` and ``cut`` (lines),
     ``zone`` (an area), or else a circle.
     """
     if kind in ("diamond", "paper"):
@@ -234,9 +233,7 @@ def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", siz
     elif kind in ("up", "down"):
         turn = 1 if kind == "up" else -1
         drawing.path(f"M{x:.1f} {y - 5 * turn:.1f}l5 {9 * turn}h-10z", kind, tooltip)
-    elif kind == "extra":
-        drawing.line(x - 6, y, x + 7, y, "link extra", tooltip)
-    elif kind == "cut":
+    elif kind in ("link extra", "cut"):
         drawing.line(x - 8, y, x + 5, y, kind, tooltip)
     elif kind == "zone":
         drawing.box(x - 5, y - 5, 10, 10, kind, tooltip)
@@ -269,12 +266,6 @@ class Labels:
         self.taken = list(taken)
         self.drawing = drawing
         self.top = top
-
-    def write_all(self, marks: Iterable[Place], labels: Iterable[tuple[Place, str]]) -> None:
-        """Write labels at their marks, the most important first, none over a mark."""
-        self.taken += [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in marks]
-        for (x, y), words in labels:
-            self.write(x, y, words)
 
     def write(self, x: float, y: float, words: str, radius: float = 4.0) -> bool:
         """Write beside a mark of this radius: right, left, below or above; return whether there was room."""
@@ -551,4 +542,6 @@ def _draw(
             continue
         for k in chosen:
             mark(drawing, *marks[k], kind, tooltips[k], 3.0)
-    labels.write_all(marks, ((marks[k], values.names[k]) for k in values.labelled))
+    labels.taken += [(x - 4.0, height - 4.0, x + 4.0, height + 4.0) for x, height in marks]
+    for k in values.labelled:
+        labels.write(*marks[k], values.names[k])
