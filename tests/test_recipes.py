@@ -232,7 +232,7 @@ calibrate scores.csv --method median --references references.csv
 calibrate scores.csv --method median --lottery --select 3 | 2: belongs to --method posterior
 calibrate --stream scores.parquet --method median | 2: expected --method posterior
 calibrate scores.csv --method again --select 3 --lottery --explain p0 --json | "lottery"
-calibrate --stream scores.parquet --method again --select 3 | 3 IN, 9 OUT (90 %;
+calibrate --stream scores.parquet --method again --select 3 | 3 IN,
 """.replace("MARKET", MARKET).replace("WORKS", WORKS)
 
 #: Runs lines of commands in one process, and prints those that end otherwise than they should.

@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 NAMED = 10
 SEEN = 10
 DISCUSSED = 7
-#: Characters of a line that names further papers, and of a line of a table that is seen first.
+#: Characters of a line that names further papers.
 LINE = 66
-SCREEN = 76
-#: Characters up to which the beginning of a title says nothing.
-TITLE = 8
 #: Names of the lists of a selection.
 LISTS = {"in": "in", "discuss": "to discuss", "out": "out", "aside": "set aside", None: None}
 #: Maximum number of papers that open, the best: a line takes some hundred bytes.
@@ -151,8 +148,17 @@ def best_table(result: Estimate | StreamedEstimate) -> Table:
         pairs = zip(by_average.values, columns["rank"].values, strict=True)
         differing = [place if place != rank else None for place, rank in pairs]
         columns |= {"its rank": replace(by_average, values=differing)} if any(differing) else {}
-    more = f"... and {order.size - first.size:,} more (--verbose papers)"
-    return Table("best", "The best papers", _fitting(columns), "papers", live=False, shown=first.size, more=more)
+    more = f"... and {order.size - first.size:,} more"
+    return Table(
+        "best",
+        "The best papers",
+        list(columns.values()),
+        "papers",
+        live=False,
+        shown=first.size,
+        more=more,
+        section="papers",
+    )
 
 
 def open_table(result: Estimate | StreamedEstimate, selection: Selection) -> Table:
@@ -166,16 +172,4 @@ def open_table(result: Estimate | StreamedEstimate, selection: Selection) -> Tab
     lines = [f"... then {listed(rest, most)}" for most in range(min(len(rest), LINE), 0, -1)]
     more = next((line for line in lines if len(line) <= LINE), "")
     caption = f"To discuss, by the probability of being among the best {selection.n:,}"
-    return Table("open", caption, _fitting(columns), "papers", live=False, shown=shown, more=more)
-
-
-def _fitting(columns: dict[str, Column]) -> list[Column]:
-    """Return columns with the beginnings of titles, as far as there is room on a screen."""
-    title = columns.pop("title", None)
-    label, *rest = columns.values()
-    widths = [max([len(of.name), *(len(of.shown(cell)) for cell in of.cells)]) for of in columns.values()]
-    room = SCREEN - sum(width + 2 for width in widths)
-    if title is None or room < TITLE:
-        return [label, *rest]
-    beginnings = [words if len(words) <= room else f"{words[: room - 1]}…" for words in title.values]
-    return [label, replace(title, values=beginnings), *rest]
+    return Table("open", caption, list(columns.values()), "papers", live=False, shown=shown, more=more)

@@ -166,9 +166,10 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     if plan.constraints.cost and not first:
         priced = "cost" if plan.affinity is None else "affinity"
         columns.append(Column(priced, [getattr(review, priced) for review in reviews], "number", 2))
-    where = f"all {plan.count:,} in {output}" if output else "section reviews"
-    more = f"... and {plan.count - shown:,} more ({where})"
-    return Table(name, "The most useful reviews first", columns, "reviews", live=not first, shown=shown, more=more)
+    more = f"... and {plan.count - shown:,} more{f' (all {plan.count:,} in {output})' if output else ''}"
+    section = "" if output else "reviews"
+    caption = "The most useful reviews first"
+    return Table(name, caption, columns, "reviews", live=not first, shown=shown, more=more, section=section)
 
 
 def _why(plan: Plan, place: int) -> str:

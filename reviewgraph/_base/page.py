@@ -162,7 +162,7 @@ class Column:
     """A column of cells: text, numbers (with ``digits`` after the point), or None.
 
     ``"text"`` is searched, ``"number"`` is filtered by minimum and maximum, ``"choice"`` is one of a few words. In a
-    terminal a ``whole`` column is not cut, whatever the width.
+    terminal a ``whole`` column is not cut, whatever the width, and a ``free`` one to whatever is left.
     """
 
     name: str
@@ -170,6 +170,7 @@ class Column:
     kind: Kind = "text"
     digits: int = 0
     whole: bool = False
+    free: bool = False
 
     def shown(self, value: Any) -> str:
         """Return a cell as text, as the script writes it."""
@@ -193,8 +194,8 @@ class Table:
     """A table, whose first column names the rows, in their first order.
 
     ``name`` is unique on the page, ``noun`` the plural of what rows are, ``links`` are targets of the rows' names; with
-    ``live`` readers can sort, filter and search. ``shown`` rows are seen at first, and ``more`` says where the others
-    are.
+    ``live`` readers can sort, filter and search. ``shown`` rows are seen at first, and ``more`` says what follows,
+    of which the ``section`` of that name has all.
     """
 
     name: str
@@ -205,6 +206,7 @@ class Table:
     live: bool = True
     shown: int = SHOWN
     more: str = ""
+    section: str = ""
     template: ClassVar[str] = "table"
 
     def __len__(self) -> int:
@@ -229,7 +231,7 @@ def paper_columns(reviews: Any, papers: Iterable[int]) -> list[Column]:
     """Return the labels of papers, given by code, and their titles if there are any."""
     labels = [reviews.items[paper] for paper in papers]
     titles = [reviews.titles.get(label, "") for label in labels]
-    return [Column("paper", labels), *([Column("title", titles)] if any(titles) else [])]
+    return [Column("paper", labels), *([Column("title", titles, free=True)] if any(titles) else [])]
 
 
 Part: TypeAlias = "Picture | Prose | Listed | Folded | Table"

@@ -42,7 +42,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
 
 #: What checks the answer of a report, as ``"module:name"``: the module imports that of options, which imports this one.
-CHECKER = "reviewgraph.cli.verify:checked_fact"
+CHECKER = "reviewgraph.cli.verify:checked"
 
 #: Parameters for reading REVIEWS.
 TABLE = ("paths", "columns", "score", "format", "items", "scale", "lower_is_better", "duplicates", "merge", "accept")
@@ -331,8 +331,8 @@ class Session:
         load_igraph()
         if not self.params["anonymous"]:
             page = compose(result, None)
-            checked = resolve_name(CHECKER)(self, content(), reviews.n_reviews)
-            write_whole(path, self._with_files(replace(page, facts=[*page.facts, checked])).html())
+            checked = resolve_name(CHECKER)(self, page, content(), reviews.n_reviews)
+            write_whole(path, self._with_files(checked).html())
             return
         from reviewgraph.report.codes import Codes
 

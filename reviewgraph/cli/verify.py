@@ -6,6 +6,7 @@ import io
 import json
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ import click
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import plain, record_of
+from reviewgraph._base.text import counted, noun
 from reviewgraph.cli.options import examples, preferring_reviewers, weighed
-from reviewgraph.cli.output import Refusal, refusing, writable
+from reviewgraph.cli.output import Refusal, notes_of, refusing, writable
 from reviewgraph.cli.session import Session
 from reviewgraph.io.sides import without_gone
 from reviewgraph.verify.answers import Findings, compare_again, from_json, read_answer, verify_files
@@ -28,7 +30,7 @@ from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRul
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from reviewgraph._base.page import Fact, Page
+    from reviewgraph._base.page import Page
     from reviewgraph.formats.columns import Columns
     from reviewgraph.io.sides import Gone
     from reviewgraph.table.reviews import Reviews
@@ -138,24 +140,35 @@ def page_of(path: str, findings: Findings) -> Page:
 CHECKED_AT_ONCE = 20_000
 
 
-def checked_fact(session: Session, content: Mapping[str, Any], n_reviews: int) -> Fact:
-    """Return what independent code finds of an answer of the running command, without running that again."""
-    from reviewgraph._base.page import Fact
+def checked(session: Session, page: Page, content: Mapping[str, Any], n_reviews: int) -> Page:
+    """Return the page of an answer of the running command with what independent code finds of it.
 
-    name = "Checked"
-    if n_reviews > CHECKED_AT_ONCE:
-        return Fact(name, "not yet: reviewgraph verify checks the answer that --json prints")
+    The command is not run again. A refutation is the last fact; details are a section.
+    """
+    from reviewgraph._base.page import Fact, Listed, Section
+
     command = click.get_current_context().command.name or ""
-    try:
-        answer = from_json("the answer", json.dumps(plain({**content, **record_of(session.files)})))
-        findings = VERIFIERS[command](session, answer)
-    except (InputError, click.ClickException) as error:
-        return Fact(name, f"not by independent code: {error}")
-    if findings.wrong:
-        return Fact(name, f"REFUTED by independent code: {findings.wrong[0]}")
-    if findings.undecided:
-        return Fact(name, f"by independent code, but not {findings.undecided[0]}")
-    return Fact(name, f"by independent code: {'; '.join(findings.checked)}")
+    lists: dict[str, list[str]] = {}
+    if n_reviews > CHECKED_AT_ONCE:
+        words = "not yet: reviewgraph verify checks the answer that --json prints"
+    else:
+        before = dict(notes_of().all)
+        try:
+            answer = from_json("the answer", json.dumps(plain({**content, **record_of(session.files)})))
+            findings = VERIFIERS[command](session, answer)
+            lists = {"Checked:": findings.checked, "Not checked:": [*findings.undecided, *findings.trusted]}
+            unsure = len(findings.undecided)
+            words = f"{counted(len(findings.checked), 'claim holds', 'claims hold')} by independent code"
+            words += f"; {counted(unsure, 'claim')} that matter{noun(unsure, 's', '')} not looked at" if unsure else ""
+            if findings.wrong:
+                words = f"REFUTED by independent code: {findings.wrong[0]}"
+        except (InputError, click.ClickException) as error:
+            words = f"not by independent code: {error}"
+        # The files were read again, and what they bring up is known.
+        notes_of().all = before
+    parts = [Listed(heading, list(dict.fromkeys(claims))) for heading, claims in lists.items() if claims]
+    section = Section("checked", "What independent code checked", lambda: parts)
+    return replace(page, facts=[*page.facts, Fact("Checked", words)], sections=[*page.sections, section])
 
 
 def asked_again(made: click.Context) -> Answer | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewgraph._base.page import Fact, Folded, Listed, Picture, Prose, Table
-from reviewgraph._base.text import columns, folded, noun, terminal_width, text_table, visible
+from reviewgraph._base.text import columns, folded, terminal_width, text_table, visible
 
 if TYPE_CHECKING:
     from reviewgraph._base.page import Next, Page, Part, Section
@@ -82,9 +82,11 @@ def table_lines(table: Table, width: int, *, captioned: bool = True) -> list[str
     """Return a table as lines, with what it leaves out."""
     text = [place for place, column in enumerate(table.columns) if column.kind != "number"]
     whole = [place for place, column in enumerate(table.columns) if column.whole]
-    lines = text_table([column.name for column in table.columns], table.first_rows, text, width, whole)
+    free = [place for place, column in enumerate(table.columns) if column.free]
+    lines = text_table([column.name for column in table.columns], table.first_rows, text, width, whole, free)
     if table.hidden:
-        lines.append(table.more or f"... and {table.hidden:,} more {noun(table.hidden, 'row', 'rows')}")
+        where = f" (--verbose {table.section})" if table.section else ""
+        lines.append(f"{table.more or f'... and {table.hidden:,} more'}{where}")
     return [*(_wrapped([f"{table.caption}:"], width) if captioned else []), *lines]
 
 
