@@ -18,7 +18,7 @@ from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc._solver.clustered import minimise_clustered
 from lsc._solver.newton import minimise_streamed
 from lsc.calibration import NEARLY, SHARP, CalibrationStatus
-from lsc.estimate import central_interval, ranks, warn_unconverged
+from lsc.estimate import best_first, central_interval, ranks, warn_unconverged
 from lsc.evidence.support import numbered, reporting_scale
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL, Selection, Uncertain
@@ -86,6 +86,26 @@ class StreamedEstimate(Result):
     def standard_error(self) -> FloatArray:
         """Shape (N,): standard error of each quality, NaN if the method has none."""
         return np.full(self.stream.n_items, np.nan)
+
+    @checked
+    def best(self, n_selected: int) -> IntArray:
+        """Return the codes of the best items of the largest group, best first.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        ndarray
+            Codes of at most ``n_selected`` items.
+
+        Examples
+        --------
+        ``[result.items[i] for i in result.best(10)]`` are the ten best of the result of :func:`calibrate_stream`.
+        """
+        return best_first(np.where(self.group == 1, self.quality, np.nan))[:n_selected]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of every estimate; ``items`` is None, since there may be too many."""
