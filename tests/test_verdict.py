@@ -69,6 +69,7 @@ MAKERS = [
     *(DOCS.parent / "reviewgraph" / place for place in ("report/check.py", "cli/check.py", "report/text.py")),
     DOCS.parent / "planner" / "commands" / "options.py",
     DOCS.parent / "planner" / "_assign" / "findings.py",
+    DOCS.parent / "planner/rules.py",
 ]
 COMMANDS = (
     "check apart.csv",
