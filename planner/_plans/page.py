@@ -168,7 +168,7 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
         columns.append(Column(priced, [getattr(review, priced) for review in reviews], "number", 2))
     more = f"... and {plan.count - shown:,} more{f' (all {plan.count:,} in {output})' if output else ''}"
     section = "" if output else "reviews"
-    caption = "The most useful reviews first"
+    caption = "The most useful reviews first" if first else "All reviews, the most useful first"
     return Table(name, caption, columns, "reviews", live=not first, shown=shown, more=more, section=section)
 
 
