@@ -72,18 +72,6 @@
 
   const drop = () => document.querySelector("form.drop");
 
-  function fits(form) {
-    const input = form.querySelector("input");
-    const error = form.querySelector(".error");
-    const bytes = [...input.files].reduce((sum, file) => sum + file.size, 0);
-    const { most, files } = form.dataset;
-    const over = bytes > Number(most) || input.files.length > Number(files);
-    error.textContent = over
-      ? `Too much: there is room for ${files} more files and ${Math.floor(Number(most) / 1e6)} MB.` : "";
-    error.hidden = !over;
-    return !over;
-  }
-
   // The line across the ranked papers: the papers above it are selected; at rest, the command makes the lists anew.
   function draggable(line) {
     const rows = [...line.parentElement.querySelectorAll("li")];
@@ -152,14 +140,12 @@
 
   addEventListener("submit", (event) => {
     const form = event.target;
-    if (form === drop() && !fits(form)) event.preventDefault();
-    if (event.defaultPrevented || !("live" in form.dataset)) return;
+    if (!("live" in form.dataset)) return;
     event.preventDefault();
     form.classList.add("busy");
     load(form.action, new FormData(form, event.submitter));
   });
   addEventListener("change", ({ target }) => {
-    if (target.id === "drop") target.form.requestSubmit();
     if (!("send" in target.dataset)) return;
     // A role that a column gets is no other column's any more.
     for (const other of target.form.querySelectorAll("th select")) {
@@ -177,15 +163,12 @@
       event.preventDefault();
       document.body.classList.toggle("over", name === "dragover");
       if (name !== "drop" || !event.dataTransfer.files.length) return;
-      if (drop()) {
-        drop().querySelector("input").files = event.dataTransfer.files;
-        drop().requestSubmit();
-        return;
-      }
+      const elsewhere = !drop();
+      drop()?.classList.add("busy");
       const data = new FormData();
       for (const file of event.dataTransfer.files) data.append("files", file);
-      await fetch(`${base}/files`, { method: "POST", body: data });
-      location.assign(`${base}/`);
+      await load(`${base}/files`, data);
+      if (elsewhere) location.assign(`${base}/`);
     });
   }
   begin();

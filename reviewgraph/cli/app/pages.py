@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import errno
 import secrets
+import shlex
 import shutil
 import signal
 import socket as sockets
 import tempfile
-import threading
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
@@ -32,7 +32,7 @@ from starlette.routing import Route
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._version import __version__
-from reviewgraph.cli.app.steps import COLUMN_WORDS, EXCEL, ROLES, STEPS, Step, shown, table_fields, title_of
+from reviewgraph.cli.app.steps import COLUMN_WORDS, EXCEL, ROLES, STEPS, Step, table_fields, title_of
 from reviewgraph.cli.app.workspace import MOST_BYTES, MOST_FILES, Workspace
 from reviewgraph.cli.output import Refusal
 
@@ -84,29 +84,22 @@ def application(workspace: Workspace) -> Starlette:
 def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("reviewgraph.cli.app", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"steps": STEPS, "roles": ROLES, "words": COLUMN_WORDS, "version": __version__}
+    environment.globals |= {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
+    return environment
 
 
 def _page(request: Request, workspace: Workspace, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-    context = {
-        "base": request.scope["root_path"],
-        "here": name,
-        "workspace": workspace,
-        "steps": STEPS,
-        "step": None,
-        "version": __version__,
-        "error": "",
-        "field": "",
-        **values,
-    }
-    template = "step" if context["step"] is not None else name
-    return HTMLResponse(_templates().get_template(f"{template}.html").render(context), status)
+    template = _templates().get_template("step.html" if name in STEPS else f"{name}.html")
+    context = {"base": request.scope["root_path"], "here": name, "workspace": workspace, **values}
+    return HTMLResponse(template.render(context), status)
 
 
 def _to(request: Request, place: str) -> RedirectResponse:
@@ -137,23 +130,14 @@ async def _form(request: Request, most_files: int = 0) -> FormData:
 
 
 async def _files(workspace: Workspace, request: Request, error: str = "", status: int = 200) -> Response:
-    limits = {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
-    notes = workspace.notes
-    workspace.notes = []
     result = workspace.results.get("check")
     refused = {upload.error for upload in workspace.uploads.values() if upload.error}
-    context = {
-        "roles": ROLES,
-        "words": COLUMN_WORDS,
-        "table": table_fields(),
-        "notes": notes,
-        # What is said beside a file is not said twice.
-        "error": error or (result.error if result and result.error not in refused else ""),
-        "result": result,
-        "refused": refused,
-        "written": refused or any(workspace.values.get(field.key) for field in table_fields()),
-        **limits,
-    }
+    # What is said beside a file is not said twice.
+    error = error or (result.error if result and result.error not in refused else "")
+    context: dict[str, Any] = {"result": result, "refused": refused, "error": error, "notes": workspace.notes}
+    context["table"] = table_fields()
+    context["written"] = any(workspace.values.get(field.key) for field in table_fields())
+    workspace.notes = []
     return _page(request, workspace, "files", status, **context)
 
 
@@ -244,16 +228,15 @@ async def _clear(workspace: Workspace, request: Request) -> Response:
 async def _step(workspace: Workspace, step: Step, request: Request, error: str = "", status: int = 200) -> Response:
     result = workspace.results.get(step.command)
     error = error or (result.error if result else "")
-    try:
-        command = shown(workspace.words(step)[0])
-    except InputError:
-        command = ""
-    about = result.about if result else ""
+    command = ""
+    with suppress(InputError):
+        command = shlex.join(["reviewgraph", *workspace.command(step)[0]])
     to = workspace.default_to(step)
-    context: dict[str, Any] = {"step": step, "result": result, "command": command, "error": error, "field": about}
-    context |= {"card": workspace.card(step), "ranked": workspace.ranked() if step.command == "calibrate" else []}
+    context: dict[str, Any] = {"step": step, "result": result, "command": command, "error": error}
+    context |= {"field": result.about if result else "", "card": workspace.card(step)}
+    context["ranked"] = workspace.ranked() if step.command == "calibrate" else []
     context["default"] = f"{title_of(to)}, as the files" if to else title_of(EXCEL)
-    return _page(request, workspace, step.command, status, roles=ROLES, **context)
+    return _page(request, workspace, step.command, status, **context)
 
 
 async def _run(workspace: Workspace, step: Step, request: Request) -> Response:
@@ -262,7 +245,8 @@ async def _run(workspace: Workspace, step: Step, request: Request) -> Response:
     if not form.get("keep"):
         _take(workspace, form, step.fields)
     try:
-        await workspace.start(step)
+        async with workspace.lock:
+            await workspace.start(step)
     except InputError as error:
         return await _step(workspace, step, request, str(error), 422)
     await workspace.settle(WAIT)
@@ -270,13 +254,12 @@ async def _run(workspace: Workspace, step: Step, request: Request) -> Response:
 
 
 async def _progress(workspace: Workspace, request: Request) -> Response:
-    job = workspace.job
-    lines = job.lines[-3:] if job else []
-    return JSONResponse({"running": job.step.command if job else "", "lines": lines})
+    run = workspace.running
+    return JSONResponse({"running": run is not None, "lines": run.lines[-3:] if run else []})
 
 
 async def _stop(workspace: Workspace, request: Request) -> Response:
-    step = workspace.job.step.command if workspace.job else ""
+    step = workspace.running.step.command if workspace.running else ""
     await workspace.stop()
     return _to(request, step)
 
@@ -285,8 +268,7 @@ async def _stop(workspace: Workspace, request: Request) -> Response:
 
 
 async def _save(workspace: Workspace, request: Request) -> Response:
-    commands = [result.command for result in workspace.results.values() if result.answer]
-    return _page(request, workspace, "save", commands=commands, conference=workspace.conference())
+    return _page(request, workspace, "save", conference=workspace.conference())
 
 
 async def _download(workspace: Workspace, request: Request) -> Response:
@@ -404,20 +386,6 @@ def bound(host: str, port: int) -> sockets.socket:
     return socket
 
 
-@contextmanager
-def _ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call a function where the process is asked to end: by Ctrl-C, by the system, or by a closed terminal."""
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {name: signal.signal(getattr(signal, name), lambda *_: end()) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
-
-
 def serve(socket: sockets.socket, *, browse: bool, say: Callable[[str], object]) -> None:
     """Serve the page until the process is asked to end, then delete all files of it."""
     import uvicorn
@@ -430,12 +398,11 @@ def serve(socket: sockets.socket, *, browse: bool, say: Callable[[str], object])
             guard, access_log=False, log_level="error", lifespan="on", server_header=False, timeout_graceful_shutdown=3
         )
         server = uvicorn.Server(config)
-
-        def end() -> None:
-            server.should_exit = True
-
-        # Those of uvicorn raise the signal again once the server has ended.
-        server.capture_signals = lambda: _ended_by_signals(end)  # type: ignore[method-assign]
+        # The signals of uvicorn itself are raised again once the server has ended, and do not include SIGHUP.
+        server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), server.handle_exit)
         say(f"The page is at {guard.address}\nIt is for this machine only. Ctrl-C ends it, and deletes its files.")
         if browse:
             with suppress(webbrowser.Error):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,59 +17,39 @@ from reviewgraph.cli.command import COLUMNS, OWN, Option, main
 if TYPE_CHECKING:
     from reviewgraph.formats.columns import Role
 
-#: What a file may be, by the option that takes it.
+
+class FileRole(NamedTuple):
+    """What a file may be: its name on the page, and the columns that it may have."""
+
+    words: str
+    columns: Sequence[str] = ()
+
+
+#: What files may be, by the option that takes them.
 ROLES = {
-    "reviews": "Reviews, scores or assignments",
-    "items": "List of all papers",
-    "reviewers": "List of all reviewers, with loads",
-    "conflicts": "Conflicts",
-    "affinity": "Affinities",
-    "bids": "Bids or preferences",
-    "capacity": "Maximum extra reviews by reviewer",
-    "willing": "Reviewers who may be invited",
-    "gone": "Reviewers who will not deliver",
-    "fixed": "Extra reviews that are settled",
-    "cost": "Costs of pairs",
-    "authors": "Authors",
-    "references": "Papers of known quality",
-    "after": "Plan of the last round",
+    "reviews": FileRole("Reviews, scores or assignments", ("reviewer", "item", "score", "title", "confidence")),
+    "items": FileRole("List of all papers", ("item", "title", "demand")),
+    "reviewers": FileRole("List of all reviewers, with loads", ("reviewer", "load")),
+    "conflicts": FileRole("Conflicts", ("item", "reviewer", "conflict")),
+    "affinity": FileRole("Affinities", ("item", "reviewer", "affinity")),
+    "bids": FileRole("Bids or preferences", ("item", "reviewer", "bid")),
+    "capacity": FileRole("Maximum extra reviews by reviewer", ("reviewer", "spare")),
+    "willing": FileRole("Reviewers who may be invited", ("reviewer", "willing")),
+    "gone": FileRole("Reviewers who will not deliver", ("reviewer", "item")),
+    "fixed": FileRole("Extra reviews that are settled", ("item", "reviewer")),
+    "cost": FileRole("Costs of pairs", ("item", "reviewer", "cost")),
+    "authors": FileRole("Authors", ("item", "author")),
+    "references": FileRole("Papers of known quality", ("item", "quality")),
+    "after": FileRole("Plan of the last round"),
 }
-#: The roles of files of a conference system, by what its reader calls them.
-KINDS = {
-    "reviews": "reviews",
-    "assignments": "reviews",
-    "names": "reviews",
-    "papers": "items",
-    "reviewers": "reviewers",
-    "conflicts": "conflicts",
-    "bids": "bids",
-    "affinities": "affinity",
-    "authors": "authors",
-}
+#: The roles of files of a conference system whose readers call them otherwise.
+KINDS = {"assignments": "reviews", "names": "reviews", "papers": "items", "affinities": "affinity"}
 #: Roles that several files may have.
 SEVERAL = ("reviews", "affinity", "bids")
 #: Commands that take a file of another role for one that is missing, where its system says that it serves for both.
 INSTEAD = {"items": ("assign",), "reviewers": ("assign",), "conflicts": ("plan", "assign")}
 #: What columns are called on the page, where not by their role.
 COLUMN_WORDS = {"item": "paper", "bid": "preference", "spare": "maximum extra", "demand": "reviews needed"}
-#: The columns that a file of a role may name.
-WANTED = {
-    "reviews": ("reviewer", "item", "score", "title", "confidence"),
-    "items": ("item", "title", "demand"),
-    "reviewers": ("reviewer", "load"),
-    "conflicts": ("item", "reviewer", "conflict"),
-    "affinity": ("item", "reviewer", "affinity"),
-    "bids": ("item", "reviewer", "bid"),
-    "capacity": ("reviewer", "spare"),
-    "willing": ("reviewer", "willing"),
-    "gone": ("reviewer", "item"),
-    "fixed": ("item", "reviewer"),
-    "cost": ("item", "reviewer", "cost"),
-    "references": ("item", "quality"),
-    "authors": ("item", "author"),
-}
-
-
 #: The word of ``--to`` for a table.
 EXCEL = "csv"
 #: Words of a hint, which ends with the first clause; what an option is for may stand before it.
@@ -107,29 +86,26 @@ class Field:
         return " ".join(words) if len(words) <= HINT else f"{' '.join(words[:HINT]).rstrip(',')} ..."
 
     @property
-    def choices(self) -> Sequence[str]:
-        """The words that the option takes; empty where it takes any."""
-        if self.key == "format":
-            from reviewgraph.formats.systems.known import sources
+    def choices(self) -> Mapping[str, str]:
+        """The words that the option takes, and how the page shows them; empty where it takes any."""
+        from reviewgraph.formats.systems.known import sources
 
-            return sources()
         words = [*self.option.type.choices] if isinstance(self.option.type, click.Choice) else []
-        # Every step has a table for Excel; commands that write no other file for people have no word for it.
-        return [*words, *({EXCEL} - set(words))] if self.key == "to" else words
-
-    def spelling(self, word: str) -> str:
-        """Return a choice as the page shows it: systems have names of their own."""
-        return title_of(word) if self.key in ("to", "format") else word
+        if self.key == "format":
+            words = sources()
+        elif self.key == "to":
+            # Every step has a table for Excel; commands that write no other file for people have no word for it.
+            words.append(EXCEL)
+        return {word: title_of(word) if self.key in ("to", "format") else word for word in words}
 
     def typed(self, value: str) -> Any:
         """Return a value as the conference file has it: a number where the option takes one."""
         if self.option.is_flag:
             return True
-        kinds: list[type] = [int] if isinstance(self.option.type, click.IntRange | click.FloatRange) else []
-        kinds += [float] if isinstance(self.option.type, click.FloatRange) else []
-        for kind in kinds:
-            with suppress(ValueError):
-                return kind(value)
+        if isinstance(self.option.type, click.IntRange | click.FloatRange):
+            for kind in (int, float):
+                with suppress(ValueError):
+                    return kind(value)
         return value
 
 
@@ -138,7 +114,6 @@ class Step:
     """A command as a page; ``writes`` is the stem of its file for people."""
 
     command: str
-    title: str
     action: str
     words: str
     writes: str = ""
@@ -160,10 +135,23 @@ class Step:
         return [role for role in ROLES if role in self.options]
 
     @cached_property
+    def all_fields(self) -> list[Field]:
+        """Its options but those that take files."""
+        options = [option for option in self.options.values() if isinstance(option, Option)]
+        options = [option for option in options if option.key not in {*NO_FIELDS, *ROLES}]
+        return [Field(option) for option in options if not _FILES.fullmatch(option.metavar or "")]
+
+    @cached_property
     def fields(self) -> list[Field]:
-        """Its options but those that take files, and those on how tables are written."""
+        """Its fields but those on how tables are written."""
         table = {field.key for field in table_fields()}
-        return [field for field in _fields(self) if field.key not in table]
+        return [field for field in self.all_fields if field.key not in table]
+
+    @cached_property
+    def takers(self) -> Sequence[str]:
+        """The systems that its file may be for."""
+        kind = self.options["to"].type if "to" in self.options else None
+        return kind.choices if isinstance(kind, click.Choice) else ()
 
     @property
     def has_reviews(self) -> bool:
@@ -181,48 +169,31 @@ class Step:
         return [(field, values[field.key]) for field in fields if values.get(field.key) and field.key != unused]
 
 
-def _fields(step: Step) -> list[Field]:
-    options = [option for option in step.options.values() if isinstance(option, Option)]
-    no_fields = NO_FIELDS | set(ROLES)
-    return [
-        Field(option)
-        for option in options
-        if option.key not in no_fields and not _FILES.fullmatch(option.metavar or "")
-    ]
-
-
 @cache
 def table_fields() -> list[Field]:
     """Return how the tables are written, for all commands."""
-    return [field for field in _fields(STEPS["check"]) if field.option.group == "Input" and field.key != "gone-after"]
+    fields = STEPS["check"].all_fields
+    return [field for field in fields if field.option.group == "Input" and field.key != "gone-after"]
 
 
 STEPS = {
     step.command: step
     for step in (
-        Step(
-            "check",
-            "Check",
-            "Check the reviews",
-            "Can all papers be compared, and what is missing? Scores are not needed.",
-        ),
+        Step("check", "Check the reviews", "Can all papers be compared, and what is missing? Scores are not needed."),
         Step(
             "plan",
-            "Plan",
             "Plan extra reviews",
             "The fewest extra reviews that make all papers comparable, or the most useful ones for the decision.",
             "plan",
         ),
         Step(
             "calibrate",
-            "Calibrate",
             "Calibrate the scores",
             "Qualities on one scale, and the lists: in, to discuss, out.",
             "calibrated",
         ),
         Step(
             "assign",
-            "Assign",
             "Assign reviewers",
             "A first assignment: it needs a list of all papers and a list of all reviewers.",
             "assignment",
@@ -237,12 +208,6 @@ def column_role(name: str) -> Role:
     from reviewgraph.formats import side, tables
 
     return {role.name: role for role in (*side.ROLES, side.AUTHOR, *tables.ROLES)}[name]
-
-
-def takers_of(step: Step) -> list[str]:
-    """Return the systems that the files of a command may be for."""
-    kind = step.options["to"].type if "to" in step.options else None
-    return [*kind.choices] if isinstance(kind, click.Choice) else []
 
 
 def title_of(system: str) -> str:
@@ -260,18 +225,6 @@ def file_of(step: Step, system: str) -> str:
     return f"{step.writes}{suffix}" if system == EXCEL else f"{step.writes}-{system}{suffix}"
 
 
-def options_of(step: Step, values: Mapping[str, str]) -> list[str]:
-    """Return the options of a step that have a value, as words of the command line.
-
-    >>> options_of(STEPS["plan"], {"spare": "1", "select": "10%", "score": "Overall"})
-    ['--score', 'Overall', '--spare', '1']
-    """
-    words: list[str] = []
-    for field, value in step.filled(values):
-        words += [f"--{field.key}"] if field.option.is_flag else [f"--{field.key}", value]
-    return words
-
-
 def field_of(message: str, step: Step) -> str:
     """Return the field that a message of the command is about, or nothing.
 
@@ -283,18 +236,14 @@ def field_of(message: str, step: Step) -> str:
     return min(places, key=places.__getitem__, default="")
 
 
-def shown(words: Iterable[str]) -> str:
-    """Return a command line as it is typed."""
-    return shlex.join(["reviewgraph", *words])
-
-
 def conference_of(roles: Mapping[str, Sequence[str]], columns: Mapping[str, str], values: Mapping[str, str]) -> str:
     """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value."""
     sections: dict[str, dict[str, Any]] = {}
     if columns:
-        sections[COLUMNS] = dict(columns)
+        sections[COLUMNS] = {_toml(place): name for place, name in columns.items()}
     for step in STEPS.values():
-        chosen: dict[str, Any] = {role: files_of(roles[role]) for role in step.roles if roles.get(role)}
+        files = {role: roles[role] for role in step.roles if roles.get(role)}
+        chosen: dict[str, Any] = {role: names[0] if len(names) == 1 else names for role, names in files.items()}
         chosen |= {field.key: field.typed(value) for field, value in step.filled(values) if field.key != "explain"}
         for key, value in chosen.items():
             option = step.options[key]
@@ -303,19 +252,9 @@ def conference_of(roles: Mapping[str, Sequence[str]], columns: Mapping[str, str]
     order = ["input", COLUMNS, "rules", "preferences", "level", "selection"]
     names = sorted(sections, key=lambda name: (order.index(name) if name in order else len(order), name))
     return "\n".join(
-        f"[{name}]\n" + "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in sections[name].items())
-        for name in names
+        f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in sections[name].items()) for name in names
     )
-
-
-def files_of(files: Sequence[str]) -> Any:
-    """Return files as the conference file has them: one, or a list."""
-    return files[0] if len(files) == 1 else list(files)
 
 
 def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _key(key: str) -> str:
-    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else _toml(key)

@@ -14,10 +14,9 @@ from typing import Any
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import shortened
-from reviewgraph.cli.app.steps import KINDS, WANTED, column_role, table_fields
+from reviewgraph.cli.app.steps import KINDS, ROLES, column_role, table_fields
+from reviewgraph.formats.columns import PART
 
-#: What stands between a file and a sheet or a file in it, in names.
-PART = "#"
 #: Names of results begin so, those of files never.
 OURS = "reviewgraph-"
 #: Rows and columns of a file that are shown, and rows whose titles are known.
@@ -62,7 +61,7 @@ class Upload:
     @property
     def wanted(self) -> list[str]:
         """What its columns may be read as."""
-        return [*dict.fromkeys(name for role in self.roles for name in WANTED.get(role, ()))]
+        return [*dict.fromkeys(name for role in self.roles for name in ROLES[role].columns)]
 
     def read_as(self, chosen: Mapping[str, str] | None = None) -> dict[int, str]:
         """Return what columns are read as, by place."""
@@ -133,19 +132,20 @@ def recognise(path: Path, part: str = "") -> Upload:
     except InputError as error:
         upload.error = str(error).replace(f"{path.parent}{os.sep}", "")
         upload.what = ""
-        if path.suffix.casefold() == ".json" and is_answer(path):
-            upload.what = "a result of this page"
-            upload.error = ""
-            upload.roles = ["after"]
+        # The JSON that ``plan`` prints is no table.
+        with suppress(OSError, ValueError, RecursionError):
+            content = json.loads(path.read_bytes())
+            if isinstance(content, dict) and {"status", "reviews", "files"} <= set(content):
+                return Upload(path.name, "a result of this page", roles=["after"])
         return upload
     upload.header = tuple(table.provenance.header)
     upload.known = table.columns
     if isinstance(table, Recognised):
-        upload.serves = {KINDS[use.kind] for use in table.export.uses}
+        upload.serves = {KINDS.get(use.kind, use.kind) for use in table.export.uses}
     if table.source is not None:
         upload.what = table.source.what
         upload.system = table.source.system
-        upload.roles = [KINDS.get(table.source.kind, "reviews")]
+        upload.roles = [KINDS.get(table.source.kind, table.source.kind)]
     else:
         upload.roles = [*filter(None, [plain_role(path.name, upload.header)])]
         # Who gave preferences is a reviewer.
@@ -175,14 +175,6 @@ def holds_numbers(rows: Sequence[Sequence[str]], read: Collection[int]) -> bool:
     filled = [cells for column in others if (cells := [cell for cell in column if cell.strip()])]
     numbers = [cells for cells in filled if all(parse_number(cell) is not None for cell in cells)]
     return len(numbers) > 1 and 2 * len(numbers) > len(filled)
-
-
-def is_answer(path: Path) -> bool:
-    """Return whether a file is the JSON that ``plan`` prints."""
-    with suppress(OSError, ValueError, RecursionError):
-        content = json.loads(path.read_bytes())
-        return isinstance(content, dict) and {"status", "reviews", "files"} <= set(content)
-    return False
 
 
 def plain_role(name: str, header: Sequence[str]) -> str:

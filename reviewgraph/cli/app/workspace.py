@@ -25,14 +25,12 @@ from reviewgraph.cli.app.steps import (
     conference_of,
     field_of,
     file_of,
-    options_of,
-    shown,
     table_fields,
-    takers_of,
     title_of,
 )
-from reviewgraph.cli.app.uploads import OURS, PART, Upload, recognise, safe_name
+from reviewgraph.cli.app.uploads import OURS, Upload, recognise, safe_name
 from reviewgraph.cli.command import parsed
+from reviewgraph.formats.columns import PART
 
 #: Limits on what is dropped in: bytes in all, and files.
 MOST_BYTES = 200_000_000
@@ -44,25 +42,24 @@ LINES = 200
 
 
 @dataclass
-class Result:
-    """What a command answered: its words, exit status, messages, and JSON."""
+class Run:
+    """A command that runs, or has ended: its progress and messages, then its JSON and its report."""
 
-    words: Sequence[str]
-    status: int
-    notes: Sequence[str]
+    step: Step
+    to: str  #: The system that the first of its files is for.
+    process: Any  #: Of :func:`asyncio.create_subprocess_exec`.
+    task: asyncio.Task[None] = field(init=False)  #: Follows the process to its end.
+    lines: list[str] = field(default_factory=list)
+    stopped: bool = False
     error: str = ""
-    about: str = ""
     answer: Mapping[str, Any] = field(default_factory=dict)
     report: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
-    to: str = EXCEL  #: The system that the first of the files is for.
-    stopped: bool = False
-    about_fields: Sequence[str] = ()  #: The messages that are about a field, such as what could not be selected.
+    files: Mapping[str, str] = field(default_factory=dict)  #: What the files are that it wrote, by name.
 
     @property
-    def command(self) -> str:
-        """The command line that does the same."""
-        return shown(self.words)
+    def about(self) -> str:
+        """The field that the error is about, or nothing."""
+        return field_of(self.error, self.step)
 
     @property
     def first(self) -> str:
@@ -85,23 +82,18 @@ class Result:
         """Whether independent code was not asked."""
         return "by independent code" not in self.first
 
-
-@dataclass
-class Job:
-    """A command that runs."""
-
-    step: Step
-    lines: list[str] = field(default_factory=list)
-    process: asyncio.subprocess.Process | None = None
-    task: asyncio.Task[None] | None = None
-    stopped: bool = False
+    async def end(self) -> None:
+        """End the command at once."""
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        await self.task
 
 
 class Workspace:
     """The files, choices and results of one page; its commands run in ``folder``, one at a time.
 
-    Files change in one request at a time, which holds ``lock``; others may iterate over ``uploads`` and ``results``
-    meanwhile, so these are replaced, not changed.
+    Files change and commands begin in one request at a time, which holds ``lock``; others may iterate over ``uploads``
+    and ``results`` meanwhile, so these are replaced, not changed.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -113,18 +105,13 @@ class Workspace:
         """Forget everything, and delete all files."""
         self.uploads: dict[str, Upload] = {}
         self.values: dict[str, str] = {}
-        self.results: dict[str, Result] = {}
-        self.job: Job | None = None
+        self.results: dict[str, Run] = {}
+        self.running: Run | None = None
         self.notes: list[str] = []
         for path in self.folder.iterdir():
             path.unlink()
 
     # Files.
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files that were dropped in."""
-        return sum(upload.size for upload in self.uploads.values())
 
     def add(self, file_name: str, data: bytes) -> None:
         """Keep a file under its own name, and see what it is; a conference file sets the choices instead."""
@@ -147,10 +134,9 @@ class Workspace:
 
     def expect_room(self, names: Iterable[str], size: int) -> None:
         """Refuse files beyond the limits, by their names as they were sent and their bytes in all."""
-        if size > MOST_BYTES - self.size:
-            message = (
-                f"expected at most {MOST_BYTES // 1_000_000} MB of files in all, found more; leave some of them out"
-            )
+        if size + sum(upload.size for upload in self.uploads.values()) > MOST_BYTES:
+            most = MOST_BYTES // 1_000_000
+            message = f"expected at most {most} MB of files in all, found more; leave some of them out"
             raise InputError(message)
         kept = {name for name in map(safe_name, names) if not name.endswith(".toml")}
         if len({*self.uploads, *kept}) > MOST_FILES:
@@ -174,7 +160,7 @@ class Workspace:
             taken = [role for role in upload.roles if role in other.roles and role not in SEVERAL]
             if other.name != upload.name and taken:
                 used, left = (upload, other) if len(upload.titles) > len(other.titles) else (other, upload)
-                left.idle = f"{used.name} is used for it: {ROLES[taken[0]].lower()}"
+                left.idle = f"{used.name} is used for it: {ROLES[taken[0]].words.lower()}"
                 left.roles = [role for role in left.roles if role not in taken]
 
     def give(self, upload: Upload, role: str) -> None:
@@ -185,11 +171,6 @@ class Workspace:
         upload.roles = [role] if role else []
         upload.columns = {}
         upload.idle = ""
-
-    @property
-    def titles(self) -> dict[str, str]:
-        """The titles of papers, as far as files have them."""
-        return {paper: title for upload in self.uploads.values() for paper, title in upload.titles.items()}
 
     def card(self, step: Step) -> dict[str, Any]:
         """Return what to upload of the result of a step: the file, where, what stays as it is, and the first lines."""
@@ -226,7 +207,7 @@ class Workspace:
         discussed = [entry["item"] for entry in answer.get("discuss") or ()]
         lists = dict.fromkeys(answer.get("certain") or (), "in") | dict.fromkeys(discussed, "discuss")
         rest = "out" if selected else ""
-        titles = self.titles
+        titles = {paper: title for upload in self.uploads.values() for paper, title in upload.titles.items()}
         # Places along a line of 100, from the lowest end of an interval to the highest.
         marks = [[entry["quality"], *(entry.get("interval") or ())] for entry in items]
         low = min(map(min, marks))
@@ -283,7 +264,10 @@ class Workspace:
             for key, value in content.items() if isinstance(content, dict) else ():
                 if key in ROLES:
                     for file in value if isinstance(value, list) else [value]:
-                        unused += [] if self._give(str(file), key) else [f"{key} ({file})"]
+                        if upload := self._named(str(file)):
+                            upload.roles += [key] if key not in upload.roles else []
+                        else:
+                            unused.append(f"{key} ({file})")
                 elif section == "columns":
                     file, _, role = key.rpartition(":")
                     if upload := self._named(file):
@@ -295,18 +279,10 @@ class Workspace:
                 else:
                     unused.append(key)
         self.results = {}
-        also = (
-            f" Not used: {', '.join(unused)}; drop the files in first, and the conference file after them."
-            if unused
-            else ""
-        )
-        self.notes.append(f"The choices of {name} are taken.{also}")
-
-    def _give(self, file: str, role: str) -> bool:
-        upload = self._named(file)
-        if upload is not None and role not in upload.roles:
-            upload.roles.append(role)
-        return upload is not None
+        self.notes.append(f"The choices of {name} are taken.")
+        if unused:
+            advice = "drop the files in first, and the conference file after them."
+            self.notes[-1] += f" Not used: {', '.join(unused)}; {advice}"
 
     def _named(self, word: str) -> Upload | None:
         """Return the file that a conference file names, with the part of it chosen."""
@@ -321,7 +297,7 @@ class Workspace:
     def default_to(self, step: Step) -> str:
         """Return the system that the file of a step is for, if none was chosen: that of the reviews, else a table."""
         systems = [upload.system for upload in self.uploads.values() if set(upload.roles) & set(step.roles)]
-        return next((name for name in systems if name in takers_of(step)), "")
+        return next((name for name in systems if name in step.takers), "")
 
     def files_of(self, step: Step) -> dict[str, list[str]]:
         """Return the files that a step uses, by role; where there is none, one that serves for it as well."""
@@ -334,49 +310,48 @@ class Workspace:
             files["reviewers"] = []
         return files
 
-    def words(self, step: Step) -> tuple[list[str], dict[str, str]]:
-        """Return the command of a step as words, and the names of the files that it writes, with what they are."""
-        words = [step.command, *(self.of_role("reviews") if step.has_reviews else [])]
-        if step.has_reviews and len(words) == 1:
+    def command(self, step: Step) -> tuple[list[str], str, dict[str, str]]:
+        """Return the command of a step, the system that its file is for, and what the files are that it writes."""
+        reviews = self.of_role("reviews") if step.has_reviews else []
+        if step.has_reviews and not reviews:
             message = "There are no reviews yet: drop a file in, and choose what it is."
             raise InputError(message)
-        used = set(words)
+        words = [step.command, *reviews]
+        used = set(reviews)
         for role, chosen in self.files_of(step).items():
             if role == "reviews":
                 continue
             if len(chosen) > 1 and role not in SEVERAL:
-                message = f"{ROLES[role]}: expected one file, found {', '.join(chosen)}; choose one of them"
+                message = f"{ROLES[role].words}: expected one file, found {', '.join(chosen)}; choose one of them"
                 raise InputError(message)
             words += [word for file in chosen for word in (f"--{role}", file)]
             used |= set(chosen)
         for place, name in self.columns.items():
             words += ["--columns", f"{place}={name}"] if place.rpartition(":")[0] in used else []
-        values = dict(self.values)
-        if not values.get("to"):
-            values["to"] = self.default_to(step)
-        taken = values["to"] in takers_of(step)
-        words += options_of(step, values if taken else {**values, "to": ""})
+        to = self.values.get("to") or self.default_to(step)
+        to = to if to in step.takers else ""
+        for choice, value in step.filled({**self.values, "to": to}):
+            words += [f"--{choice.key}"] if choice.option.is_flag else [f"--{choice.key}", value]
+        to = to or EXCEL
         files = {f"{OURS}{step.command}.html": "Report (HTML)", f"{OURS}{step.command}.json": "Result (JSON)"}
         if step.writes:
-            to = values["to"] or EXCEL
             name = f"{OURS}{file_of(step, to)}"
             words += ["-o", name]
             files = {name: title_of(to), **files}
-        return [*words, "--html", f"{OURS}{step.command}.html", "--json"], files
+        return [*words, "--html", f"{OURS}{step.command}.html", "--json"], to, files
 
     async def start(self, step: Step) -> None:
-        """Run the command of a step; its progress and result are kept."""
-        if self.job is not None:
+        """Run the command of a step; its progress and result are kept. The caller holds the lock."""
+        if self.running is not None:
             message = "A command is running: wait for it, or stop it."
             raise InputError(message)
-        words, files = self.words(step)
+        words, to, files = self.command(step)
         for name in files:
             (self.folder / name).unlink(missing_ok=True)
         self.results = {name: result for name, result in self.results.items() if name != step.command}
-        self.job = job = Job(step)
         # -P: what was dropped in is never imported.
         with (self.folder / f"{OURS}{step.command}.json").open("wb") as answer:
-            job.process = await asyncio.create_subprocess_exec(
+            process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "reviewgraph", *words),
                 cwd=self.folder,
                 env=environment(),
@@ -386,83 +361,60 @@ class Workspace:
                 start_new_session=True,
                 limit=1 << 20,
             )
-        job.task = asyncio.create_task(self._follow(job, words, files))
+        self.running = run = Run(step, to, process)
+        run.task = asyncio.create_task(self._follow(run, files))
 
-    async def _follow(self, job: Job, words: Sequence[str], files: Mapping[str, str]) -> None:
-        process = job.process
-        if process is None or process.stderr is None:
-            return
-        while line := await process.stderr.readline():
-            job.lines.append(line.decode("utf-8", "replace").rstrip())
-            del job.lines[:-LINES]
-        status = await process.wait()
-        result = await asyncio.to_thread(self._result, job, words, files, status)
-        self.results = {**self.results, job.step.command: result}
-        self.job = None
+    async def _follow(self, run: Run, files: Mapping[str, str]) -> None:
+        while line := await run.process.stderr.readline():
+            run.lines.append(line.decode("utf-8", "replace").rstrip())
+            del run.lines[:-LINES]
+        await run.process.wait()
+        await asyncio.to_thread(self._read, run, files)
+        self.results = {**self.results, run.step.command: run}
+        self.running = None
 
     async def settle(self, seconds: float) -> None:
         """Wait for the running command, but not for long."""
-        if self.job is not None and self.job.task is not None:
-            await asyncio.wait([self.job.task], timeout=seconds)
+        if self.running is not None:
+            await asyncio.wait([self.running.task], timeout=seconds)
 
-    def _result(self, job: Job, words: Sequence[str], files: Mapping[str, str], status: int) -> Result:
-        """Return what the command answered, from the files that it wrote."""
-        answer: Mapping[str, Any] = {}
+    def _read(self, run: Run, files: Mapping[str, str]) -> None:
+        """Read what the command answered from the files that it wrote."""
+        stem = self.folder / f"{OURS}{run.step.command}"
         with suppress(OSError, ValueError):
-            answer = json.loads((self.folder / f"{OURS}{job.step.command}.json").read_bytes())
-        written = {name: what for name, what in files.items() if (self.folder / name).is_file()} if answer else {}
-        error = ""
-        if not answer:
-            error = "Stopped, no result." if job.stopped else error_in(job.lines)
+            run.answer = json.loads(stem.with_suffix(".json").read_bytes())
+        if run.answer:
+            run.files = {name: what for name, what in files.items() if (self.folder / name).is_file()}
+            # From the verdict to the end of the main part.
+            with suppress(OSError):
+                page = stem.with_suffix(".html").read_text("utf-8")
+                run.report = page.partition('<main id="content" tabindex="-1">')[2].rpartition("</main>")[0]
+        else:
+            run.error = "Stopped, no result." if run.stopped else error_in(run.lines)
         reviews = self.of_role("reviews")
         for upload in self.uploads.values():
             own = (f"{upload.name}:", f"{upload.name},", *(["reviews:"] if reviews == [upload.word] else []))
             # A file without a role keeps the message on why it has none.
             if upload.roles:
-                upload.error = error if error.startswith(own) else ""
-        report = ""
-        with suppress(OSError):
-            report = main_of((self.folder / f"{OURS}{job.step.command}.html").read_text("utf-8"))
-        keys = tuple(start for field in job.step.fields for start in (f"{field.key}: ", f"--{field.key}"))
-        notes = [line for line in job.lines if not line.startswith(("Error:", "Usage:", "Try "))]
-        first = [line for line in notes if line.startswith(keys)]
-        return Result(
-            words,
-            status,
-            notes,
-            error=error,
-            about=field_of(error, job.step),
-            answer=answer,
-            report=report if answer else "",
-            files=written,
-            to=words[words.index("--to") + 1] if "--to" in words else EXCEL,
-            stopped=job.stopped,
-            about_fields=first,
-        )
+                upload.error = run.error if run.error.startswith(own) else ""
 
     async def stop(self) -> None:
         """Ask the running command to end, with its best result so far if it has one; end it if it does not."""
-        job = self.job
-        if job is None or job.process is None or job.task is None:
+        run = self.running
+        if run is None:
             return
-        job.stopped = True
+        run.stopped = True
         with suppress(ProcessLookupError):
             # Windows has no Ctrl-C for one process alone.
-            job.process.kill() if os.name == "nt" else job.process.send_signal(signal.SIGINT)
-        done, _ = await asyncio.wait([job.task], timeout=PATIENCE)
-        if not done:
-            await _ended(job)
+            run.process.kill() if os.name == "nt" else run.process.send_signal(signal.SIGINT)
+        await self.settle(PATIENCE)
+        if not run.task.done():
+            await run.end()
 
     async def close(self) -> None:
         """End the running command at once."""
-        await _ended(self.job)
-
-
-async def _ended(job: Job | None) -> None:
-    if job is not None and job.process is not None and job.task is not None:
-        with suppress(ProcessLookupError):
-            job.process.kill()
-        await job.task
+        if self.running is not None:
+            await self.running.end()
 
 
 def error_in(lines: Sequence[str]) -> str:
@@ -471,11 +423,6 @@ def error_in(lines: Sequence[str]) -> str:
     if at is None:
         return lines[-1] if lines else "The command ended without a result."
     return "\n".join([lines[at].removeprefix("Error: "), *lines[at + 1 :]])
-
-
-def main_of(page: str) -> str:
-    """Return the content of a report, from the verdict to the end of its main part."""
-    return page.partition('<main id="content" tabindex="-1">')[2].rpartition("</main>")[0]
 
 
 def environment() -> dict[str, str]:

@@ -37,7 +37,7 @@ from reviewgraph.cli.app import pages, workspace
 from reviewgraph.cli.app.pages import Guard
 from reviewgraph.cli.app.steps import EXCEL, HINT, STEPS, table_fields, title_of
 from reviewgraph.cli.app.uploads import recognise, safe_name
-from reviewgraph.cli.app.workspace import Result, Workspace
+from reviewgraph.cli.app.workspace import Run, Workspace
 from tests import conference_systems as systems
 from tests.reviewgraph.formats.exports import as_xlsx
 
@@ -332,7 +332,7 @@ def test_the_saved_choices_do_the_same_in_a_terminal(
     posted(client, guard, *files.items())
     client.post(f"/{guard.token}/plan", data={"spare": "2", "target": "double", "to": "csv"})
     ended(client, guard)
-    page = client.get(f"/{guard.token}/save").text
+    page = client.get(f"/{guard.token}/plan").text
     line = page.partition('<p class="command">reviewgraph plan ')[2].partition("</p>")[0].replace("&#39;", "'")
     given = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.xlsx",)}
     given["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
@@ -377,7 +377,7 @@ def test_one_file_per_role(tmp_path: Path) -> None:
     assert found.uploads["conflicts2.csv"].idle == "conflicts.csv is used for it: conflicts"
     found.give(found.uploads["conflicts2.csv"], "conflicts")
     assert found.of_role("conflicts") == ["conflicts2.csv"]
-    assert found.words(STEPS["plan"])[0][:4] == ["plan", "r.csv", "--conflicts", "conflicts2.csv"]
+    assert found.command(STEPS["plan"])[0][:4] == ["plan", "r.csv", "--conflicts", "conflicts2.csv"]
 
 
 def test_who_gave_preferences_is_the_list_of_reviewers_where_there_is_no_other(tmp_path: Path) -> None:
@@ -385,9 +385,9 @@ def test_who_gave_preferences_is_the_list_of_reviewers_where_there_is_no_other(t
     found.add("papers.csv", b"paper,title\n1,A\n")
     found.add("bids.csv", b"paper,reviewer,bid\n1,ann,2\n")
     assert found.can_assign
-    assert found.words(STEPS["assign"])[0][:5] == ["assign", "--items", "papers.csv", "--reviewers", "bids.csv"]
+    assert found.command(STEPS["assign"])[0][:5] == ["assign", "--items", "papers.csv", "--reviewers", "bids.csv"]
     found.add("pc.csv", b"reviewer,load\nann,3\n")
-    assert found.words(STEPS["assign"])[0][:5] == ["assign", "--items", "papers.csv", "--reviewers", "pc.csv"]
+    assert found.command(STEPS["assign"])[0][:5] == ["assign", "--items", "papers.csv", "--reviewers", "pc.csv"]
 
 
 # Files of all systems, modelled as their exports are documented.
@@ -521,10 +521,10 @@ def test_real_exports_end_in_a_verdict_and_in_an_upload(client: Any, guard: Guar
 def test_answers_are_checked_by_independent_code(client: Any, guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
     page = posted(client, guard, ("r.csv", REVIEWS)).text
     assert "by independent code" in page
-    monkeypatch.setattr(Result, "first", "REFUTED by independent code: level")
+    monkeypatch.setattr(Run, "first", "REFUTED by independent code: level")
     page = client.get(f"/{guard.token}/check").text
     assert "Independent code refutes this result: do not use it." in page
-    monkeypatch.setattr(Result, "first", "")
+    monkeypatch.setattr(Run, "first", "")
     assert "Not checked by independent code." in client.get(f"/{guard.token}/check").text
 
 
@@ -535,7 +535,7 @@ def test_the_line_stands_below_the_selected_papers(tmp_path: Path) -> None:
     found = Workspace(tmp_path)
     discuss = [{"item": f"p{rank}", "probability": 0.5} for rank in (2, 3)]
     answer: dict[str, Any] = {"items": items, "selected": ["p1", "p2"], "certain": ["p1"], "discuss": discuss}
-    found.results = {"calibrate": Result([], 0, [], answer=answer)}
+    found.results = {"calibrate": Run(STEPS["calibrate"], EXCEL, process=None, answer=answer)}
     parts = [(row["item"], row["part"]) for row in found.ranked()]
     assert parts == [("p1", "in"), ("p2", "discuss"), ("p3", "discuss"), ("p4", "out")]
     assert found.cut == 2
