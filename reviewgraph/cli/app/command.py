@@ -5,10 +5,7 @@ from __future__ import annotations
 import click
 
 from reviewgraph.cli.options import examples
-from reviewgraph.cli.output import Refusal, refusing, say
-
-#: The address that the page is served at, which only this machine reaches.
-HERE = "127.0.0.1"
+from reviewgraph.cli.output import Refusal, refusing
 
 
 @click.command(
@@ -36,5 +33,4 @@ def app(port: int, browser: bool) -> None:
         raise Refusal(message) from None
     from reviewgraph.cli.app.pages import bound, serve
 
-    socket = bound(HERE, port)
-    serve(socket, browse=browser, say=say)
+    serve(bound(port), browse=browser)

@@ -14,17 +14,17 @@ import signal
 import socket as sockets
 import tempfile
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
-from importlib import import_module
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -32,18 +32,19 @@ from starlette.routing import Route
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._version import __version__
-from reviewgraph.cli.app.steps import COLUMN_WORDS, EXCEL, ROLES, STEPS, Step, table_fields, title_of
+from reviewgraph.cli.app.steps import COLUMN_WORDS, EXCEL, ROLES, STEPS, Field, Step, field_of, table_fields, title_of
 from reviewgraph.cli.app.workspace import MOST_BYTES, MOST_FILES, Workspace
-from reviewgraph.cli.output import Refusal
+from reviewgraph.cli.output import Refusal, say
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from starlette.datastructures import FormData
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 #: What a form may have beside its files.
 MOST_FIELDS = 2_000
+#: The style of reports, then what the page adds.
+STYLES = ("report/pictures.css", "report/style.css", "cli/app/app.css")
 #: The saved choices.
 CONFERENCE = "conference.toml"
 #: Seconds that a page waits for its result; one that takes longer shows the progress.
@@ -55,10 +56,7 @@ def application(workspace: Workspace) -> Starlette:
 
     @asynccontextmanager
     async def living(_: Starlette) -> AsyncIterator[None]:
-        # The first file does not wait until its readers are loaded.
-        loading = asyncio.create_task(asyncio.to_thread(import_module, "reviewgraph.formats.side"))
         yield
-        await loading
         await workspace.close()
 
     routes = [
@@ -72,32 +70,27 @@ def application(workspace: Workspace) -> Starlette:
         Route("/stop", partial(_stop, workspace), methods=["POST"]),
         Route("/save", partial(_save, workspace), methods=["GET"]),
         Route("/download/{name}", partial(_download, workspace), methods=["GET"]),
-        Route("/style.css", partial(_asset, "text/css", "pictures.css style.css", "app.css"), methods=["GET"]),
-        Route("/tables.js", partial(_asset, "text/javascript", "script.js", ""), methods=["GET"]),
-        Route("/script.js", partial(_asset, "text/javascript", "", "app.js"), methods=["GET"]),
+        Route("/style.css", partial(_asset, "text/css", STYLES), methods=["GET"]),
+        Route("/tables.js", partial(_asset, "text/javascript", ["report/script.js"]), methods=["GET"]),
+        Route("/script.js", partial(_asset, "text/javascript", ["cli/app/app.js"]), methods=["GET"]),
     ]
     # What the handlers return as a page of its own where a request is refused.
     return Starlette(routes=routes, lifespan=living, exception_handlers={HTTPException: _refused})  # type: ignore[dict-item]
 
 
-@cache
-def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("reviewgraph.cli.app", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"steps": STEPS, "roles": ROLES, "words": COLUMN_WORDS, "version": __version__}
-    environment.globals |= {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
-    return environment
+TEMPLATES = Environment(
+    loader=PackageLoader("reviewgraph.cli.app", "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.globals |= {"steps": STEPS, "roles": ROLES, "words": COLUMN_WORDS, "version": __version__}
+TEMPLATES.globals |= {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
 
 
 def _page(request: Request, workspace: Workspace, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-    template = _templates().get_template("step.html" if name in STEPS else f"{name}.html")
+    template = TEMPLATES.get_template("step.html" if name in STEPS else f"{name}.html")
     context = {"base": request.scope["root_path"], "here": name, "workspace": workspace, **values}
     return HTMLResponse(template.render(context), status)
 
@@ -134,9 +127,7 @@ async def _files(workspace: Workspace, request: Request, error: str = "", status
     refused = {upload.error for upload in workspace.uploads.values() if upload.error}
     # What is said beside a file is not said twice.
     error = error or (result.error if result and result.error not in refused else "")
-    context: dict[str, Any] = {"result": result, "refused": refused, "error": error, "notes": workspace.notes}
-    context["table"] = table_fields()
-    context["written"] = any(workspace.values.get(field.key) for field in table_fields())
+    context = {"result": result, "refused": refused, "error": error, "notes": workspace.notes, "table": table_fields()}
     workspace.notes = []
     return _page(request, workspace, "files", status, **context)
 
@@ -151,8 +142,9 @@ async def _check(workspace: Workspace) -> None:
 async def _add(workspace: Workspace, request: Request) -> Response:
     """Keep the files of a form, as far as the limits allow."""
     length = request.headers.get("content-length", "")
+    size = int(length) if length.isdecimal() else MOST_BYTES + 1
     try:
-        workspace.expect_room((), int(length) if length.isdecimal() else MOST_BYTES + 1)
+        workspace.expect_room((), size)
     except InputError as error:
         async for _ in request.stream():
             pass  # A browser shows the answer only once it has sent everything.
@@ -161,7 +153,12 @@ async def _add(workspace: Workspace, request: Request) -> Response:
     try:
         async with workspace.lock:
             await workspace.close()
-            await _keep(workspace, form)
+            uploads = [upload for upload in form.getlist("files") if isinstance(upload, UploadFile)]
+            contents = {upload.filename: await upload.read() for upload in uploads if upload.filename}
+            workspace.expect_room(contents, size)
+            # A conference file names the others.
+            for name in sorted(contents, key=lambda name: name.endswith(".toml")):
+                await asyncio.to_thread(workspace.add, name, contents[name])
             await _check(workspace)
     except InputError as error:
         return await _files(workspace, request, str(error), 422)
@@ -170,22 +167,9 @@ async def _add(workspace: Workspace, request: Request) -> Response:
     return _to(request, "")
 
 
-async def _keep(workspace: Workspace, form: FormData) -> None:
-    """Keep the files of a form; the caller holds the lock, so that no other form adds files since the limits held."""
-    uploads = [upload for upload in form.getlist("files") if not isinstance(upload, str) and upload.filename]
-    if not uploads:
-        message = "no file was chosen; choose one or more, or drop them in"
-        raise InputError(message)
-    workspace.expect_room((upload.filename or "" for upload in uploads), sum(upload.size or 0 for upload in uploads))
-    # A conference file names the others.
-    for upload in sorted(uploads, key=lambda upload: (upload.filename or "").endswith(".toml")):
-        data = await upload.read()
-        await asyncio.to_thread(workspace.add, upload.filename or "", data)
-
-
 async def _choose(workspace: Workspace, request: Request) -> Response:
     """Take the role, the part and the columns of one file, or how the tables are written, and check again."""
-    form = {key: value for key, value in (await _form(request)).items() if isinstance(value, str)}
+    form = {key: str(value) for key, value in (await _form(request)).items()}
     async with workspace.lock:
         await workspace.close()
         upload = workspace.uploads.get(form.get("file", ""))
@@ -209,10 +193,8 @@ async def _choose(workspace: Workspace, request: Request) -> Response:
     return _to(request, "")
 
 
-def _take(workspace: Workspace, form: Mapping[str, Any], fields: Any) -> None:
-    for entry in fields:
-        value = form.get(entry.key)
-        workspace.values[entry.key] = value.strip() if isinstance(value, str) else ""
+def _take(workspace: Workspace, form: Mapping[str, Any], fields: Sequence[Field]) -> None:
+    workspace.values |= {field.key: str(form.get(field.key, "")).strip() for field in fields}
 
 
 async def _clear(workspace: Workspace, request: Request) -> Response:
@@ -233,7 +215,8 @@ async def _step(workspace: Workspace, step: Step, request: Request, error: str =
         command = shlex.join(["reviewgraph", *workspace.command(step)[0]])
     to = workspace.default_to(step)
     context: dict[str, Any] = {"step": step, "result": result, "command": command, "error": error}
-    context |= {"field": result.about if result else "", "card": workspace.card(step)}
+    context["field"] = field_of(result.error, step) if result else ""
+    context["card"] = workspace.card(step)
     context["ranked"] = workspace.ranked() if step.command == "calibrate" else []
     context["default"] = f"{title_of(to)}, as the files" if to else title_of(EXCEL)
     return _page(request, workspace, step.command, status, **context)
@@ -283,11 +266,8 @@ async def _download(workspace: Workspace, request: Request) -> Response:
     return FileResponse(workspace.folder / name, filename=name, media_type="application/octet-stream")
 
 
-async def _asset(kind: str, shared: str, added: str, request: Request) -> Response:
-    """Return the style or the script of reports, then what the page adds."""
-    texts = [(files("reviewgraph.report") / name).read_text("utf-8") for name in shared.split()]
-    texts += [(files("reviewgraph.cli.app") / name).read_text("utf-8") for name in added.split()]
-    return Response("\n".join(texts), media_type=kind)
+async def _asset(kind: str, names: Sequence[str], request: Request) -> Response:
+    return Response("\n".join((files("reviewgraph") / name).read_text("utf-8") for name in names), media_type=kind)
 
 
 # Who may use the pages: this machine, this address, with the token; and how they are served and end.
@@ -322,11 +302,6 @@ class Guard:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     once: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
-    @property
-    def address(self) -> str:
-        """The address of the page."""
-        return f"http://{self.host}/{self.token}/"
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
@@ -337,8 +312,7 @@ class Guard:
         async def sent(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
+                headers.update(HEADERS)
             await send(message)
 
         first = scope["path"].split("/", 2)[1]
@@ -357,36 +331,36 @@ class Guard:
         if headers.getlist("host") != [self.host]:
             return "the host is another one"
         origins = headers.getlist("origin")
-        address = f"http://{self.host}"
-        if origins not in ([], [address]) or (not origins and scope["method"] not in ("GET", "HEAD")):
-            return "the request is from another page"
-        if headers.get("sec-fetch-site", "none") == "cross-site" and scope["method"] not in ("GET", "HEAD"):
-            return "the request is from another page"
-        return ""
+        ours = [f"http://{self.host}"]
+        # Who only follows a link sends none.
+        if scope["method"] in ("GET", "HEAD"):
+            own = origins in ([], ours)
+        else:
+            own = origins == ours and headers.get("sec-fetch-site") != "cross-site"
+        return "" if own else "the request is from another page"
 
 
 def _same(token: str, secret: str) -> bool:
     return secrets.compare_digest(token.encode("utf-8", "surrogateescape"), secret.encode())
 
 
-def bound(host: str, port: int) -> sockets.socket:
-    """Return a socket that listens at a port of an address of this machine."""
+def bound(port: int) -> sockets.socket:
+    """Return a socket that listens at a port, which only this machine reaches."""
     socket = sockets.socket()
     if hasattr(signal, "SIGHUP"):  # On Windows the option means that others may take the port.
         socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
     try:
-        socket.bind((host, port))
+        socket.bind(("127.0.0.1", port))
         socket.listen()
     except OSError as error:
         socket.close()
-        taken = error.errno == errno.EADDRINUSE
-        reason = "another program uses it" if taken else str(error.strerror or error).lower()
+        reason = "another program uses it" if error.errno == errno.EADDRINUSE else str(error.strerror or error).lower()
         message = f"--port {port}: expected a free port, but {reason}; name another one, or none to use any free one"
         raise Refusal(message) from None
     return socket
 
 
-def serve(socket: sockets.socket, *, browse: bool, say: Callable[[str], object]) -> None:
+def serve(socket: sockets.socket, *, browse: bool) -> None:
     """Serve the page until the process is asked to end, then delete all files of it."""
     import uvicorn
 
@@ -403,7 +377,8 @@ def serve(socket: sockets.socket, *, browse: bool, say: Callable[[str], object])
         for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), server.handle_exit)
-        say(f"The page is at {guard.address}\nIt is for this machine only. Ctrl-C ends it, and deletes its files.")
+        address = f"http://{host}/{guard.token}/"
+        say(f"The page is at {address}\nIt is for this machine only. Ctrl-C ends it, and deletes its files.")
         if browse:
             with suppress(webbrowser.Error):
                 webbrowser.open(f"http://{host}/{guard.once}")

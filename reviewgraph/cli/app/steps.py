@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from reviewgraph.cli.command import COLUMNS, OWN, Option, main
-
-if TYPE_CHECKING:
-    from reviewgraph.formats.columns import Role
+from reviewgraph.formats import side, tables
+from reviewgraph.formats.systems.known import SYSTEMS, sources
 
 
 class FileRole(NamedTuple):
@@ -48,6 +47,8 @@ KINDS = {"assignments": "reviews", "names": "reviews", "papers": "items", "affin
 SEVERAL = ("reviews", "affinity", "bids")
 #: Commands that take a file of another role for one that is missing, where its system says that it serves for both.
 INSTEAD = {"items": ("assign",), "reviewers": ("assign",), "conflicts": ("plan", "assign")}
+#: The roles of columns by name.
+COLUMN_ROLES = {role.name: role for role in (*side.ROLES, side.AUTHOR, *tables.ROLES)}
 #: What columns are called on the page, where not by their role.
 COLUMN_WORDS = {"item": "paper", "bid": "preference", "spare": "maximum extra", "demand": "reviews needed"}
 #: The word of ``--to`` for a table.
@@ -88,8 +89,6 @@ class Field:
     @property
     def choices(self) -> Mapping[str, str]:
         """The words that the option takes, and how the page shows them; empty where it takes any."""
-        from reviewgraph.formats.systems.known import sources
-
         words = [*self.option.type.choices] if isinstance(self.option.type, click.Choice) else []
         if self.key == "format":
             words = sources()
@@ -153,18 +152,9 @@ class Step:
         kind = self.options["to"].type if "to" in self.options else None
         return kind.choices if isinstance(kind, click.Choice) else ()
 
-    @property
-    def has_reviews(self) -> bool:
-        """Whether the command reads REVIEWS."""
-        return "reviews" in self.options
-
-    def opens(self, values: Mapping[str, str], about: str) -> bool:
-        """Return whether one of the further fields has a value, or is the one that a message is about."""
-        return any(values.get(field.key) or field.key == about for field in self.fields if not field.option.everyday)
-
     def filled(self, values: Mapping[str, str]) -> list[tuple[Field, str]]:
         """Return the fields with a value that counts; a plan selects papers only for an objective."""
-        fields = [*(table_fields() if self.has_reviews else ()), *self.fields]
+        fields = [*(table_fields() if "reviews" in self.roles else ()), *self.fields]
         unused = "select" if self.command == "plan" and not values.get("for") else ""
         return [(field, values[field.key]) for field in fields if values.get(field.key) and field.key != unused]
 
@@ -202,25 +192,13 @@ STEPS = {
 }
 
 
-@cache
-def column_role(name: str) -> Role:
-    """Return the role of columns of a name."""
-    from reviewgraph.formats import side, tables
-
-    return {role.name: role for role in (*side.ROLES, side.AUTHOR, *tables.ROLES)}[name]
-
-
 def title_of(system: str) -> str:
     """Return the name of a system as it writes it itself."""
-    from reviewgraph.formats.systems.known import SYSTEMS
-
     return SYSTEMS[system].title if system in SYSTEMS else f"a {system}"
 
 
 def file_of(step: Step, system: str) -> str:
     """Return the name of a file for a system, without what all results begin with; of people, Excel opens it."""
-    from reviewgraph.formats.systems.known import SYSTEMS
-
     suffix = ".xlsx" if SYSTEMS[system].is_table else SYSTEMS[system].suffix
     return f"{step.writes}{suffix}" if system == EXCEL else f"{step.writes}-{system}{suffix}"
 

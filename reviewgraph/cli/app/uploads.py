@@ -10,12 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import shortened
-from reviewgraph.cli.app.steps import KINDS, ROLES, column_role, table_fields
-from reviewgraph.formats.columns import PART
+from reviewgraph.cli.app.steps import COLUMN_ROLES, KINDS, ROLES, table_fields
+from reviewgraph.formats.columns import ITEM, PART, REVIEWER, locate, recognised
+from reviewgraph.formats.opening import open_table, parts_of
+from reviewgraph.formats.systems.system import Recognised
+from reviewgraph.formats.values import parse_number
 
 #: Names of results begin so, those of files never.
 OURS = "reviewgraph-"
@@ -65,14 +67,12 @@ class Upload:
 
     def read_as(self, chosen: Mapping[str, str] | None = None) -> dict[int, str]:
         """Return what columns are read as, by place."""
-        from reviewgraph.formats.columns import locate
-
         names = {**self.known, **(self.columns if chosen is None else chosen)}
         places: dict[int, str] = {}
         for name in self.wanted:
             # A role that several columns may have is asked for by the command.
             with suppress(InputError):
-                located = locate(self.header, [column_role(name)], names, self.name, lambda note: None)
+                located = locate(self.header, [COLUMN_ROLES[name]], names, self.name, lambda note: None)
                 places |= dict.fromkeys(located.values(), name)
         return places
 
@@ -91,7 +91,7 @@ class Upload:
             changed = [place for place in places if usual.get(place) != name]
             if changed:
                 self.columns[name] = self.header[changed[0]]
-            elif not places and name in usual.values() and not column_role(name).required:
+            elif not places and name in usual.values() and not COLUMN_ROLES[name].required:
                 self.columns[name] = ""
 
     def take(self, part: str, folder: Path) -> None:
@@ -119,10 +119,6 @@ def safe_name(file_name: str) -> str:
 
 def recognise(path: Path, part: str = "") -> Upload:
     """Return what the reader of the commands takes a file for, or a sheet or a file in it, with its columns."""
-    from reviewgraph.formats.columns import ITEM, REVIEWER
-    from reviewgraph.formats.opening import open_table, parts_of
-    from reviewgraph.formats.systems.system import Recognised
-
     upload = Upload(path.name, part=part)
     with suppress(InputError):
         upload.parts = parts_of(path)
@@ -169,8 +165,6 @@ def holds_numbers(rows: Sequence[Sequence[str]], read: Collection[int]) -> bool:
     >>> holds_numbers([["p1", "3", "4"], ["p2", "", "5"]], [0]), holds_numbers([["p1", "On ties", "12"]], [0])
     (True, False)
     """
-    from reviewgraph.formats.values import parse_number
-
     others = [column for place, column in enumerate(zip_longest(*rows, fillvalue="")) if place not in read]
     filled = [cells for column in others if (cells := [cell for cell in column if cell.strip()])]
     numbers = [cells for cells in filled if all(parse_number(cell) is not None for cell in cells)]
@@ -185,24 +179,21 @@ def plain_role(name: str, header: Sequence[str]) -> str:
     >>> plain_role("r.csv", ["reviewer", "paper", "score"]), plain_role("x.csv", ["paper", "title"])
     ('reviews', 'items')
     """
-    from reviewgraph.formats import side
-    from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, recognised
 
-    def has(*roles: Any) -> bool:
-        return recognised(header, roles, {}) == len(roles)
+    def has(*names: str) -> bool:
+        return recognised(header, [COLUMN_ROLES[name] for name in names], {}) == len(names)
 
     if re.search(r"\bbids\b", name.casefold()):
         return "bids"
-    if has(REVIEWER, ITEM):
+    if has("reviewer", "item"):
         if "conflict" in name.casefold():
             return "conflicts"
-        kinds = {"affinity": side.AFFINITY, "cost": side.COST} if not has(SCORE) else {}
-        return next((role for role, column in kinds.items() if has(column.role)), "reviews")
+        return next((role for role in ("affinity", "cost") if has(role) and not has("score")), "reviews")
     if any(re.search("score|grade|rating|mark|overall", cell.casefold()) for cell in header):
         return "reviews"
-    if has(ITEM):
-        return "references" if has(side.QUALITY.role) else "items"
-    if has(REVIEWER):
-        people = {"capacity": side.SPARE, "willing": side.WILLING}
-        return next((role for role, column in people.items() if has(column.role)), "reviewers")
+    if has("item"):
+        return "references" if has("quality") else "items"
+    if has("reviewer"):
+        people = {"spare": "capacity", "willing": "willing"}
+        return next((role for column, role in people.items() if has(column)), "reviewers")
     return "reviews" if len(header) > 1 else ""

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,6 @@ from reviewgraph.cli.app.steps import (
     STEPS,
     Step,
     conference_of,
-    field_of,
     file_of,
     table_fields,
     title_of,
@@ -31,6 +30,7 @@ from reviewgraph.cli.app.steps import (
 from reviewgraph.cli.app.uploads import OURS, Upload, recognise, safe_name
 from reviewgraph.cli.command import parsed
 from reviewgraph.formats.columns import PART
+from reviewgraph.formats.systems.known import SYSTEMS
 
 #: Limits on what is dropped in: bytes in all, and files.
 MOST_BYTES = 200_000_000
@@ -57,11 +57,6 @@ class Run:
     files: Mapping[str, str] = field(default_factory=dict)  #: What the files are that it wrote, by name.
 
     @property
-    def about(self) -> str:
-        """The field that the error is about, or nothing."""
-        return field_of(self.error, self.step)
-
-    @property
     def first(self) -> str:
         """The part of the report that is seen first."""
         return "".join(self.report.partition("</section>")[:2])
@@ -71,22 +66,6 @@ class Run:
         """The sections of the report, all folded."""
         sections = self.report.partition("</section>")[2]
         return re.sub(r'(<details class="section"[^>]*?) open>', r"\1>", sections)
-
-    @property
-    def refuted(self) -> bool:
-        """Whether independent code found something wrong, as the report says."""
-        return "REFUTED by independent code" in self.first
-
-    @property
-    def unchecked(self) -> bool:
-        """Whether independent code was not asked."""
-        return "by independent code" not in self.first
-
-    async def end(self) -> None:
-        """End the command at once."""
-        with suppress(ProcessLookupError):
-            self.process.kill()
-        await self.task
 
 
 class Workspace:
@@ -174,8 +153,6 @@ class Workspace:
 
     def card(self, step: Step) -> dict[str, Any]:
         """Return what to upload of the result of a step: the file, where, what stays as it is, and the first lines."""
-        from reviewgraph.formats.systems.known import SYSTEMS
-
         result = self.results.get(step.command)
         if result is None or not step.writes or not result.files or result.answer.get("reviews") == []:
             return {}
@@ -221,12 +198,6 @@ class Workspace:
             }
             for entry, line in zip(items, marks, strict=True)
         ]
-
-    @property
-    def cut(self) -> int:
-        """The number of papers that the calibration selects."""
-        result = self.results.get("calibrate")
-        return len(result.answer.get("selected") or ()) if result else 0
 
     @property
     def can_assign(self) -> bool:
@@ -312,15 +283,14 @@ class Workspace:
 
     def command(self, step: Step) -> tuple[list[str], str, dict[str, str]]:
         """Return the command of a step, the system that its file is for, and what the files are that it writes."""
-        reviews = self.of_role("reviews") if step.has_reviews else []
-        if step.has_reviews and not reviews:
+        files = self.files_of(step)
+        reviews = files.pop("reviews", [])
+        if "reviews" in step.roles and not reviews:
             message = "There are no reviews yet: drop a file in, and choose what it is."
             raise InputError(message)
         words = [step.command, *reviews]
         used = set(reviews)
-        for role, chosen in self.files_of(step).items():
-            if role == "reviews":
-                continue
+        for role, chosen in files.items():
             if len(chosen) > 1 and role not in SEVERAL:
                 message = f"{ROLES[role].words}: expected one file, found {', '.join(chosen)}; choose one of them"
                 raise InputError(message)
@@ -333,12 +303,13 @@ class Workspace:
         for choice, value in step.filled({**self.values, "to": to}):
             words += [f"--{choice.key}"] if choice.option.is_flag else [f"--{choice.key}", value]
         to = to or EXCEL
-        files = {f"{OURS}{step.command}.html": "Report (HTML)", f"{OURS}{step.command}.json": "Result (JSON)"}
+        report = f"{OURS}{step.command}.html"
+        written = {report: "Report (HTML)", f"{OURS}{step.command}.json": "Result (JSON)"}
         if step.writes:
             name = f"{OURS}{file_of(step, to)}"
             words += ["-o", name]
-            files = {name: title_of(to), **files}
-        return [*words, "--html", f"{OURS}{step.command}.html", "--json"], to, files
+            written = {name: title_of(to), **written}
+        return [*words, "--html", report, "--json"], to, written
 
     async def start(self, step: Step) -> None:
         """Run the command of a step; its progress and result are kept. The caller holds the lock."""
@@ -389,8 +360,11 @@ class Workspace:
             with suppress(OSError):
                 page = stem.with_suffix(".html").read_text("utf-8")
                 run.report = page.partition('<main id="content" tabindex="-1">')[2].rpartition("</main>")[0]
+        elif run.stopped:
+            run.error = "Stopped, no result."
         else:
-            run.error = "Stopped, no result." if run.stopped else error_in(run.lines)
+            _, found, message = "\n".join(["", *run.lines]).rpartition("\nError: ")
+            run.error = message if found else [*run.lines[-1:], "The command ended without a result."][0]
         reviews = self.of_role("reviews")
         for upload in self.uploads.values():
             own = (f"{upload.name}:", f"{upload.name},", *(["reviews:"] if reviews == [upload.word] else []))
@@ -408,21 +382,14 @@ class Workspace:
             # Windows has no Ctrl-C for one process alone.
             run.process.kill() if os.name == "nt" else run.process.send_signal(signal.SIGINT)
         await self.settle(PATIENCE)
-        if not run.task.done():
-            await run.end()
+        await self.close()
 
     async def close(self) -> None:
         """End the running command at once."""
-        if self.running is not None:
-            await self.running.end()
-
-
-def error_in(lines: Sequence[str]) -> str:
-    """Return the message with which a command ended."""
-    at = next((place for place, line in reversed([*enumerate(lines)]) if line.startswith("Error: ")), None)
-    if at is None:
-        return lines[-1] if lines else "The command ended without a result."
-    return "\n".join([lines[at].removeprefix("Error: "), *lines[at + 1 :]])
+        if run := self.running:
+            with suppress(ProcessLookupError):
+                run.process.kill()
+            await run.task
 
 
 def environment() -> dict[str, str]:
