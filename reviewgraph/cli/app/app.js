@@ -4,13 +4,13 @@
   const ENDED = "The page has ended: start reviewgraph app again in the terminal.";
   const EDGE = 40; // pixels
   const SEEN = 4000; // milliseconds
-  const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
   let turn = 0; // of the newest request, which alone is shown
 
   const say = (words) => {
     const status = document.querySelector(".progress .lines, .updating");
     if (status && status.textContent !== words) status.textContent = words;
   };
+  const ask = (place, options) => fetch(place, options).catch(() => say(ENDED));
 
   // Show an answer of the server in place of what there is; what has the focus keeps it, and what was opened stays open.
   function show(text) {
@@ -24,9 +24,7 @@
       return;
     }
     before.replaceWith(page);
-    const tables = document.createElement("script");
-    tables.src = `${base}/tables.js`;
-    document.head.append(tables);
+    import(`${base}/tables.js?${turn}`);
     begin();
     const held = focus && document.getElementById(focus);
     if (held) {
@@ -44,33 +42,24 @@
   async function load(place, body) {
     turn += 1;
     const mine = turn;
-    try {
-      const answer = await fetch(place, body ? { method: "POST", body } : {});
-      const text = await answer.text();
-      if (mine === turn) show(text);
-    } catch {
-      say(ENDED);
-    }
+    const answer = await ask(place, body ? { method: "POST", body } : {});
+    const text = await answer?.text();
+    if (answer && mine === turn) show(text);
   }
 
   // While a command runs, its progress is shown; then its result.
   async function follow() {
     const mine = turn;
-    try {
-      for (;;) {
-        await pause(250);
-        const { running, lines } = mine === turn ? await (await fetch(`${base}/progress`)).json() : {};
-        if (mine !== turn) return;
-        if (!running) break;
-        if (lines.length) say(lines.join("\n"));
-      }
-      await load(location.href);
-    } catch {
-      say(ENDED);
+    for (;;) {
+      await new Promise((resolve) => { setTimeout(resolve, 250); });
+      const answer = mine === turn && await ask(`${base}/progress`);
+      const state = answer && await answer.json();
+      if (!state || mine !== turn) return;
+      if (!state.running) break;
+      if (state.lines.length) say(state.lines.join("\n"));
     }
+    await load(location.href);
   }
-
-  const drop = () => document.querySelector("form.drop");
 
   // The line across the ranked papers: the papers above it are selected; at rest, the command makes the lists anew.
   function draggable(line) {
@@ -99,7 +88,7 @@
         say("Making the lists");
         field.value = value || "";
         turn += 1;
-        await fetch(`${base}/stop`, { method: "POST" });
+        await ask(`${base}/stop`, { method: "POST" });
         await load(field.form.action, new FormData(field.form));
       }, 350);
     };
@@ -127,7 +116,7 @@
       const height = event.clientY - line.parentElement.getBoundingClientRect().top;
       move(rows.filter((row) => row.offsetTop + row.offsetHeight / 2 < height).length);
     });
-    for (const end of ["pointerup", "pointercancel"]) line.addEventListener(end, rest);
+    line.addEventListener("lostpointercapture", rest);
     addEventListener("resize", draw);
     draw();
   }
@@ -163,15 +152,13 @@
       event.preventDefault();
       document.body.classList.toggle("over", name === "dragover");
       if (name !== "drop" || !event.dataTransfer.files.length) return;
-      const elsewhere = !drop();
-      drop()?.classList.add("busy");
+      const form = document.querySelector("form.drop");
+      form?.classList.add("busy");
       const data = new FormData();
       for (const file of event.dataTransfer.files) data.append("files", file);
       await load(`${base}/files`, data);
-      if (elsewhere) location.assign(`${base}/`);
+      if (!form) location.assign(`${base}/`);
     });
   }
   begin();
-  // Files that were chosen before this ran.
-  if (drop()?.querySelector("input").files.length) drop().requestSubmit();
 })();

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from reviewgraph.cli.command import COLUMNS, OWN, Option, main
+from reviewgraph.cli.command import Option, main
 from reviewgraph.formats import side, tables
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 
@@ -197,12 +196,6 @@ def title_of(system: str) -> str:
     return SYSTEMS[system].title if system in SYSTEMS else f"a {system}"
 
 
-def file_of(step: Step, system: str) -> str:
-    """Return the name of a file for a system, without what all results begin with; of people, Excel opens it."""
-    suffix = ".xlsx" if SYSTEMS[system].is_table else SYSTEMS[system].suffix
-    return f"{step.writes}{suffix}" if system == EXCEL else f"{step.writes}-{system}{suffix}"
-
-
 def field_of(message: str, step: Step) -> str:
     """Return the field that a message of the command is about, or nothing.
 
@@ -212,27 +205,3 @@ def field_of(message: str, step: Step) -> str:
     keys = [field.key for field in (*table_fields(), *step.fields)]
     places = {key: place for key in keys if (place := f"{message} ".replace("'", " ").find(f"--{key} ")) >= 0}
     return min(places, key=places.__getitem__, default="")
-
-
-def conference_of(roles: Mapping[str, Sequence[str]], columns: Mapping[str, str], values: Mapping[str, str]) -> str:
-    """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value."""
-    sections: dict[str, dict[str, Any]] = {}
-    if columns:
-        sections[COLUMNS] = {_toml(place): name for place, name in columns.items()}
-    for step in STEPS.values():
-        files = {role: roles[role] for role in step.roles if roles.get(role)}
-        chosen: dict[str, Any] = {role: names[0] if len(names) == 1 else names for role, names in files.items()}
-        chosen |= {field.key: field.typed(value) for field, value in step.filled(values) if field.key != "explain"}
-        for key, value in chosen.items():
-            option = step.options[key]
-            group = option.group if isinstance(option, Option) else "Input"
-            sections.setdefault(step.command if group in OWN else group.lower(), {})[key] = value
-    order = ["input", COLUMNS, "rules", "preferences", "level", "selection"]
-    names = sorted(sections, key=lambda name: (order.index(name) if name in order else len(order), name))
-    return "\n".join(
-        f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in sections[name].items()) for name in names
-    )
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

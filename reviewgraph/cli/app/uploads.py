@@ -65,9 +65,9 @@ class Upload:
         """What its columns may be read as."""
         return [*dict.fromkeys(name for role in self.roles for name in ROLES[role].columns)]
 
-    def read_as(self, chosen: Mapping[str, str] | None = None) -> dict[int, str]:
+    def read_as(self) -> dict[int, str]:
         """Return what columns are read as, by place."""
-        names = {**self.known, **(self.columns if chosen is None else chosen)}
+        names = {**self.known, **self.columns}
         places: dict[int, str] = {}
         for name in self.wanted:
             # A role that several columns may have is asked for by the command.
@@ -84,8 +84,8 @@ class Upload:
 
     def choose(self, chosen: Sequence[str]) -> None:
         """Take what columns are, in their order, as far as they are read otherwise without a choice."""
-        usual = self.read_as({})
         self.columns = {}
+        usual = self.read_as()
         for name in self.wanted:
             places = [place for place, role in enumerate(chosen) if role == name]
             changed = [place for place in places if usual.get(place) != name]

@@ -22,13 +22,11 @@ from reviewgraph.cli.app.steps import (
     SEVERAL,
     STEPS,
     Step,
-    conference_of,
-    file_of,
     table_fields,
     title_of,
 )
 from reviewgraph.cli.app.uploads import OURS, Upload, recognise, safe_name
-from reviewgraph.cli.command import parsed
+from reviewgraph.cli.command import COLUMNS, OWN, Option, parsed
 from reviewgraph.formats.columns import PART
 from reviewgraph.formats.systems.known import SYSTEMS
 
@@ -164,8 +162,7 @@ class Workspace:
         if step.command == "calibrate":
             place = place.partition(" (")[0]
             stays = "All reviews and scores: it sets tags that chairs see." if system.results else ""
-        count = len(result.answer.get("reviews") or ())
-        return {"file": name, "title": title, "place": place, "stays": stays, "lines": lines, "count": count}
+        return {"file": name, "title": title, "place": place, "stays": stays, "lines": lines}
 
     def ranked(self) -> list[dict[str, Any]]:
         """Return the papers of the calibration, the best first; none where each group has an order of its own."""
@@ -221,10 +218,25 @@ class Workspace:
         return {f"{upload.word}:{role}": name for upload in chosen for role, name in upload.columns.items()}
 
     def conference(self) -> str:
-        """Return the choices as a conference file."""
-        files = [self.files_of(step) for step in reversed(STEPS.values())]
-        roles = {role: chosen for step in files for role, chosen in step.items() if chosen}
-        return conference_of(roles, self.columns, self.values)
+        """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value."""
+        sections: dict[str, dict[str, Any]] = {}
+        if self.columns:
+            sections[COLUMNS] = {_toml(place): name for place, name in self.columns.items()}
+        for step in STEPS.values():
+            files = {role: names for role, names in self.files_of(step).items() if names}
+            chosen: dict[str, Any] = {role: names[0] if len(names) == 1 else names for role, names in files.items()}
+            values = step.filled(self.values)
+            chosen |= {choice.key: choice.typed(value) for choice, value in values if choice.key != "explain"}
+            for key, value in chosen.items():
+                option = step.options[key]
+                group = option.group if isinstance(option, Option) else "Input"
+                sections.setdefault(step.command if group in OWN else group.lower(), {})[key] = value
+        order = ["input", COLUMNS, "rules", "preferences", "level", "selection"]
+        names = sorted(sections, key=lambda name: (order.index(name) if name in order else len(order), name))
+        return "\n".join(
+            f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in sections[name].items())
+            for name in names
+        )
 
     def take_conference(self, name: str, data: bytes) -> None:
         """Take choices from a conference file; what the page has no field for is listed in a note."""
@@ -306,7 +318,10 @@ class Workspace:
         report = f"{OURS}{step.command}.html"
         written = {report: "Report (HTML)", f"{OURS}{step.command}.json": "Result (JSON)"}
         if step.writes:
-            name = f"{OURS}{file_of(step, to)}"
+            system = SYSTEMS[to]
+            # A table for people is one that Excel opens.
+            suffix = ".xlsx" if system.is_table else system.suffix
+            name = f"{OURS}{step.writes}{'' if to == EXCEL else f'-{to}'}{suffix}"
             words += ["-o", name]
             written = {name: title_of(to), **written}
         return [*words, "--html", report, "--json"], to, written
@@ -396,3 +411,7 @@ def environment() -> dict[str, str]:
     """Return the environment of commands: as here, with the same packages, and text as UTF-8."""
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path and os.path.exists(path))
     return {**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

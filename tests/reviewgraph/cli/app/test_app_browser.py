@@ -155,7 +155,7 @@ def run(page: Any, title: str, **values: str) -> None:
         else:
             field.select_option(value) if kind == "select-one" else field.fill(value)
     page.locator("#options button.main").click()
-    page.wait_for_selector("#result, .problem")
+    page.wait_for_selector("#result, #page > .error")
 
 
 def saved(page: Any, name: str, to: Path) -> bytes:
