@@ -17,13 +17,12 @@
     const focus = document.activeElement?.id;
     const top = document.activeElement?.getBoundingClientRect().top;
     const page = document.adoptNode(new DOMParser().parseFromString(text, "text/html").getElementById("page"));
-    const before = document.getElementById("page");
     if ("running" in page.dataset && document.getElementById("line")) {
       // The papers stay below the line until there are new lists.
       follow();
       return;
     }
-    before.replaceWith(page);
+    document.getElementById("page").replaceWith(page);
     import(`${base}/tables.js?${turn}`);
     begin();
     const held = focus && document.getElementById(focus);
@@ -32,7 +31,7 @@
       scrollBy({ top: held.getBoundingClientRect().top - top, behavior: "instant" });
     }
     // Who does not see the verdict is told of it.
-    const verdict = page.querySelector(".error:not([hidden]), .verdict h2");
+    const verdict = page.querySelector(".error, .verdict h2");
     const said = document.getElementById("said");
     said.textContent = verdict?.textContent ?? "";
     said.classList.toggle("hidden", !verdict || verdict.getBoundingClientRect().bottom > 0);

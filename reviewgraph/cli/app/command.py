@@ -13,7 +13,6 @@ from reviewgraph.cli.output import Refusal, refusing
         ("Open the page in the browser:", "app"),
         ("At a fixed port, without opening a browser:", "app --port 8000 --no-browser"),
     ),
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page.  [default: any free one]")
 @click.option("--browser/--no-browser", default=True, help="Open the page in the default browser, or only print it.")

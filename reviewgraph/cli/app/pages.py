@@ -1,4 +1,4 @@
-"""The pages: files, one step each, and the choices as commands and as a conference file; and who may use them.
+"""The pages: files, one step each, and the choices as a conference file; and who may use them.
 
 The token is the first part of every path, not a cookie: cookies of 127.0.0.1 are sent to servers at all of its ports.
 """
@@ -22,6 +22,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import uvicorn
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders, UploadFile
@@ -74,8 +75,9 @@ def application(workspace: Workspace) -> Starlette:
         Route("/tables.js", partial(_asset, "text/javascript", ["report/script.js"]), methods=["GET"]),
         Route("/script.js", partial(_asset, "text/javascript", ["cli/app/app.js"]), methods=["GET"]),
     ]
-    # What the handlers return as a page of its own where a request is refused.
-    return Starlette(routes=routes, lifespan=living, exception_handlers={HTTPException: _refused})  # type: ignore[dict-item]
+    # A request that is refused has a page of its own.
+    handlers: Any = {HTTPException: lambda _, error: refusal(error.status_code, f"Refused: {error.detail}.")}
+    return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
 
 
 TEMPLATES = Environment(
@@ -103,10 +105,6 @@ def refusal(status: int, words: str) -> HTMLResponse:
     """Return a page of one sentence, which contains nothing that anybody sent."""
     text = f"<!doctype html><html lang=en><meta charset=utf-8><title>reviewgraph</title><main><p>{words}</p></main>"
     return HTMLResponse(text, status)
-
-
-async def _refused(request: Request, error: HTTPException) -> Response:
-    return refusal(error.status_code, f"Refused: {error.detail}.")
 
 
 async def _form(request: Request, most_files: int = 0) -> FormData:
@@ -156,6 +154,7 @@ async def _add(workspace: Workspace, request: Request) -> Response:
             uploads = [upload for upload in form.getlist("files") if isinstance(upload, UploadFile)]
             contents = {upload.filename: await upload.read() for upload in uploads if upload.filename}
             workspace.expect_room(contents, size)
+            workspace.results = {}
             # A conference file names the others.
             for name in sorted(contents, key=lambda name: name.endswith(".toml")):
                 await asyncio.to_thread(workspace.add, name, contents[name])
@@ -272,14 +271,11 @@ async def _asset(kind: str, names: Sequence[str], request: Request) -> Response:
 
 # Who may use the pages: this machine, this address, with the token; and how they are served and end.
 
-#: Nothing is loaded but files of the page itself, and no other page may frame it or be sent its forms.
-POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-#: Without the referrer of the same origin, browsers would send ``Origin: null`` with forms.
+#: Nothing is loaded but files of the page itself, and no other page may frame it or be sent its forms. Without the
+#: referrer of the same origin, browsers would send ``Origin: null`` with forms.
 HEADERS = {
-    "content-security-policy": POLICY,
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -362,8 +358,6 @@ def bound(port: int) -> sockets.socket:
 
 def serve(socket: sockets.socket, *, browse: bool) -> None:
     """Serve the page until the process is asked to end, then delete all files of it."""
-    import uvicorn
-
     folder = Path(tempfile.mkdtemp(prefix="reviewgraph-app-"))
     try:
         host = ":".join(map(str, socket.getsockname()[:2]))

@@ -43,7 +43,6 @@ class Upload:
     serves: set[str] = field(default_factory=set)  #: The roles that it may have.
     error: str = ""
     idle: str = ""  #: Why it is not used, where another file has its role.
-    size: int = 0
     parts: Sequence[str] = ()  #: Sheets or files inside, of which one has to be chosen.
     part: str = ""
 
@@ -99,7 +98,6 @@ class Upload:
         if part != self.part and (part in self.parts or not part):
             recognised = recognise(folder / self.name, part)
             recognised.roles = self.roles or recognised.roles
-            recognised.size = self.size
             recognised.columns = self.columns
             vars(self).update(vars(recognised))
 
@@ -111,8 +109,9 @@ def safe_name(file_name: str) -> str:
     ('my scores.csv', 'output_x_1.csv', 'my-reviewgraph-plan.csv')
     """
     name = re.split(r"[/\\]", file_name)[-1]
-    name = re.sub(r"[\x00-\x1f\x7f=#:,;<>|\"'*?$`]", "_", name).lstrip("-. ").rstrip(". ")[-120:].lstrip("-. ")
-    name = name or "file"
+    name = (
+        re.sub(r"[\x00-\x1f\x7f=#:,;<>|\"'*?$`]", "_", name).lstrip("-. ").rstrip(". ")[-120:].lstrip("-. ") or "file"
+    )
     reserved = name.lower().startswith(OURS) or re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name.lower())
     return f"my-{name}" if reserved else name
 

@@ -35,8 +35,6 @@ MOST_BYTES = 200_000_000
 MOST_FILES = 40
 #: Seconds that a stopped command has to return the best result so far.
 PATIENCE = 5.0
-#: Lines of progress that are kept.
-LINES = 200
 
 
 @dataclass
@@ -98,20 +96,24 @@ class Workspace:
             return
         (self.folder / name).write_bytes(data)
         upload = recognise(self.folder / name)
-        upload.size = len(data)
         if name != file_name:
             self.notes.append(f"A file was renamed to {name}: its name had characters that options use otherwise.")
         before = self.uploads.get(name)
         if before is not None and before.header == upload.header:
             upload.roles = before.roles
             upload.columns = before.columns
-        self._leave_taken(upload)
+        # Of two files with a role that there may be only once, that with fewer papers is not used.
+        for other in self.uploads.values():
+            taken = [role for role in upload.roles if role in other.roles and role not in SEVERAL]
+            if other.name != name and taken:
+                used, left = (upload, other) if len(upload.titles) > len(other.titles) else (other, upload)
+                left.idle = f"{used.name} is used for it: {ROLES[taken[0]].words.lower()}"
+                left.roles = [role for role in left.roles if role not in taken]
         self.uploads = {**self.uploads, name: upload}
-        self.results = {}
 
     def expect_room(self, names: Iterable[str], size: int) -> None:
         """Refuse files beyond the limits, by their names as they were sent and their bytes in all."""
-        if size + sum(upload.size for upload in self.uploads.values()) > MOST_BYTES:
+        if size + sum((self.folder / name).stat().st_size for name in self.uploads) > MOST_BYTES:
             most = MOST_BYTES // 1_000_000
             message = f"expected at most {most} MB of files in all, found more; leave some of them out"
             raise InputError(message)
@@ -125,20 +127,10 @@ class Workspace:
         if name in self.uploads:
             self.uploads = {kept: upload for kept, upload in self.uploads.items() if kept != name}
             (self.folder / name).unlink(missing_ok=True)
-            self.results = {}
 
     def of_role(self, role: str) -> list[str]:
         """Return the files of a role."""
         return [upload.word for upload in self.uploads.values() if role in upload.roles]
-
-    def _leave_taken(self, upload: Upload) -> None:
-        """Leave one of two files unused that have a role which there may be only once: that with fewer papers."""
-        for other in self.uploads.values():
-            taken = [role for role in upload.roles if role in other.roles and role not in SEVERAL]
-            if other.name != upload.name and taken:
-                used, left = (upload, other) if len(upload.titles) > len(other.titles) else (other, upload)
-                left.idle = f"{used.name} is used for it: {ROLES[taken[0]].words.lower()}"
-                left.roles = [role for role in left.roles if role not in taken]
 
     def give(self, upload: Upload, role: str) -> None:
         """Give a file a role, and take it from another one, where there may be only one."""
@@ -261,7 +253,6 @@ class Workspace:
                     self.values[key] = {True: "yes", False: ""}[value] if isinstance(value, bool) else str(value)
                 else:
                     unused.append(key)
-        self.results = {}
         self.notes.append(f"The choices of {name} are taken.")
         if unused:
             advice = "drop the files in first, and the conference file after them."
@@ -301,15 +292,13 @@ class Workspace:
             message = "There are no reviews yet: drop a file in, and choose what it is."
             raise InputError(message)
         words = [step.command, *reviews]
-        used = set(reviews)
         for role, chosen in files.items():
             if len(chosen) > 1 and role not in SEVERAL:
                 message = f"{ROLES[role].words}: expected one file, found {', '.join(chosen)}; choose one of them"
                 raise InputError(message)
             words += [word for file in chosen for word in (f"--{role}", file)]
-            used |= set(chosen)
         for place, name in self.columns.items():
-            words += ["--columns", f"{place}={name}"] if place.rpartition(":")[0] in used else []
+            words += ["--columns", f"{place}={name}"] if place.rpartition(":")[0] in words[1:] else []
         to = self.values.get("to") or self.default_to(step)
         to = to if to in step.takers else ""
         for choice, value in step.filled({**self.values, "to": to}):
@@ -353,7 +342,6 @@ class Workspace:
     async def _follow(self, run: Run, files: Mapping[str, str]) -> None:
         while line := await run.process.stderr.readline():
             run.lines.append(line.decode("utf-8", "replace").rstrip())
-            del run.lines[:-LINES]
         await run.process.wait()
         await asyncio.to_thread(self._read, run, files)
         self.results = {**self.results, run.step.command: run}
