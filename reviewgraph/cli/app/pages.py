@@ -154,10 +154,10 @@ async def _add(workspace: Workspace, request: Request) -> Response:
             uploads = [upload for upload in form.getlist("files") if isinstance(upload, UploadFile)]
             contents = {upload.filename: await upload.read() for upload in uploads if upload.filename}
             workspace.expect_room(contents, size)
-            workspace.results = {}
             # A conference file names the others.
             for name in sorted(contents, key=lambda name: name.endswith(".toml")):
                 await asyncio.to_thread(workspace.add, name, contents[name])
+                workspace.results = {}
             await _check(workspace)
     except InputError as error:
         return await _files(workspace, request, str(error), 422)
