@@ -230,7 +230,7 @@ def test_the_head_of_a_column_says_what_it_is_and_changes_it(page: Any, tmp_path
     assert "say which one it is" in page.locator(".file .error").inner_text()
     page.get_by_label("Whom of scores.csv is").select_option("reviewer")
     page.get_by_label("Thing of scores.csv is").select_option("item")
-    page.get_by_text("by independent code: ").wait_for()
+    page.get_by_text("hold by independent code").wait_for()
     assert page.locator(".file .error").count() == 0
     assert page.locator("th.as-reviewer").inner_text().startswith("Whom")
 
