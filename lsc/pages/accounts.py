@@ -34,21 +34,19 @@ MIDDLE = "the overall mean"
 def account_table(account: Account, name: str = "parts") -> Table:
     """Return a row per source: its score, its value after correction, its weight, and what it adds.
 
-    The value is the sum of the score and of the corrections for severity and for slope, that for criteria included.
+    The value is the sum of the score and of its shift, for severity, slope and criteria.
     """
     *sources, middle = account.parts
     digits = 0 if all(float(part.score).is_integer() for part in sources if part.score is not None) else 1
-    corrections = {"score": digits, "severity": 2, "slope": 2, "counts as": 2}
-    rows: list[Sequence[str | float | None]] = [(MIDDLE, None, None, None, None, 100 * middle.weight, account.middle)]
+    values = {"score": digits, "shift": 2, "counts as": 2}
+    rows: list[Sequence[str | float | None]] = [(MIDDLE, None, None, None, 100 * middle.weight, account.middle)]
     for part in sources:
-        of_review = part.source == "review"
-        severity = part.severity if of_review else None
-        slope = part.says - (part.score or 0.0) - part.severity if of_review else None
+        correction = part.says - (part.score or 0.0) if part.source == "review" else None
         source = part.covariate or ("reference" if part.reviewer is None else str(part.reviewer))
         source += ", other papers" if part.source == "likeness" else ""
-        rows.append((source, part.score, severity, slope, part.says, 100 * part.weight, part.moves))
-    rows.append(("sum", None, None, None, account.total, None, account.total))
-    columns = columns_by_head({"source": "text", **corrections, "weight, %": 0, "moves it by": 2}, rows)
+        rows.append((source, part.score, correction, part.says, 100 * part.weight, part.moves))
+    rows.append(("sum", None, None, account.total, None, account.total))
+    columns = columns_by_head({"source": "text", **values, "weight, %": 0, "adds": 2}, rows)
     return Table(name, f"From {MIDDLE} to the quality of {account.item}", columns, "parts", live=False)
 
 

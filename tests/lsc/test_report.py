@@ -149,6 +149,7 @@ def test_every_paper_opens_to_scores_that_add_up_to_its_quality(options: tuple[s
 def test_a_link_opens_the_paper_that_it_names(browser: Any) -> None:
     report("--select", "5")
     with opened(browser, Path("out.html").resolve()) as page:
+        page.locator("#papers > summary").click()
         link = page.locator("#papers-table tbody th a").first
         name = link.inner_text()
         fold = page.locator(link.get_attribute("href"))

@@ -77,6 +77,11 @@ def opened(browser: Any, path: Path, **options: Any) -> Iterator[Any]:
         page.goto("about:blank")
 
 
+def unfold(page: Any) -> None:
+    """Open all sections."""
+    page.locator("details.section").evaluate_all("all => all.forEach(each => { each.open = true; })")
+
+
 def violations(page: Any, rules: tuple[str, ...] = ()) -> list[str]:
     """Return what axe-core objects to, by all its rules or by some, and where."""
     if not page.evaluate("'axe' in window"):

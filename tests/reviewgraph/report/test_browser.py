@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reviewgraph import check, read_reviews
-from tests.reviewgraph.report.browsing import expect_good_looks, opened
+from tests.reviewgraph.report.browsing import expect_good_looks, opened, unfold
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
 
@@ -30,6 +30,7 @@ def column(page: Any, place: int, table: str = "papers-table") -> list[str]:
 
 def test_tables_sort(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
+        unfold(page)
         button = page.locator("#papers-table thead button").nth(0)
         button.click()
         assert page.locator("#papers-table thead th").nth(0).get_attribute("aria-sort") == "ascending"
@@ -45,6 +46,7 @@ def test_tables_sort(browser: Any, path: Path) -> None:
 
 def test_tables_search_and_filter(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
+        unfold(page)
         search = page.locator("#papers-table input[type=search]")
         search.fill("title 17 yv")
         assert "Label-17-Xw" in column(page, 1)
@@ -60,6 +62,7 @@ def test_tables_search_and_filter(browser: Any, path: Path) -> None:
 
 def test_pages_turn(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
+        unfold(page)
         first = column(page, 1)
         assert len(first) == 25
         page.locator("#papers-table .pager button", has_text="Next").click()
