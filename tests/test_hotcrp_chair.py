@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
-from tests.pages import offered
+from tests.pages import all_offered
 
 EXPORTS = Path(__file__).parent / "hotcrp" / "exports"
 EVERY = [f"{version}/stage{stage}" for version in ("3.2", "3.4") for stage in (1, 2)]
@@ -103,21 +103,21 @@ def test_papers_and_reviews_that_do_not_count_are_in_the_headline_and_the_json(p
     assert {row["item"]: row["reviews"] for row in checked["lacking"]} == external
     # Nothing is lacking in the file that has all reviews.
     assert answer(run("check api-reviews.json --items data.csv --json"))["lacking"] == []
-    withdrawn = f"{len(status) - len(live) - 1} withdrawn or not submitted"
-    lacking = f"! {sum(external.values())} reviews that data.csv counts are in no file"
+    scope = f"{len(live)} of {len(live) + 1} papers seen"
+    aside = f"{min(unseen)} (hidden from you), {len(status) - len(live) - 1} withdrawn or not submitted"
     words = "check pcassignments.csv --items data.csv --html check.html"
-    for line in (words, "plan pcassignments.csv --items data.csv"):
-        page = " ".join(run(line).stdout.split())
-        assert f"Not counted {min(unseen)} (hidden from you), {withdrawn}" in page
-        assert lacking in page
-    assert f"{len(live)} of {len(live) + 1} papers seen" in " ".join(run(words).stdout.split())
-    assert f"<dd>{min(unseen)} (hidden from you), {withdrawn}" in Path("check.html").read_text("utf-8")
-    assert f"Hidden from you, so that somebody else must assign reviewers: {min(unseen)}." in " ".join(
-        run(ASSIGN).stdout.split()
-    )
+    checked_page = " ".join(run(words).stdout.split())
+    assert checked_page.startswith(f"NOT COMPARABLE: {scope}, in ")
+    assert f"! {sum(external.values())} reviews that data.csv counts are in no file" in checked_page
+    report = Path("check.html").read_text("utf-8")
+    assert scope in report
+    for page in (checked_page, report, run("plan pcassignments.csv --items data.csv").stdout):
+        assert aside in " ".join(page.split())
+    assigned = " ".join(run(ASSIGN).stdout.split())
+    assert f"Hidden from you, so that somebody else must assign reviewers: {min(unseen)}." in assigned
     # Codes stand for papers in an anonymous report, and a hidden one has none.
     run(f"{words} --anonymous")
-    assert "1 paper (hidden from you), " in Path("check.html").read_text("utf-8")
+    assert "1 paper (hidden from you)" in Path("check.html").read_text("utf-8")
 
 
 def test_reviews_by_external_reviewers_alone_are_not_planned_again(place: Path, run: Run) -> None:
@@ -129,15 +129,16 @@ def test_reviews_by_external_reviewers_alone_are_not_planned_again(place: Path, 
     counts = list(csv.DictReader(Path("data.csv").read_text("utf-8").splitlines()))
     cells = [row["# Reviews"] for row in counts if row["Status"] == "Submitted" and row["# Reviews"]]
     reviewed = sum(cell.rpartition("/")[2] != "0" for cell in cells)
-    assert re.search(rf"Not in files +{reviewed}: .* have reviews, but none in these", text)
-    assert len(re.search(r"No reviewer +([\d, ]+?) +Not", text)[1].split(", ")) == len(cells) - reviewed
-    # The next command is one that works.
-    following = offered(shown.stdout)
-    assert following[0] == "check"
-    assert run(shlex.join(following)).exit_code == 0
+    assert text.startswith(f"NOT KNOWN: {reviewed} of {len(cells)} papers have reviews, but none in these files")
+    nobody = re.search(r"  No reviewer +(.*?)  ", text)
+    assert nobody
+    assert len(nobody[1].split(", ")) == len(cells) - reviewed
+    # Nothing is planned before the files with the reviews are here.
+    assert not all_offered(shown.stdout)
+    assert "check again, with files that hold all reviews" in text
     done = run("plan pcassignments.csv --items data.csv")
     assert done.exit_code == 1
-    assert "there are no reviewers; add the files with their reviews" in done.stdout.replace("\n", " ")
+    assert "there are no reviewers; add the files with their reviews" in " ".join(done.stdout.split())
 
 
 def test_a_file_to_be_uploaded_adds_to_no_count(run: Run) -> None:

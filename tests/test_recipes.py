@@ -61,8 +61,7 @@ FURTHER = {
         suffix = ".duties"
         options = ("label",)
         items = Accepted(re.compile("w[0-9]").fullmatch, "works", "name works by their numbers")
-        advice = {"conflicts": "The panel forgets objections: add --conflicts."}
-        place = "the panel, before it sleeps at night"
+        advice = {"conflicts": "The panel forgets objections: add --conflicts.", "gone": "The panel sleeps at night."}
         results = "a list of prizes"
 
         def write(self, outgoing):
@@ -176,7 +175,7 @@ check notes.csv --items works.csv --json > check.json
 verify check.json notes.csv --items works.csv | 4: NOT REFUTED
 check works.csv --format panel | 2: this is the panel's works
 check notes.csv --format conftool | 2: panel
-plan notes.csv WORKS --to panel -o duties.duties --label duty | Upload duties.duties: the panel, before it sleeps at night
+plan notes.csv WORKS --to panel -o duties.duties --label duty | The panel sleeps at night.
 check notes.csv duties.duties --require double
 plan notes.csv -o more.duties | add --conflicts
 plan double.csv --spare 2 --target survives-review --to panel -o out.duties | 2: expected works
@@ -189,7 +188,7 @@ calibrate --help-all | a list of prizes.
 check double.csv --fragile --missing 0.2 --html report.html | read twice
 check double.csv --require reviewed | reviewed: reached
 check double.csv --require twice | 1: LEVEL MISSED: twice
-check apart.csv --items items.csv --require reviewed | 1: LEVEL MISSED: reviewed
+check apart.csv --items items.csv --require reviewed | 1: LEVEL MISSED
 check double.csv --fragile --json > check.json
 verify check.json double.csv --fragile | HOLDS
 plan double.csv --target twice --spare 1 -o plan.csv --html plan.html | read twice
@@ -225,7 +224,7 @@ simulate steep -o made | 2: is not one of
 calibrate --stream scores.parquet --hypothesis twofold | twofold
 calibrate --stream scores.parquet --hypothesis steep | 2: expected linear
 
-calibrate scores.csv --method median --select 3 --html report.html | 3 IN, 9 OUT (median;
+calibrate scores.csv --method median --select 3 --html report.html | does not estimate uncertainty
 calibrate scores.csv --method median --json > answer.json
 verify answer.json scores.csv --method median | HOLDS
 calibrate scores.csv --method median --references references.csv
@@ -252,7 +251,7 @@ for line in filter(None, sys.stdin.read().splitlines()):
     command, _, kept = words.partition(" > ")
     done = CliRunner().invoke(main, shlex.split(command))
     output = " ".join(done.output.split())
-    if done.exit_code != int(status or 0) or text not in output or "REFUTED:" in output.replace("NOT REFUTED:", ""):
+    if done.exit_code != int(status or 0) or text not in output or output.startswith("REFUTED"):
         print(f"{line}: {done.exit_code}, {done.output} {done.exception!r}")
     if kept:
         open(kept, "w").write(done.stdout)

@@ -508,7 +508,7 @@ NO_PLAN = plan_extra_reviews(Reviews.from_pairs([("a", 1), ("b", 2)]), spare=0)
 )
 def test_a_result_without_an_answer_says_why_wherever_it_is_used(result: Any, why: str) -> None:
     assert re.search(f"infeasible.*{why}", repr(result))
-    assert re.search(f"<(?:p|dd)[^>]*>.*{why}", result._repr_html_().replace("&gt;", ">"))
+    assert re.search(why, result._repr_html_().replace("&gt;", ">"))
     assert result.to_columns()["item"] == []
     uses: list[Callable[[], Any]] = [result.to_frame, lambda: CLEAN.add(result)]
     if isinstance(result, Assignment):

@@ -33,7 +33,6 @@ from reviewgraph._base import (
     ranging,
     snapped,
 )
-from reviewgraph.report import chart
 
 if TYPE_CHECKING:
     from planner._assign import findings

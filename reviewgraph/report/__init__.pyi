@@ -1,4 +1,3 @@
-from .codes import Codes as Codes
 from .check import loads as loads
 from .check import not_counted as not_counted
 from .codes import Codes as Codes
