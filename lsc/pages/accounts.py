@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Corrections smaller than this, in points, are not mentioned.
 SLIGHT = 0.05
+#: What a page says of explained papers that no order contains.
+UNCONNECTED = "Papers of different groups cannot be compared: no review connects these"
 #: What all papers have in common before their scores are used.
 MIDDLE = "the overall mean"
 
@@ -37,7 +39,8 @@ def account_table(account: Account, name: str = "parts") -> Table:
     The value is the sum of the score and of its shift, for severity, slope and criteria.
     """
     *sources, middle = account.parts
-    digits = 0 if all(float(part.score).is_integer() for part in sources if part.score is not None) else 1
+    # Two digits as shifts have, so that each line adds up.
+    digits = 0 if all(float(part.score).is_integer() for part in sources if part.score is not None) else 2
     values = {"score": digits, "shift": 2, "counts as": 2}
     rows: list[Sequence[str | float | None]] = [(MIDDLE, None, None, None, 100 * middle.weight, account.middle)]
     for part in sources:
@@ -91,10 +94,11 @@ def _scale(result: PosteriorEstimate) -> tuple[float, float]:
 
 def _corrections(account: Account, scale: tuple[float, float]) -> list[Part]:
     """Return the corrections of a paper with reasons, the weight of its data, and why scores leave the ``scale``."""
+    on_scale = ", on the scale of the references" if account.of_references else ""
     opening = (
         f"{account.item}: whether a reviewer is harsh or lenient is estimated from their scores of other papers, "
         "compared with those of the other reviewers of these; a corrected score is what a typical reviewer would have "
-        "given."
+        f"given{on_scale}."
     )
     # The mean adds nothing: its weight is the strength of the shrinkage.
     *sources, middle = account.parts
@@ -143,7 +147,7 @@ def explained_page(
         verdict=f"{len(papers):,} papers explained" if several else f"{place}:",
         summary=f"({direction})" if several else f"{papers[0]}, {points} ({direction})",
         facts=[*facts, *_better(result, codes)],
-        warnings=["Papers of different groups cannot be compared: no review connects these"] if apart else [],
+        warnings=[*page.warnings, *([UNCONNECTED] if apart else [])],
         sections=[Section("why", "Corrections, with reasons", lambda: parts), *page.sections],
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from lsc._inference.beliefs import interquartile_range
 from lsc._inference.inferring import MIN_GAIN
 from lsc._inference.step import WIDTH
+from lsc.baselines import BayesianEstimate
 from lsc.pages.accounts import MIDDLE, contributions
 from lsc.pages.papers import OPENED, best_by_group, columns_by_head, intervals, paper_names, paper_table, percent
 from lsc.posteriors import PosteriorEstimate
@@ -25,6 +26,7 @@ from reviewgraph._base import (
     Section,
     Table,
     counted,
+    noun,
     order_of,
     snapped,
 )
@@ -172,6 +174,12 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
     return Picture("line", "The line of selection", " ".join(words), drawing)
 
 
+def _on_scale_of_scores(result: Estimate) -> bool:
+    """Whether qualities can be compared with averages; not on the scale of references, nor if probabilities."""
+    learned = isinstance(result, PosteriorEstimate) and result.validity.is_learned
+    return not learned and not isinstance(result, BayesianEstimate)
+
+
 def moved(result: Estimate, selection: Selection | None) -> Picture:
     """Return the picture of averages against qualities; those that cross the line, or change most, have labels."""
     # Papers set aside are on another scale.
@@ -181,9 +189,10 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
     kinds = np.full(scored.size, "dot", dtype=object)
     meanings = [("dot", "paper")]
     words = f"Each of {counted(scored.size, 'paper')} at its plain average and its quality"
-    words += ", with its 90 % interval. " if np.isfinite(low).any() else ". "
+    words += ", with its 90 % interval." if np.isfinite(low).any() else "."
     side = "below" if result.reviews.lower_is_better else "above"
-    words += f"Papers {side} the diagonal gain by the correction, the others lose."
+    if _on_scale_of_scores(result):
+        words += f" Papers {side} the diagonal gain by the correction, the others lose."
     if selection is None:
         change = np.abs(result.rank - result.average_rank)[scored]
         labelled = [k for k in np.argsort(-change, kind="stable")[:WRITTEN].tolist() if change[k]]
@@ -193,7 +202,8 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         kinds[out] = "down"
         labelled = [*into[:WRITTEN].tolist(), *out[:WRITTEN].tolist()]
         meanings += [("up", "only now selected"), ("down", "no longer")] if into.size else []
-        words += f" Of the best {selection.n:,}, {into.size:,} are so by the correction alone."
+        are = noun(into.size, "is", "are")
+        words += f" Of the best {selection.n:,}, {into.size:,} {are} so by the correction alone."
     names = [str(result.items[i]) for i in scored.tolist()]
     points = Ranked(after, low, high, kinds.tolist(), names, labelled)
     cut = _line(result, selection)
@@ -279,11 +289,12 @@ def severities(result: PosteriorEstimate) -> Picture:
     value, low, high = (reviews.printed(result.beliefs.location + part[codes]) for part in severity)
     names = [str(reviews.reviewers[j]) for j in codes.tolist()]
     points = Ranked(value, np.minimum(low, high), np.maximum(low, high), kinds, names, labelled)
+    more, fewer = ("fewer", "more") if reviews.lower_is_better else ("more", "fewer")
     words = (
         f"{counted(codes.size, 'reviewer')} on the scale of papers: a reviewer is at the quality of a paper that "
         "gets from them what an average paper gets from a typical reviewer, with a 90 % interval. The most lenient "
-        f"gives {-float(np.nanmin(severity.mean)):.2f} points more than a typical reviewer, the harshest "
-        f"{float(np.nanmax(severity.mean)):.2f} fewer; diamonds are outside the interquartile range."
+        f"gives {-float(np.nanmin(severity.mean)):.2f} points {more} than a typical reviewer, the harshest "
+        f"{float(np.nanmax(severity.mean)):.2f} {fewer}; diamonds are outside the interquartile range."
     )
     drawing = partial(ranked, points, up="points", along="reviewers, from lenient to harsh")
     return Picture("severities", "Severities of reviewers", words, drawing)

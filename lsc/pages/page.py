@@ -54,18 +54,20 @@ def page_of(
     if drawn is not None and selection is not None:
         lottery = Section("lottery", "The lottery", lambda: [_lottery_table(selection, drawn)])
         page = replace(page, sections=[*page.sections[:1], lottery, *page.sections[1:]])
+    warnings = []
+    if refused:
+        warnings.append("Nothing is selected: add reviews, or assume equal groups: --by-group-average")
+    if selection is not None and np.unique(result.group[selection.ranked]).size > 1:
+        warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
     if explained and isinstance(result, PosteriorEstimate):
+        page = replace(page, warnings=[*warnings, *_warnings(result)])
         return explained_page(page, result, explained, selection, direction)
     good, verdict, summary, note = _verdict(result, selection)
     if selection is not None:
         facts = _decision(result, selection, drawn, seed)
     else:
         facts = [best_table(result), *(_benefit(result) if len(group_sizes(result)) > 1 else [])]
-    warnings = [GUESSED] if guessed else []
-    if refused:
-        warnings.append("Nothing is selected: add reviews, or assume equal groups: --by-group-average")
-    if selection is not None and np.unique(result.group[selection.ranked]).size > 1:
-        warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
+    warnings = [*([GUESSED] if guessed else []), *warnings]
     if drawn is not None and seed is None:
         warnings.append("No --seed was given, so it is 0, for everybody: announce a seed before drawing")
     return replace(
@@ -201,8 +203,12 @@ def _warnings(result: Estimate | StreamedEstimate) -> list[str]:
         why = "their quality is that expected of any paper, as all their reviewers give one score only"
         warnings.append(f"{listed(prior, NAMED)}: {why}")
     if isinstance(result, PosteriorEstimate) and (validity := result.validity).n:
-        left = f"leave {100 * validity.unexplained:.0f} % of the spread of what the references measure unexplained"
-        warnings.append(f"The scores {left if validity.is_predictive else 'do not predict the references'}")
+        fit = "do not predict the references"
+        if validity.is_predictive:
+            fit = f"leave {100 * validity.unexplained:.0f} % of the spread of what the references measure unexplained"
+        elif validity.slope_interval[1] < 0:
+            fit = "contradict the references: papers with better scores measure worse; check --lower-is-better"
+        warnings.append(f"The scores {fit}")
     if isinstance(result, PosteriorEstimate) and result.covariates and (used := result.covariates.used_of("item")):
         moves = noun(len(used), "moves", "move")
         warnings.append(f"{listed(used)} {moves} qualities, most those of few scores: whether that is fair is for you")

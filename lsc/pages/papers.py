@@ -157,7 +157,7 @@ def best_table(result: Estimate | StreamedEstimate) -> Table:
         live=False,
         shown=first.size,
         more=more,
-        section="papers",
+        section="papers" if isinstance(result, Estimate) else "",
     )
 
 

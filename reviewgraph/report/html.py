@@ -38,7 +38,9 @@ def document(page: Page) -> str:
 
 def fragment(page: Page) -> str:
     """Return what is seen first as an HTML element, for notebooks."""
-    return f"<div>{_rendered('page', replace(page, sections=()), scripts=False)}</div>"
+    # Without sections, nothing links to these.
+    facts = [replace(fact, section="") if isinstance(fact, Table) else fact for fact in page.facts]
+    return f"<div>{_rendered('page', replace(page, facts=facts, sections=()), scripts=False)}</div>"
 
 
 def _rendered(template: str, page: Page, **values: Any) -> str:

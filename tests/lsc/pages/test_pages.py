@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lsc._inference.beliefs import Quantity, Reviewers
+from lsc.baselines import bayesian
 from lsc.calibration import calibrate
 from lsc.pages import details
 from lsc.pages.accounts import account_table, contributions
 from lsc.pages.page import page_of
 from lsc.posteriors import PosteriorEstimate, posterior
-from reviewgraph import Reviews
+from lsc.streams import posterior_stream
+from reviewgraph import Reviews, stream_reviews
 from reviewgraph._base import Page, Table
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -227,3 +230,57 @@ def test_the_page_of_a_selection_in_python_is_that_of_the_command() -> None:
         page_of(result, result.selection(4)).summary,
     )
     assert "to discuss" in str(selected) or "In" in str(selected)
+
+
+def test_the_table_of_an_account_prints_scores_with_two_digits_if_any_is_no_whole_number() -> None:
+    rows = [(who, what, score + 0.25) for who, what, score in scores()]
+    result = posterior(Reviews.from_pairs(rows))
+    for label in result.ranking():
+        columns = {column.name: column for column in account_table(result.account(label)).columns}
+        lines = zip(*(columns[name].cells for name in ("score", "shift", "counts as")), strict=True)
+        for score, shift, value in list(lines)[1:-1]:
+            assert score + shift == pytest.approx(value, abs=0.011)
+
+
+def test_a_picture_says_which_scores_the_lenient_give(found: PosteriorEstimate, turned: PosteriorEstimate) -> None:
+    for result, more, fewer in ((found, "more", "fewer"), (turned, "fewer", "more")):
+        said = rf"most lenient gives \S+ points {more} .*, the harshest \S+ {fewer};"
+        assert re.search(said, details.severities(result).words)
+
+
+def test_pages_of_explained_papers_warn_as_others() -> None:
+    result = posterior(Reviews.from_pairs([*scores(), *scores("q", 1)]))
+    refusal, apart = page_of(result, explained=["p0", "q0"], refused=True).warnings
+    assert refusal.startswith("Nothing is selected: ")
+    assert apart.startswith("Papers of different groups ")
+    across = page_of(result, result.selection(3, across_groups=True), explained=["p0"])
+    assert [line.partition(":")[0] for line in across.warnings] == [
+        "Groups that no review connects are taken as equally good"
+    ]
+
+
+def test_corrected_scores_are_on_the_scale_of_references() -> None:
+    references = {f"p{i}": 10.0 * i for i in range(12)}
+    result = posterior(Reviews.from_pairs(scores()), references=references)
+    assert "would have given, on the scale of the references." in page_of(result, explained=["p3"]).text("why", 1000)
+    assert "the diagonal gain" not in result.page().text("scores", 1000)
+    assert "the diagonal gain" not in bayesian(Reviews.from_pairs(scores())).page().text("scores", 1000)
+
+
+def test_references_that_the_scores_contradict_are_told_from_those_without_a_relation() -> None:
+    def warning(sign: int) -> str:
+        references = {f"p{i}": sign * 10.0 * i for i in range(12)}
+        (line,) = posterior(Reviews.from_pairs(scores()), references=references).page().warnings
+        return line
+
+    assert re.match(r"The scores leave \d+ % of the spread", warning(1))
+    assert warning(-1).startswith("The scores contradict the references: ")
+
+
+def test_pages_point_to_sections_that_they_have(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("reviewer,item,score\n" + "".join(f"{','.join(map(str, row))}\n" for row in scores()))
+    with stream_reviews(path) as stream:
+        _, [table] = facts(page_of(posterior_stream(stream)))
+    assert (table.hidden, table.section) == (1, "")
+    assert "#papers" not in posterior(Reviews.from_pairs(scores())).page()._repr_html_()
