@@ -48,7 +48,9 @@ def some(labels: Sequence[Label], codes: IntArray, most: int = NAMED) -> str:
     >>> some(labels, np.arange(2)), some(labels, np.arange(0)), some(labels, np.arange(3), 2)
     ('p1, p2', 'none', '3: p1, p2, ...')
     """
-    shown = listed([labels[code] for code in codes[: most + 1].tolist()], most) or "none"
+    # Labels are whole: several lists of a page name them, and the ends of long ones tell them apart.
+    shown = ", ".join(str(labels[code]) for code in codes[:most].tolist()) or "none"
+    shown += ", ..." if codes.size > most else ""
     return f"{codes.size:,}: {shown}" if codes.size > most else shown
 
 

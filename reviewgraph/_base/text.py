@@ -64,9 +64,14 @@ def listed(names: Iterable[Any], most: int = LISTED, end: str = "") -> str:
     ('ann, bob', 'a, b, c, d, e, ...', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…')
     >>> listed("ab", end="."), listed("abcdefg", end=".")
     ('a, b.', 'a, b, c, d, e, ...')
+    >>> listed(["paper-of-a-conference-with-a-long-name-11", "paper-of-a-conference-with-a-long-name-12"])
+    'paper-of-a-conference-with-a-long-name-11, paper-of-a-conference-with-a-long-name-12'
     """
     known: Sequence[Any] = names if isinstance(names, Sequence) else list(names)
-    shown = ", ".join(shortened(str(name)) for name in known[:most])
+    # Different names stay different.
+    whole = [visible(str(name)) for name in known[:most]]
+    cut = [shortened(name) for name in whole]
+    shown = ", ".join(cut if len({*cut}) == len({*whole}) else whole)
     return f"{shown}, ..." if len(known) > most else f"{shown}{end}"
 
 

@@ -168,7 +168,7 @@ def in_markdown(page: Page, sections: Sequence[Section]) -> str:
     for section in sections:
         blocks.append(f"## {_plain(section.heading)}")
         blocks += [_in_markdown(part) for part in section.parts]
-    blocks += [f"Next: `{following.command}`" for following in page.following]
+    blocks += [f"Next: {_code(following.command)}" for following in page.following]
     # Neighbouring facts are one list.
     text = "\n\n".join(blocks)
     return text.replace("\n\n- **", "\n- **").replace("\n- **", "\n\n- **", 1)
@@ -178,9 +178,9 @@ def _in_markdown(part: Part) -> str:
     if isinstance(part, Table):
         return f"{_plain(part.caption)}:\n\n{_markdown_table(part)}"
     if isinstance(part, Listed):
-        return "\n".join([f"{_plain(part.opening)}\n", *(f"- {_plain(line)}" for line in part.lines)])
+        return "\n".join([f"{_plain(part.opening)}\n", *(f"- {_line(line)}" for line in part.lines)])
     if isinstance(part, Folded):
-        return "\n".join([f"{_plain(part.opening)}\n", *(f"- {_plain(fold.summary)}" for fold in part.folds)])
+        return "\n".join([f"{_plain(part.opening)}\n", *(f"- {_line(fold.summary)}" for fold in part.folds)])
     if isinstance(part, Picture):
         return _plain(part.instead or f"{part.title}: {part.words}")
     return "\n\n".join(_plain(paragraph) for paragraph in part.paragraphs)
@@ -197,7 +197,27 @@ def _markdown_table(table: Table) -> str:
 def _plain(text: str) -> str:
     r"""Return text in which nothing is markup.
 
-    >>> _plain("a*b | <c>")
-    'a\\*b \\| \\<c>'
+    >>> _plain("a*b | <c> &amp;")
+    'a\\*b \\| \\<c> \\&amp;'
     """
-    return "".join(f"\\{letter}" if letter in r"\`*_|<[" else letter for letter in visible(text).replace("\n", " "))
+    return "".join(f"\\{letter}" if letter in r"\`*_|<[&~$" else letter for letter in visible(text).replace("\n", " "))
+
+
+def _line(text: str) -> str:
+    r"""Return the text of a line of a list, whose beginning is no markup either.
+
+    >>> _line("# 1"), _line("12. a")
+    ('\\# 1', '12\\. a')
+    """
+    return re.sub(r"^(\d*)([-#>+.)])", r"\1\\\2", _plain(text))
+
+
+def _code(command: str) -> str:
+    """Return a command as code, whatever backticks it has.
+
+    >>> _code("a b"), _code("a `b`")
+    ('`a b`', '`` a `b` ``')
+    """
+    longest = max(map(len, re.findall("`+", command)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {command} {fence}" if longest else f"{fence}{command}{fence}"

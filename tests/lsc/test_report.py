@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from lsc.commands.calibrate import Outcome
 from reviewgraph.cli import main
 from tests.reviewgraph.report.browsing import opened
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
@@ -161,3 +162,19 @@ def test_a_link_opens_the_paper_that_it_names(browser: Any) -> None:
         page.emulate_media(media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.locator(".folded details > ul:visible").count() == 1
+
+
+def test_reports_of_wrong_answers_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = Outcome.to_dict
+
+    def forged(self: Outcome) -> dict[str, Any]:
+        answer = true(self)
+        rows = answer["items"]
+        rows[0]["average"] += 0.5
+        return answer
+
+    html, _ = report("--select", "5")
+    assert "claims hold by independent code" in html
+    monkeypatch.setattr(Outcome, "to_dict", forged)
+    html, _ = made("--select", "5")
+    assert "<dt>Checked</dt><dd>REFUTED by independent code: Label-" in html

@@ -284,3 +284,11 @@ def test_pages_point_to_sections_that_they_have(tmp_path: Path) -> None:
         _, [table] = facts(page_of(posterior_stream(stream)))
     assert (table.hidden, table.section) == (1, "")
     assert "#papers" not in posterior(Reviews.from_pairs(scores())).page()._repr_html_()
+
+
+def test_long_labels_that_begin_alike_are_told_apart() -> None:
+    start = "a-label-of-a-paper-that-is-longer-than-most-of-a-line-"
+    result = posterior(Reviews.from_pairs([(who, start + what, score) for who, what, score in scores()]))
+    selection = result.selection(3)
+    named, _ = facts(page_of(result, selection))
+    assert named["In"] == ", ".join(map(str, selection.named(selection.certain)))
