@@ -35,7 +35,7 @@ from reviewgraph.cli import (
     telling,
     write_table,
 )
-from reviewgraph.formats import rated
+from reviewgraph.formats import parse_scale, rated
 
 if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
@@ -89,6 +89,7 @@ class Outcome:
             explained=explained,
             refused=self.refused is not None,
             guessed=guessed,
+            grades=parse_scale(params["scale"]),
         )
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -488,7 +489,7 @@ def calibrate(
     if output:
         written.append(write_papers(session, outcome, output, to))
     if sheet is not None:
-        written.append(write_sheets(result, sheet, papers))
+        written.append(write_sheets(result, sheet, papers, parse_scale(session.params["scale"])))
     answer(session, outcome, reviews, outcome.to_dict, written)
 
 

@@ -70,10 +70,12 @@ def expect_folder(path: str) -> None:
     raise InputError(message)
 
 
-def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> Fact:
+def write_sheets(
+    result: PosteriorEstimate, folder: str, explained: Sequence[Label], grades: Sequence[str] = ()
+) -> Fact:
     """Write a page for each paper with a score, or for the explained ones, and the index; return what was written.
 
-    All is written to a draft folder, which then gets the name.
+    ``grades`` are those of a scale, best first. All is written to a draft folder, which then gets the name.
     """
     from lsc.pages.accounts import sheets
     from reviewgraph._base import Fact
@@ -82,7 +84,7 @@ def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Lab
     papers = explained or result.ranking()
     names = file_names(papers)
     index = csv_text({"item": list(names), "file": list(names.values())})
-    pages = ((names[label], page.html()) for label, page in sheets(result, papers))
+    pages = ((names[label], page.html()) for label, page in sheets(result, papers, grades))
     target = os.path.realpath(folder)
     draft = draft_beside(target)
     try:

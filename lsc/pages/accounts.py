@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
     from reviewgraph._base import Label
+    from reviewgraph.streams import Stream
+    from reviewgraph.table import Reviews
 
 #: Corrections smaller than this, in points, are not mentioned.
 SLIGHT = 0.05
-#: What a page says of explained papers that no order contains.
+#: The warning beside explained papers that no order contains.
 UNCONNECTED = "Papers of different groups cannot be compared: no review connects these"
 #: What all papers have in common before their scores are used.
 MIDDLE = "the overall mean"
@@ -84,6 +86,12 @@ def _source(part: Source, account: Account) -> str:
 
 def _is_corrected(part: Source) -> bool:
     return abs(part.severity + part.stretch + sum(part.criteria.values())) >= SLIGHT
+
+
+def direction_of(reviews: Reviews | Stream, grades: Sequence[str] = ()) -> str:
+    """Return which scores are the best, and what the first and the last of some grades count as."""
+    counts = f"; {grades[0]} counts as {len(grades)}, {grades[-1]} as 1" if grades else ""
+    return f"{reviews.direction}{counts}"
 
 
 def _scale(result: PosteriorEstimate) -> tuple[float, float]:
@@ -179,8 +187,10 @@ def _better(result: PosteriorEstimate, codes: list[int]) -> list[Fact]:
 # The sheet of a paper for its authors: scores, corrections with reasons, and no names.
 
 
-def sheets(result: PosteriorEstimate, papers: Sequence[Label]) -> Iterator[tuple[Label, Page]]:
-    """Yield the sheets of papers, each with its label."""
+def sheets(
+    result: PosteriorEstimate, papers: Sequence[Label], grades: Sequence[str] = ()
+) -> Iterator[tuple[Label, Page]]:
+    """Yield the sheets of papers, each with its label; ``grades`` are those of a scale, best first."""
     scale = _scale(result)
     is_typical = not result.validity.is_learned
     of = "the expected score of a typical reviewer" if is_typical else "on the scale of the references"
@@ -195,7 +205,7 @@ def sheets(result: PosteriorEstimate, papers: Sequence[Label]) -> Iterator[tuple
             f"Quality {account.quality:.2f}",
             f"{_error(account)}, {of}".removeprefix(",").strip(),
             facts=[
-                Fact("Scores", f"given from {scale[0]:g} to {scale[1]:g}, {result.reviews.direction}"),
+                Fact("Scores", f"given from {scale[0]:g} to {scale[1]:g}, {direction_of(result.reviews, grades)}"),
                 Fact("Average", f"{account.average:.2f}"),
                 *ends,
                 account_table(account),

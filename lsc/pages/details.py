@@ -10,7 +10,6 @@ import numpy as np
 from lsc._inference.beliefs import interquartile_range
 from lsc._inference.inferring import MIN_GAIN
 from lsc._inference.step import WIDTH
-from lsc.baselines import BayesianEstimate
 from lsc.pages.accounts import MIDDLE, contributions
 from lsc.pages.papers import OPENED, best_by_group, columns_by_head, intervals, paper_names, paper_table, percent
 from lsc.posteriors import PosteriorEstimate
@@ -177,7 +176,7 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
 def _on_scale_of_scores(result: Estimate) -> bool:
     """Whether qualities can be compared with averages; not on the scale of references, nor if probabilities."""
     learned = isinstance(result, PosteriorEstimate) and result.validity.is_learned
-    return not learned and not isinstance(result, BayesianEstimate)
+    return not learned and result.method != "bayesian"
 
 
 def moved(result: Estimate, selection: Selection | None) -> Picture:

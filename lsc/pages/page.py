@@ -10,7 +10,7 @@ import numpy as np
 
 from lsc.calibration import Calibration, CalibrationStatus
 from lsc.estimate import Estimate
-from lsc.pages.accounts import explained_page
+from lsc.pages.accounts import direction_of, explained_page
 from lsc.pages.details import contradicting, sections_of, unusual
 from lsc.pages.papers import NAMED, best_table, columns_by_head, group_sizes, open_table, percent, some
 from lsc.posteriors import PosteriorEstimate
@@ -40,14 +40,16 @@ def page_of(
     explained: Sequence[Label] = (),
     refused: bool = False,
     guessed: bool = False,
+    grades: Sequence[str] = (),
 ) -> Page:
     """Return the page of a calibration.
 
     ``drawn`` are the papers of a lottery, None without one; its ``seed`` is None, which counts as 0, if not stated.
     ``explained`` are papers that the page is about. ``refused`` says that there is no order of all papers to select
-    from, ``guessed`` that nobody stated which scores are the best.
+    from, ``guessed`` that nobody stated which scores are the best; ``grades``
+    are those of a scale, best first.
     """
-    direction = f"{result.reviews.direction}{', assumed' if guessed else ''}"
+    direction = f"{direction_of(result.reviews, grades)}{', assumed' if guessed else ''}"
     page = Page("Calibration of scores", None, "")
     if isinstance(result, Estimate):
         page = replace(page, sections=sections_of(result, selection), nouns=Nouns(*result.reviews.nouns))

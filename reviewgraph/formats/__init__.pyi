@@ -30,3 +30,4 @@ from .systems.known import takers as takers
 from .systems.system import Outgoing as Outgoing
 from .systems.system import System as System
 from .values import parse_number as parse_number
+from .values import parse_scale as parse_scale

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import natural_key
-from reviewgraph._base.text import LISTED, listed
 from reviewgraph.formats.files import cut
 
 if TYPE_CHECKING:
@@ -163,19 +161,24 @@ def is_same(claimed: Any, actual: Any, rounding: float = ROUNDING) -> bool:
     return type(claimed) is type(actual) and bool(claimed == actual)
 
 
+#: Members of a set that messages show.
+SHOWN = 5
+
+
 def shown(value: Any) -> str:
     """Return a value as messages show it.
 
     >>> shown(None), shown(("ann", "p1")), shown(0.30000000000000004)
     ('null', 'ann, p1', '0.3')
     >>> shown(frozenset({"p10", "p9"})), shown(frozenset("abcdefg"))
-    ('p9, p10', '7: a, b, c, d, e, ...')
+    ('p10, p9', 'a, b, c, d, e, ... (7 in all)')
     """
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, frozenset):
-        names = listed(sorted(value, key=natural_key))
-        return f"{len(value):,}: {names}" if len(value) > LISTED else names
+        names = sorted(map(str, value))
+        more = f", ... ({len(names)} in all)" if len(names) > SHOWN else ""
+        return f"{', '.join(names[:SHOWN])}{more}"
     if isinstance(value, tuple | list):
         return ", ".join(map(shown, value)) or "nothing"
     return f"{value:.12g}" if isinstance(value, float) else f"{value}"

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reviewgraph._base.arrays import order_of, reaches
-from reviewgraph._base.text import counted
 from reviewgraph.graph.levels import LARGEST_SHARE
 from reviewgraph.verify.answers import Answer, Findings
 from reviewgraph.verify.graphs import Table, pieces
@@ -163,7 +162,7 @@ class Calibration:
             # A reference may have a quality without a score.
             free = average is None and row.item in self.wanted.references
             self.findings.expect(free or (row.quality is None) == (average is None), words)
-        self.findings.check(f"averages of {counted(len(self.rows), 'paper')}")
+        self.findings.check(f"averages of {len(self.rows)} paper{'' if len(self.rows) == 1 else 's'}")
 
     def groups(self) -> None:
         """Compare groups with the connected components, numbered by size."""

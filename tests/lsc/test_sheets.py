@@ -133,3 +133,14 @@ def test_a_sheet_fits_a_phone_and_a_page_of_paper(browser: Any) -> None:
         assert page.locator(".scroll").evaluate_all(wide) == 0
         printed = page.pdf(format="A4")
     assert len(re.findall(rb"/Type /Page\b", printed)) == 1
+
+
+def test_pages_say_what_grades_count_as() -> None:
+    grades = ["excellent", "good", "fair", "poor"]
+    rows = [(f"r{j}", f"p{i}", grades[(i + j * i) % 4]) for i in range(8) for j in range(4)]
+    Path("grades.csv").write_text("reviewer,item,score\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    words = ["calibrate", "grades.csv", "--scale", ">".join(grades), "--sheet", "sheets"]
+    shown = " ".join(CliRunner().invoke(main, words, catch_exceptions=False).stdout.split())
+    told = "higher is better; excellent counts as 4, poor as 1"
+    assert f"({told})" in shown
+    assert told in Path("sheets", index("sheets")["p3"]).read_text("utf-8")
