@@ -154,7 +154,7 @@ def explained_page(
         page,
         verdict=f"{len(papers):,} papers explained" if several else f"{place}:",
         summary=f"({direction})" if several else f"{papers[0]}, {points} ({direction})",
-        facts=[*facts, *_better(result, codes)],
+        facts=[*facts, *_better(result, codes), *page.facts],
         warnings=[*page.warnings, *([UNCONNECTED] if apart else [])],
         sections=[Section("why", "Corrections, with reasons", lambda: parts), *page.sections],
     )

@@ -61,8 +61,11 @@ def page_of(
         warnings.append("Nothing is selected: add reviews, or assume equal groups: --by-group-average")
     if selection is not None and np.unique(result.group[selection.ranked]).size > 1:
         warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
+    if drawn is not None and seed is None:
+        warnings.append("No --seed was given, so it is 0, for everybody: announce a seed before drawing")
     if explained and isinstance(result, PosteriorEstimate):
-        page = replace(page, warnings=[*warnings, *_warnings(result)])
+        draw = [] if selection is None or drawn is None else [_draw(result, selection, drawn, seed)]
+        page = replace(page, facts=draw, warnings=[*warnings, *_warnings(result)])
         return explained_page(page, result, explained, selection, direction)
     good, verdict, summary, note = _verdict(result, selection)
     if selection is not None:
@@ -70,8 +73,6 @@ def page_of(
     else:
         facts = [best_table(result), *(_benefit(result) if len(group_sizes(result)) > 1 else [])]
     warnings = [*([GUESSED] if guessed else []), *warnings]
-    if drawn is not None and seed is None:
-        warnings.append("No --seed was given, so it is 0, for everybody: announce a seed before drawing")
     return replace(
         page,
         good=good,
@@ -141,10 +142,7 @@ def _decision(
     if not isinstance(result, Uncertain):
         return [*facts, Fact("Errors", "this method does not estimate uncertainty")]
     if drawn is not None:
-        free = selection.drawn
-        lucky = free[np.array([label in drawn for label in selection.named(free)], np.bool_)]
-        among = f"{some(items, lucky)} (of {free.size:,} by seed {seed or 0}, which draws the same again)"
-        facts.append(Fact("Drawn", among if free.size else "nothing to draw"))
+        facts.append(_draw(result, selection, drawn, seed))
     if selection.discuss.size:
         facts.append(open_table(result, selection))
     n = selection.n
@@ -157,6 +155,14 @@ def _decision(
         *_benefit(result),
         Fact("Errors", f"about {selection.expected_wrong:,.1f} of the {n:,} best will be wrong, {by_average}"),
     ]
+
+
+def _draw(result: Estimate | StreamedEstimate, selection: Selection, drawn: Sequence[Label], seed: int | None) -> Fact:
+    """Return the papers of a lottery that were drawn."""
+    free = selection.drawn
+    lucky = free[np.array([label in drawn for label in selection.named(free)], np.bool_)]
+    among = f"{some(result.items, lucky)} (of {free.size:,} by seed {seed or 0}, which draws the same again)"
+    return Fact("Drawn", among if free.size else "nothing to draw")
 
 
 def _benefit(result: Estimate | StreamedEstimate) -> list[Fact]:

@@ -259,6 +259,15 @@ def test_pages_of_explained_papers_warn_as_others() -> None:
     ]
 
 
+def test_pages_of_explained_papers_have_the_draw(found: PosteriorEstimate) -> None:
+    selection = found.selection(4)
+    drawn = selection.draw(0)
+    whole = page_of(found, selection, drawn=drawn, seed=0)
+    assert facts(page_of(found, selection, drawn=drawn, seed=0, explained=["p3"]))[0] == {
+        "Drawn": facts(whole)[0]["Drawn"]
+    }
+
+
 def test_corrected_scores_are_on_the_scale_of_references() -> None:
     references = {f"p{i}": 10.0 * i for i in range(12)}
     result = posterior(Reviews.from_pairs(scores()), references=references)
