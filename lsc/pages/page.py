@@ -20,7 +20,7 @@ from reviewgraph._base import Fact, Nouns, Page, Section, Table, counted, listed
 from reviewgraph.report import not_counted
 
 if TYPE_CHECKING:
-    from reviewgraph._base import Label
+    from reviewgraph._base import IntArray, Label
 
 #: Changes of a selection, and reviewers of a kind, that a line names.
 CHANGES = 5
@@ -157,9 +157,18 @@ def _decision(
     ]
 
 
+def _pool(selection: Selection) -> IntArray:
+    """Return the papers that a lottery may draw and that are not in, best first.
+
+    Of papers of other groups, which are never in, some are drawn for certain.
+    """
+    may_be = selection.ranked[selection.lottery[selection.ranked] > 0]
+    return may_be[~np.isin(may_be, selection.certain)]
+
+
 def _draw(result: Estimate | StreamedEstimate, selection: Selection, drawn: Sequence[Label], seed: int | None) -> Fact:
     """Return the papers of a lottery that were drawn."""
-    free = selection.drawn
+    free = _pool(selection)
     lucky = free[np.array([label in drawn for label in selection.named(free)], np.bool_)]
     among = f"{some(result.items, lucky)} (of {free.size:,} by seed {seed or 0}, which draws the same again)"
     return Fact("Drawn", among if free.size else "nothing to draw")
@@ -215,7 +224,7 @@ def _warnings(result: Estimate | StreamedEstimate) -> list[str]:
         if validity.is_predictive:
             fit = f"leave {100 * validity.unexplained:.0f} % of the spread of what the references measure unexplained"
         elif validity.slope_interval[1] < 0:
-            fit = "contradict the references: papers with better scores measure worse; check --lower-is-better"
+            fit = "contradict the references: the better the scores, the worse the measurements"
         warnings.append(f"The scores {fit}")
     if isinstance(result, PosteriorEstimate) and result.covariates and (used := result.covariates.used_of("item")):
         moves = noun(len(used), "moves", "move")
@@ -238,7 +247,7 @@ def _warnings(result: Estimate | StreamedEstimate) -> list[str]:
 
 
 def _lottery_table(selection: Selection, drawn: Sequence[Label]) -> Table:
-    free = selection.drawn
+    free = _pool(selection)
     chances = zip(selection.named(free), selection.lottery[free].tolist(), strict=True)
     rows = [(label, 100 * chance, "yes" if label in drawn else "no") for label, chance in chances]
     columns = columns_by_head({"paper": "text", "probability, %": 1, "drawn": "choice"}, rows)

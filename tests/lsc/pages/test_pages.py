@@ -268,6 +268,17 @@ def test_pages_of_explained_papers_have_the_draw(found: PosteriorEstimate) -> No
     }
 
 
+def test_papers_that_are_in_and_drawn_are_those_selected() -> None:
+    rows = [*scores(), *((who, what, score + 3 * (what == "q11")) for who, what, score in scores("q", 1))]
+    result = posterior(Reviews.from_pairs(rows))
+    selection = result.selection(3, across_groups=True)
+    # One of another group is drawn for certain.
+    assert (selection.lottery[selection.discuss] == 1).any()
+    named, _ = facts(page_of(result, selection, drawn=selection.draw(0), seed=0))
+    listed = [*named["In"].split(", "), *named["Drawn"].partition(" (of")[0].split(", ")]
+    assert {*listed} - {"none"} == {*selection.draw(0)}
+
+
 def test_corrected_scores_are_on_the_scale_of_references() -> None:
     references = {f"p{i}": 10.0 * i for i in range(12)}
     result = posterior(Reviews.from_pairs(scores()), references=references)
