@@ -136,7 +136,7 @@ class Outcome:
             paths = session.words("paths")
             rest = table.removeprefix(paths).strip()
             plan = ("plan", paths, beside(session), rest, target, f"-o {session.plan_file()}")
-            return [Next.of(*plan, why="reviews that connect the groups")]
+            return [Next.of(*plan)]
         # More reviews cannot tell what the reviewers leave unexplained of the references.
         discuss = 0 if self.selection is None else self.selection.discuss.size
         if discuss and not self.result.validity.is_learned:
