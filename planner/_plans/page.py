@@ -95,7 +95,9 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
         before, after = plan.reach
         are = noun(plan.count, "is", "are")
         verdict = f"{number} {are} {'the closest plan' if plan.status == PlanStatus.BEST_EFFORT else 'not enough'}:"
-        far = f"{after.papers:,} of {counted(after.of, 'paper')} {level.words}, {before.papers:,} without"
+        # Groups of levels that outlive a loss are those with nothing lost.
+        words = f"{level_named('double').words} if nothing is lost" if level.outlives else level.words
+        far = f"{after.papers:,} of {counted(after.of, 'paper')} {words}, {before.papers:,} without"
         return False, verdict, far
     if deal is not None and plan.status == PlanStatus.CHOSEN:
         if plan.reviews:
@@ -246,8 +248,11 @@ def _warnings(plan: Plan) -> list[str]:
         more = max(round(MORE * plan.constraints.reviews.n_items), 1)
         target = f"--target {plan.target} " if plan.reviews else ""
         then = "once there are scores, --for decision asks where they decide"
-        if plan.constraints.reviews.scored.any():
-            options = f"{target}--for decision --select 10% --max-reviews {plan.count + more}"
+        scored = int((plan.constraints.reviews.only_scored().reviews_per_item > 0).sum())
+        if scored > 1:
+            # A tenth of fewer than ten papers may be none.
+            select = "10%" if scored >= 10 else "1"
+            options = f"{target}--for decision --select {select} --max-reviews {plan.count + more}"
             then = f"{more} more where they decide: {options}"
         warnings.append(f"Comparable is not precise: expected errors {moved}; {then}")
     return warnings

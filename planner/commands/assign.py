@@ -308,7 +308,10 @@ def assign(session: Session, /, **_: Any) -> None:
             write_table(path, assignment.alternates.to_columns())
     following: list[Next] = []
     if params["html"] or not (params["as_json"] or params["quiet"]):
-        following = _instead(session, problem) if empty and problem else [_next(session, assignment, destination)]
+        if assignment.reviews.n_reviews:
+            following = [_next(session, assignment, destination, problem["conflicts"] if problem else ())]
+        elif empty and problem:
+            following = _instead(session, problem)
 
     def compose(shown: Assignment, codes: Codes | None) -> Page:
         from planner._assign.page import coded, page_of
@@ -485,9 +488,10 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
     return [Next.of("assign", again, "--best-effort", why="to meet as many demands as possible")]
 
 
-def _next(session: Session, assignment: Assignment, destination: Destination) -> Next:
+def _next(session: Session, assignment: Assignment, destination: Destination, conflicts: Any) -> Next:
     """Return the next command: the same with a file, or a check of the file."""
     from reviewgraph._base import Next
+    from reviewgraph.io import pairs_among
 
     params = session.params
     output = destination.output
@@ -496,12 +500,17 @@ def _next(session: Session, assignment: Assignment, destination: Destination) ->
         # The system of the files would refuse other names.
         system = takers().get(session.system or "")
         taken = system is None or destination.asked or destination.upload is system
-        return Next.of("assign", again, f"-o assignment{destination.upload.suffix}", "" if taken else "--to csv")
+        name = session.unread("assignment", destination.upload.suffix)
+        return Next.of("assign", again, f"-o {name}", "" if taken else "--to csv")
     # Reviews of a first phase link what is assigned now, and may have pairs twice.
     first = params["phase_one"]
     words = [first, output, "--duplicates", "last"] if first else [output]
     words += ["--require", assignment.target] if assignment.target in ALL_NAMES and assignment.status.reached else []
+    # Conflicts of which none names a reviewer with a paper are refused there.
+    table = assignment.reviews
+    busy = [label for label, load in zip(table.reviewers, table.loads.tolist(), strict=True) if load]
+    known = conflicts and pairs_among(conflicts, busy, table.items)[0].size
     # Names of columns may be those of files that a check does not read.
-    lists = "" if session.columns else session.words("items_file", "conflicts")
+    lists = "" if session.columns else session.words("items_file", *(["conflicts"] if known else []))
     written = session.words("columns", "score", "merge") if first else session.words("merge")
     return Next.of("check", shlex.join([*words, *session.conference_words]), lists, written)

@@ -25,6 +25,7 @@ from reviewgraph.cli.output import (
     notes_of,
     print_json,
     refusing,
+    same_file,
     say,
     say_notes,
     show_lines,
@@ -150,9 +151,9 @@ class Session:
 
     def unread(self, stem: str, suffix: str) -> str:
         """Return a name for a file to be written that no file has which was read."""
-        taken = {file.file for file in self.files}
-        names = (f"{stem}{number or ''}{suffix}" for number in (0, *range(2, len(taken) + 3)))
-        return next(name for name in names if name not in taken)
+        read = {file.file for file in self.files}
+        names = (f"{stem}{number or ''}{suffix}" for number in (0, *range(2, len(read) + 3)))
+        return next(name for name in names if not any(same_file(name, file) for file in read))
 
     def plan_file(self) -> str:
         """Return a name for the file of a plan: what the system of the files reads, or a table."""
@@ -343,7 +344,8 @@ class Session:
         say(f"{key}: the key to the codes; keep it private")
         # Folders and files may name people: they become numbers, and commands and uploads, which name them, are left
         # out.
-        number = {file.file: f"file {place}" for place, file in enumerate(self.files, 1)}
+        names = dict.fromkeys(file.file for file in self.files)
+        number = {name: f"file {place}" for place, name in enumerate(names, 1)}
         warnings = [hidden(text, number) for text in page.warnings]
         page = replace(page, warnings=warnings, uploads=(), following=(), subject="")
         write_whole(path, self._with_files(page, number).html())

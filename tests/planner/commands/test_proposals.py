@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -150,3 +151,55 @@ def test_what_a_plan_proposes(words: str, proposed: str, status: int) -> None:
     assert found.exit_code == status, found.output
     if proposed == "--best-effort":
         assert "To recruit" in found.stdout
+
+
+@pytest.mark.parametrize("words", ["plan ./plan.csv", "check ./plan.csv", "plan link.csv", "check sub/../plan.csv"])
+def test_no_proposal_writes_over_a_file_that_was_read_by_another_path(words: str) -> None:
+    Path("sub").mkdir()
+    Path("plan.csv").write_text(CHAIN)
+    Path("link.csv").symlink_to("plan.csv")
+    proposed = offered(run(*words.split()).stdout)
+    assert proposed[-2:] == ["-o", "plan2.csv"]
+    assert run(*proposed).exit_code == 0
+    assert Path("plan.csv").read_text() == CHAIN
+
+
+@pytest.mark.parametrize("option", ["--previous", "--fixed"])
+def test_an_assignment_is_not_proposed_over_the_one_that_it_begins_with(option: str) -> None:
+    Path("assignment.csv").write_text("item,reviewer\np0,r0\np1,r1\n")
+    words = ["assign", "--items", "items.csv", "--reviewers", "people.csv", "--demand", "3", option, "assignment.csv"]
+    proposed = offered(run(*words).stdout)
+    assert proposed[-2:] == ["-o", "assignment2.csv"]
+    assert run(*proposed).exit_code == 0
+
+
+def test_conflicts_of_nobody_with_a_paper_are_not_passed_to_a_check() -> None:
+    Path("two.csv").write_text("reviewer,load\nr0,0\nr1,8\n")
+    Path("of-r0.csv").write_text("item,reviewer\np0,r0\n")
+    words = "assign --items items.csv --reviewers two.csv --demand 1 --conflicts of-r0.csv -o out.csv"
+    proposed = offered(run(*words.split()).stdout)
+    assert "--conflicts" not in proposed
+    assert run(*proposed).exit_code == 0
+
+
+def test_no_check_of_an_assignment_without_reviews_is_proposed() -> None:
+    words = "assign --items items.csv --reviewers people.csv --demand 0 --target none -o out.csv"
+    assert not offered(run(*words.split()).stdout)
+
+
+def test_a_partial_plan_against_losses_states_what_holds_with_nothing_lost() -> None:
+    Path("two.csv").write_text("reviewer,paper\nann,p1\nbob,p2\nann,p2\n")
+    words = "plan two.csv --target survives-reviewer --spare 0 --best-effort"
+    page = " ".join(run(*words.split()).stdout.split())
+    assert "2 of 2 papers comparable for certain if nothing is lost, 2 without" in page
+
+
+@pytest.mark.parametrize("papers", [1, 2, 4, 12])
+def test_where_more_reviews_decide_is_a_command_that_runs(papers: int) -> None:
+    rows = "".join(f"{who},p{i},{i % 4 + 1}\n" for who in ("ann", "bob") for i in range(papers))
+    Path("scored.csv").write_text(f"reviewer,paper,score\n{rows}cyd,p0,3\n")
+    page = " ".join(run("plan", "scored.csv").stdout.split())
+    advice = re.search(r"where they decide: (--for decision --select \S+ --max-reviews \d+)", page)
+    assert (advice is not None) == (papers > 1)
+    if advice:
+        assert run("plan", "scored.csv", *advice[1].split()).exit_code == 0
