@@ -294,7 +294,7 @@ class Assignment(Paged):
     def short_of(self, shortage: Shortage) -> Assignment:
         """Return the same as a best effort, with its shortage; infeasible if no demand is met."""
         if not self.reviews.n_reviews:
-            why = self.explanation or shortage.why
+            why = shortage.why or self.explanation
             return replace(self, status=AssignmentStatus.INFEASIBLE, affinity_unconstrained=math.nan, explanation=why)
         return replace(self, status=AssignmentStatus.BEST_EFFORT, shortage=shortage)
 

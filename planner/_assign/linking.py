@@ -520,6 +520,7 @@ class _Bounds:
             end = min(end + max(2 * needed, end), self.order.size)
             pairs = self.order[start:end]
             numbers = self._numbers(pairs, self.label)
-            place = np.minimum(np.searchsorted(covers, numbers), covers.size - 1)
-            cross = np.append(cross, pairs[covers[place] != numbers])
+            # Beyond the last cover, of which there is none where nobody has a paper, stands no number.
+            nearest = np.append(covers, -1)[np.searchsorted(covers, numbers)]
+            cross = np.append(cross, pairs[nearest != numbers])
         return int(self.reduced[cross[:needed]].sum()) if cross.size >= needed else 0

@@ -297,7 +297,7 @@ class Run:
                 return self.infeasible(why)
             problem = self.problem
         # The level, where counting alone proves that it is out of reach.
-        self.out_of_reach = why_unreachable(problem, self.aim)
+        self.out_of_reach = why_unreachable(problem, self.aim, lowered=self.best_effort)
         if self.solution.chosen is not None:
             if self.out_of_reach and not self.best_effort:
                 return self.infeasible(level_alone(self.aim, self.out_of_reach))

@@ -84,8 +84,10 @@ def shortage(problem: Problem, missing: IntArray) -> Shortage:
     return Shortage(gaps, usual_load(problem.load.tolist()), why=why)
 
 
-def why_unreachable(problem: Problem, aim: Aim) -> str:
+def why_unreachable(problem: Problem, aim: Aim, *, lowered: bool = False) -> str:
     """Explain by counting why no assignment within demands and loads reaches the level; empty if it may.
+
+    ``lowered`` means that demands are those that can be met, not those that were asked for.
 
     A reviewer of k papers adds at most k - 2 new ones to a component (k - 1 where one shared paper is enough), the
     first one 2 more (1 more). Full loads for as few reviewers as possible reach most.
@@ -94,6 +96,8 @@ def why_unreachable(problem: Problem, aim: Aim) -> str:
         return ""
     N = int(problem.required.sum())
     bare = np.flatnonzero(problem.required & (problem.demand == 0))
+    if bare.size and lowered:
+        return f"{papers(bare, 'gets', 'get')} no review, and what nobody reviews cannot be compared."
     if bare.size:
         return (
             f"{papers(bare, 'has', 'have')} demand 0, and what nobody reviews cannot be compared. Raise the demand, "

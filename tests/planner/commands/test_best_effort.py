@@ -63,3 +63,18 @@ def test_a_part_is_written_said_and_verified(command: tuple[str, ...], missing: 
         answer["short"][0] |= change
         Path("answer.json").write_text(json.dumps(answer))
         assert run("verify", "answer.json", *command[1:], "--best-effort").exit_code == 1
+
+
+def test_nobody_has_a_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("item,demand\np0,2\np1,0\n")
+    Path("people.csv").write_text("reviewer,load\nr0,0\n")
+    words = ["assign", "--items", "items.csv", "--reviewers", "people.csv", "--best-effort"]
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert done.exit_code == 1, done.output
+    assert done.stdout.startswith("NO ASSIGNMENT: 1 paper (p0) needs 2 reviews")
+    Path("items.csv").write_text("item,demand\np0,2\np1,2\n")
+    Path("people.csv").write_text("reviewer,load\nr0,1\n")
+    page = " ".join(CliRunner().invoke(main, words, catch_exceptions=False).stdout.split())
+    assert "(p0) gets no review" in page
+    assert "demand 0" not in page
