@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.check import Report, Violations
-    from reviewgraph.graph.components import Structure
+    from reviewgraph.graph.components import Components, Structure
     from reviewgraph.graph.precision import Outlook
     from reviewgraph.report.grouping import Grouping
     from reviewgraph.table.reviews import Reviews
@@ -103,7 +103,8 @@ def _verdict(report: Report) -> tuple[bool | None, str, str]:
     if unlisted is not None:
         return None, "Not known:", f"{unlisted.which} are not in this file; these {reviews.n_items:,} are {level.words}"
     if not report.recovery_resilient:
-        group_sizes = np.sort(report.structure.doubly_connected.cover_sizes)[::-1].tolist()
+        # A reviewer of one paper is no group, as in the section on groups.
+        group_sizes = grouping_of(report.structure).sizes.tolist()
         how = level.words.removeprefix("comparable").strip()
         groups = f"{seen} in {counted(len(group_sizes), 'group')} ({_sizes_of(group_sizes)})"
         return False, "Not comparable for certain:", f"{groups}; comparable {how}"
@@ -199,9 +200,11 @@ def _sizes(report: Report) -> list[Fact]:
         facts.append(Fact("So far", f"{now.reviews.n_reviews:,} of {reviews.n_reviews:,} are in, {bare}; {state}"))
     if report.scored is not None and report.recovery_resilient and not report.scored_recovery_resilient and not now:
         largest = counted(report.scored.largest_cover, "paper")
-        facts.append(
-            Fact("Ties", f"equal scores hide scales: {counted(len(report.scored), 'group')}, the largest of {largest}")
-        )
+        groups = f"{counted(len(report.scored), 'group')}, the largest of {largest}"
+        # One group of all papers, no two of which are certain to differ.
+        if report.scored.largest_cover == reviews.n_items:
+            groups = "ties link all papers"
+        facts.append(Fact("Ties", f"equal scores hide scales: {groups}"))
     return facts
 
 
@@ -289,15 +292,24 @@ def _groups(report: Report) -> list[Part]:
     if report.scored_recovery_resilient:
         parts.append(Prose(["By their scores, too, all papers are comparable for certain."]))
     elif report.scored is not None:
-        words = (
-            f"By their scores the papers fall into {counted(len(report.scored), 'group')}, the largest of "
-            f"{counted(report.scored.largest_cover, 'paper')}: equal scores do not show how widely a reviewer spreads "
-            "them."
-        )
-        parts.append(Prose([words]))
+        parts.append(Prose([_by_scores(report, report.scored)]))
     if len(report.structure.connected) > 1:
         parts.append(_island_list(report.structure))
     return [*parts, *([group_table(grouping)] if len(grouping) else [])]
+
+
+def _by_scores(report: Report, scored: Components) -> str:
+    """Return which groups remain if equal and missing scores count for less."""
+    components = report.structure.doubly_connected
+    alike = scored.cover_sizes.tolist() == components.cover_sizes.tolist()
+    if alike and scored.labels.tolist() == components.labels.tolist() and not components.covers_all:
+        return "By their scores, too, these are the groups."
+    largest = counted(scored.largest_cover, "paper")
+    groups = f"the papers fall into {counted(len(scored), 'group')}, the largest of {largest}"
+    if scored.largest_cover == report.reviews.n_items:
+        groups = "ties link all papers"
+    hide = "equal scores" if report.as_of_now is None else "missing scores, and equal ones,"
+    return f"By their scores {groups}: {hide} do not show how widely a reviewer spreads them."
 
 
 def _island_list(structure: Structure) -> Listed:
@@ -411,6 +423,7 @@ def _errors(outlook: Outlook) -> list[Part]:
     of = outlook.assumptions
     unit = "points" if of.spread != 1.0 else "in spreads of quality"
     of_spread = f", spread {of.spread:.3g} points" if of.spread != 1.0 else ""
+    advice = "; --like FILE takes them from last year's scores" if of == Assumptions() else ""
     now, *later = outlook.curve
     best = f"best {outlook.n_selected:,}" if outlook.n_selected > 1 else "best one"
     right = [
@@ -424,7 +437,7 @@ def _errors(outlook: Outlook) -> list[Part]:
         "Comparable does not mean precise: noisy scores still need enough reviews per paper.",
         f"Expected error of a paper once all scores are in: {np.median(outlook.error):.2f} {unit} (median; plain "
         f"average: {np.median(outlook.average):.2f}), assuming noise {of.noise:.2g}, severity {of.severity:.2g}, "
-        f"stretch {of.stretch:.2g}{of_spread}; --like FILE takes them from last year's scores.",
+        f"stretch {of.stretch:.2g}{of_spread}{advice}.",
     ]
     if not outlook.structure.is_connected:
         paragraphs.append(
@@ -464,7 +477,8 @@ def _losses(report: Report) -> list[Part]:
         parts += [_one("reviewer", reviewers, still), _one("review", pairs, still)]
     if report.keeps is not None:
         opening = (
-            f"If reviews fail to arrive with the given probability ({counted(report.keeps.draws, 'draw')}), papers stay"
+            f"If reviews fail to arrive with the given probability ({counted(report.keeps.draws, 'draw')}), papers are "
+            "at least"
         )
         lines = [
             f"{level_named(kept.level).words}: {percent(kept.probability)} +- {100 * kept.standard_error:.1f} "
@@ -479,7 +493,8 @@ def _one(what: str, names: list[str], still: str) -> Part:
     if not names:
         return Prose([f"If any one {what} is lost, the papers are still {still}."])
     which = f"this {what}" if len(names) == 1 else f"any one of {counted(len(names), what)}"
-    return Listed(f"Not {still} without {which}:", names, NAMED)
+    # Comparable "only if" is the least level: without it papers are not comparable even then.
+    return Listed(f"Not {still.replace('only if', 'even if')} without {which}:", names, NAMED)
 
 
 # Tables.

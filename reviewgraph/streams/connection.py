@@ -294,12 +294,15 @@ def page_of(connection: Connection) -> Page:
     missing = connection.least_degrees_of_freedom
     level = None if connection.level is None else level_named(connection.level)
     papers = counted(stream.n_items, "paper")
+    good: bool | None
     verdict, summary, good = "Not comparable:", f"{papers}, in {counted(connection.pieces, 'island')}", False
     if level is not None and level.compares:
         verdict, summary, good = "Comparable:", f"all {papers}, {level.words.removeprefix('comparable').strip()}", True
     if good and level is not None and level.name == Connected.name:
         verdict, good = "Not comparable for certain:", False
         summary = f"{papers}, {level.words.removeprefix('comparable').strip()}"
+    if good and 0 < stream.n_scored < stream.n_reviews:
+        summary, good = f"all {papers}, once all reviews are in", None
     facts = [Fact("Reviews", sizes(stream, stream.n_scored))]
     if missing:
         facts.insert(0, Fact("Needed", f"at least {counted(missing, 'more review')}"))

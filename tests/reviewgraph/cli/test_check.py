@@ -172,3 +172,40 @@ def test_a_level_that_is_missed_is_what_the_next_plan_is_for(folder: Path) -> No
     missed = run("check", "tied.csv", "--require", "double", "--use-scores")
     assert missed.exit_code == 1
     assert "plan tied.csv --target" not in missed.stdout
+
+
+HANGING = "reviewer,paper,score\na,p1,3\na,p2,4\nb,p1,4\nb,p2,5\nc,p2,1\nc,p3,2\nd,p3,4\n"
+
+
+def test_groups_of_the_verdict_are_those_of_the_section(folder: Path) -> None:
+    Path("hanging.csv").write_text(HANGING)
+    page = " ".join(run("check", "hanging.csv", "--verbose", "groups,losses", "--missing", "0.2").stdout.split())
+    assert "3 papers in 2 groups (2, 2 papers)" in page
+    assert "The map shows 2 groups" in page
+    # No scores are equal.
+    assert "equal scores" not in page
+    assert "Not comparable even if reviewers differ just in severity without this reviewer: c" in page
+    assert "papers are at least comparable for certain:" in page
+
+
+def test_a_stream_with_missing_scores_is_comparable_only_once_they_are_in(folder: Path) -> None:
+    Path("late.csv").write_text("reviewer,paper,score\na,p1,3\na,p2,\nb,p1,4\nb,p2,5\n")
+    first, streamed = (run("check", "late.csv", *words).stdout.splitlines()[0] for words in ((), ("--stream",)))
+    assert first == streamed == "COMPARABLE: all 2 papers, once all reviews are in"
+
+
+def test_ties_that_link_all_papers_are_no_group_of_all_papers(folder: Path) -> None:
+    rows = "".join(f"{who},p{i},{i % levels}\n" for levels, who in ((5, "a"), (4, "b"), (3, "c")) for i in range(12))
+    Path("tied.csv").write_text(f"reviewer,paper,score\n{rows}")
+    page = " ".join(run("check", "tied.csv", "--verbose", "groups").stdout.split())
+    assert "Ties equal scores hide scales: ties link all papers" in page
+    assert "By their scores ties link all papers: equal scores do not show" in page
+    assert "1 group, the largest" not in page
+
+
+def test_noise_of_last_year_is_not_advised_where_it_is_used(folder: Path) -> None:
+    Path("hanging.csv").write_text(HANGING)
+    pages = [
+        run("check", "hanging.csv", "--verbose", "errors", *more).stdout for more in ((), ("--like", "hanging.csv"))
+    ]
+    assert ["--like FILE" in page for page in pages] == [True, False]

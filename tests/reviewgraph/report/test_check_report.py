@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from reviewgraph.cli import main
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 
+PREFERENCES = "paper,title,given_name,family_name,email,conflict,preference,expertise,topic_score"
 SCRIPT = "</script><script>alert('&')</script><img src=x onerror=alert(1)>"
 
 
@@ -229,3 +230,15 @@ def test_no_tick_stands_over_what_contradicts_it(folder: Path) -> None:
         (shown,) = [attributes["class"] for tag, attributes in page.tags if "verdict" in str(attributes.get("class"))]
         assert shown == f"verdict {state}", (options, shown)
         assert printed.splitlines()[0].partition(": ")[2] in page.text
+
+
+def test_files_that_are_read_twice_have_one_number(folder: Path) -> None:
+    rows = "".join(f"{i},Title,Ann,R{j},r{j}@example.org,,{i},,\n" for i in (1, 2) for j in (1, 2))
+    Path("prefs.csv").write_text(f"{PREFERENCES}\n{rows}")
+    Path("papers.csv").write_text("paper\n1\n2\n")
+    files = ("--items", "papers.csv", "--reviewers", "prefs.csv", "--bids", "prefs.csv")
+    done = run("assign", *files, "--demand", "1", "--html", "a.html", "--anonymous")
+    assert done.exit_code == 0, done.output
+    page = Page(Path("a.html").read_text()).text
+    assert "file 2: " in page
+    assert "file 3" not in page
