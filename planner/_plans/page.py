@@ -342,7 +342,7 @@ def _invited(plan: Plan) -> list[Part]:
     more = extra[codes].tolist()
     shown = [Bar(name, number, extra=added) for name, number, added in zip(names, before, more, strict=True)][:MOST]
     words = "Reviews before the plan, and in another colour the extra ones."
-    alike = len({(bar.number, bar.extra) for bar in shown}) == 1
+    alike = len(set(zip(before, more, strict=True))) == 1
     instead = f"All have {counted(before[0], 'review')} and get {more[0]} more." if alike else ""
     papers: dict[int, list[Label]] = {}
     for j, i in plan.pairs.tolist():

@@ -25,6 +25,8 @@ MOST = 600
 TOLD = 3
 #: How a group is linked, in words, by the map's kinds.
 LINKED = {"group": "by several papers", "hanging": "hangs by one paper", "apart": "cut off"}
+#: How the only group of the first kind is linked, if there are others.
+ALONE = "largest part"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +152,10 @@ class Grouping:
     @property
     def linked(self) -> list[str]:
         """How each group is linked, in words."""
-        return [LINKED[kind] for kind in kinds_of(self.piece, self.hanging)]
+        kinds = kinds_of(self.piece, self.hanging)
+        # A group that all others hang on, or are cut off from, shares several papers with none.
+        alone = len(kinds) > 1 and kinds.count("group") == 1
+        return [ALONE if alone and kind == "group" else LINKED[kind] for kind in kinds]
 
 
 def grouping_of(structure: Structure) -> Grouping:
@@ -161,7 +166,7 @@ def grouping_of(structure: Structure) -> Grouping:
     >>> rows = [("ann", 1), ("ann", 2), ("ann", 3), ("bob", 3), ("bob", 4), ("cleo", 5), ("cleo", 6), ("dan", 6)]
     >>> groups = grouping_of(structure_of(Reviews.from_pairs(rows)))
     >>> groups.sizes.tolist(), groups.linked
-    ([3, 2, 2], ['by several papers', 'hangs by one paper', 'cut off'])
+    ([3, 2, 2], ['largest part', 'hangs by one paper', 'cut off'])
     """
     components = structure.doubly_connected
     order = components.largest_first

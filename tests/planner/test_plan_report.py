@@ -210,3 +210,16 @@ def test_an_anonymous_round_names_nobody_who_is_late(folder: Path) -> None:
         assert "Still to come  " in printed
         assert ("  Lost " in printed) is bool(gone)
         assert not re.search("Zq|Xw|Yv", without_hashes(html))
+
+
+def test_loads_are_alike_only_if_those_of_all_invited_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    chain = "".join(f"r{k},p{k}\nr{k},p{k + 1}\n" for k in range(15))
+    Path("r.csv").write_text(f"reviewer,paper\n{chain}zed,p0\n")
+    Path("fixed.csv").write_text("reviewer,paper\nzed,p9\n")
+    words = ["plan", "r.csv", "--fixed", "fixed.csv", "--verbose", "reviewers"]
+    page = CliRunner().invoke(main, words, catch_exceptions=False).stdout
+    extra = re.findall(r"^(\w+) +1  p\d+ +(\d) +\d$", page, re.MULTILINE)
+    assert len(extra) > 12
+    assert ("zed", "1") in extra
+    assert "All have" not in page
