@@ -207,3 +207,10 @@ def test_bids_are_no_affinities_and_the_option_for_them_is_named(run: Run, text:
     # A choice of the column is one of affinities.
     if not text:
         assert run(f"{line} --affinity {name} --columns affinity=topic_score").exit_code == 0
+
+
+def test_fewer_reviews_are_enough_for_a_level_only(run: Run) -> None:
+    downloads(EXPORTS / "3.2" / "stage2")
+    plan = "plan pcassignments.csv scores.csv --items data.csv"
+    pages = [run(f"{plan}{more}").stdout for more in ("", " --for decision --select 20% --max-reviews 2")]
+    assert ["fewer may be" in page for page in pages] == [True, False]

@@ -107,7 +107,7 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
         few = " of this file" if reviews.origin.unlisted else ""
         return good, "No review is missing:", f"{papers}{few} {noun(n, 'is', 'are')} {level.words}"
     if deal is not None and plan.status == PlanStatus.EXTENDED:
-        first = f"{deal.first:,} {make} {reached} ({_proved(plan, deal.first)})"
+        first = f"{deal.first:,} {make if deal.first != 1 else makes} {reached} ({_proved(plan, deal.first)})"
         return good, f"{number}:", f"{first}; with {plan.count - deal.first:,} more {_expected(deal)}"
     return good, number, f"{make if plan.count != 1 else makes} {reached} ({_proved(plan, plan.count)})"
 
@@ -227,7 +227,9 @@ def _warnings(plan: Plan) -> list[str]:
     if origin.lacking:
         few = counted(sum(origin.lacking.reviews.values()), "review")
         papers = listed(origin.lacking.reviews)
-        then = "fewer may be enough" if plan.attained else "they may change this"
+        # Only a level is reached by fewer.
+        levelled = plan.attained and plan.status != PlanStatus.CHOSEN
+        then = "fewer may be enough" if levelled else "they may change this"
         warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; {then}.")
     if origin.files and not origin.listed and not origin.unlisted:
         warnings.append("Papers without a review are not in these files: --items FILE lists them.")

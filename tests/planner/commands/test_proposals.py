@@ -203,3 +203,10 @@ def test_where_more_reviews_decide_is_a_command_that_runs(papers: int) -> None:
     assert (advice is not None) == (papers > 1)
     if advice:
         assert run("plan", "scored.csv", *advice[1].split()).exit_code == 0
+
+
+def test_one_review_makes_papers_comparable_before_those_for_the_decision() -> None:
+    rows = "reviewer,paper,score\na,p1,3\na,p2,4\nb,p1,4\nb,p2,5\nc,p2,1\nc,p3,2\n"
+    Path("scored.csv").write_text(rows)
+    words = "plan scored.csv --for decision --select 1 --max-reviews 3 --target double"
+    assert run(*words.split()).stdout.startswith("3 REVIEWS: 1 makes all 3 papers")
