@@ -476,7 +476,7 @@ def _reworded(value: Any, worded: Callable[[str], str]) -> Any:
 #: What is not said in our words: names, data, and pictures before they are drawn.
 KEPT: Mapping[type, tuple[str, ...]] = {
     Page: ("subject", "nouns", "good"),
-    Table: ("name", "links", "live", "shown"),
+    Table: ("name", "links", "live", "shown", "section"),
     Column: ("values", "kind", "digits"),
     Picture: ("name", "draw", "worded"),
 }

@@ -18,7 +18,7 @@ from lsc.pages.page import page_of
 from lsc.posteriors import PosteriorEstimate, posterior
 from lsc.streams import posterior_stream
 from reviewgraph import Reviews, stream_reviews
-from reviewgraph._base import Page, Table
+from reviewgraph._base import Nouns, Page, Table
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -304,6 +304,14 @@ def test_pages_point_to_sections_that_they_have(tmp_path: Path) -> None:
         _, [table] = facts(page_of(posterior_stream(stream)))
     assert (table.hidden, table.section) == (1, "")
     assert "#papers" not in posterior(Reviews.from_pairs(scores())).page()._repr_html_()
+
+
+def test_in_other_nouns_pages_point_to_sections_that_they_have(found: PosteriorEstimate) -> None:
+    page = replace(page_of(found), nouns=Nouns("essay", "grader"))
+    assert "more (--verbose papers)" in page.text()
+    assert "essay" in page.text("papers")
+    links = set(re.findall(r'href="#([^"]+)"', page.html()))
+    assert links <= set(re.findall(r'id="([^"]+)"', page.html()))
 
 
 def test_long_labels_that_begin_alike_are_told_apart() -> None:
