@@ -389,7 +389,7 @@ class PosteriorEstimate(Estimate, Uncertain):
 
     @checked
     def page(self, n_selected: int | None = None) -> Page:
-        """Return what people are told of the result, with a selection if there is one.
+        """Return the result as a page for people to read, with a selection if a number is given.
 
         Parameters
         ----------

@@ -143,7 +143,7 @@ def best_table(result: Estimate | StreamedEstimate) -> Table:
     order = best_by_group(result)
     several = len(group_sizes(result))
     first = order[result.rank[order] <= max(SEEN // max(several, 1), 1)][:SEEN]
-    # One more row, which is not shown, stands for all others.
+    # One further row, which stays hidden, lets the table say that more papers follow.
     seen = np.concatenate([first, order[~np.isin(order, first)][:1]])
     columns = columns_of(result, seen, None, left_out=("gained",))
     if (by_average := columns.pop("its rank", None)) is not None and several < 2:

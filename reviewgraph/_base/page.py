@@ -1,4 +1,4 @@
-"""A page: the one form in which a result is told to people, before anything is rendered.
+"""Pages: results as people read them, the same for terminals, browsers and notebooks.
 
 What is seen first is the verdict, facts and short tables, and warnings; sections hold the details, and are made when
 they are first read. :data:`RENDERERS` know no result.
@@ -336,7 +336,7 @@ class Next(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Page:
-    """What people are told of a result.
+    """A result as people read it, before it is rendered.
 
     Parameters
     ----------

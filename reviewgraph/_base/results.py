@@ -277,7 +277,7 @@ class Paged(Result):
     _paged_by: ClassVar[str]
 
     def page(self) -> Page:
-        """Return what people are told of the result.
+        """Return the result as a page for people to read.
 
         Returns
         -------
