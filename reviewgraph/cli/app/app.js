@@ -77,6 +77,7 @@
       const next = Math.min(Math.max(to, 0), rows.length);
       if (next === value) return;
       value = next;
+      turn += 1; // what an earlier place of the line gave does not push it back
       line.parentElement.classList.add("stale");
       draw();
       say(`${value} selected`);

@@ -202,8 +202,13 @@ def test_the_line_is_dragged_and_moved_by_keys(page: Any, tmp_path: Path) -> Non
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     line.focus()
+    # The time of the page stands still while keys are pressed, however slow the machine.
+    now = page.evaluate("Date.now()")
+    page.clock.install(time=now / 1000)
+    page.clock.pause_at(now / 1000 + 1)
     for key in (*["ArrowDown"] * 4, "ArrowUp", "PageDown"):
         line.press(key)
+    page.clock.resume()
     page.get_by_text("13 selected.").wait_for()
     assert [url.rpartition("/")[2] for url in sent] == ["stop", "calibrate"]
     assert line.evaluate("each => each === document.activeElement")
@@ -221,6 +226,30 @@ def test_the_line_is_dragged_and_moved_by_keys(page: Any, tmp_path: Path) -> Non
     page.mouse.up()
     page.get_by_text("10 selected.").wait_for()
     assert line.get_attribute("aria-valuenow") == "10"
+
+
+def test_what_an_earlier_place_of_the_line_gives_does_not_push_it_back(page: Any, tmp_path: Path) -> None:
+    """The line is moved again while the lists are made: the answer that comes then is of a place that it has left."""
+    scores = tmp_path / "scores.csv"
+    scores.write_text(SCORES, "utf-8")
+    add(page, [scores])
+    page.get_by_role("button", name="Calibrate the scores").click()
+    line = page.get_by_role("slider", name="Papers selected")
+    page.clock.install()
+    held: list[Any] = []
+    page.route("**/stop", lambda route: route.continue_() if held else held.append(route))
+    line.press("PageDown")
+    page.get_by_text("Making the lists").wait_for()
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 1)
+    held[0].continue_()
+    page.wait_for_timeout(500)
+    line.press("ArrowDown")
+    page.clock.run_for(300)
+    page.wait_for_timeout(1000)
+    line.press("ArrowDown")
+    page.clock.resume()
+    page.get_by_text("12 selected.").wait_for()
+    assert line.get_attribute("aria-valuenow") == "12"
 
 
 def test_the_head_of_a_column_says_what_it_is_and_changes_it(page: Any, tmp_path: Path) -> None:
