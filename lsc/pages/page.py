@@ -112,6 +112,10 @@ def _compared(result: Uncertain) -> tuple[bool | None, str, str]:
 
     More than chance is more than two standard errors.
     """
+    n_reviewers = np.count_nonzero(np.isfinite(result.reviewers.severity.mean))
+    if n_reviewers < 2 or np.count_nonzero(np.isfinite(result.average)) < 2:
+        only = "reviewer" if n_reviewers < 2 else "paper"
+        return None, "Nothing to compare", f"the scores of one {only} show no differences between reviewers"
     if not result.beliefs.signal:
         covariates = getattr(result, "covariates", None)
         used = covariates.used_of("reviewer") if covariates else []

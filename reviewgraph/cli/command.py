@@ -344,13 +344,8 @@ class PlainCommand(click.Command):
             if why:
                 say(f"{name} is now called {new}; {why}")
             # What follows --verbose may be a file.
-            if (
-                word == "--verbose"
-                and verbose is not None
-                and not verbose.type.are_named(  # type: ignore[attr-defined]
-                    args[place + 1] if place + 1 < len(args) else ""
-                )
-            ):
+            following = args[place + 1] if place + 1 < len(args) else ""
+            if word == "--verbose" and verbose is not None and not verbose.type.are_meant(following):  # type: ignore[attr-defined]
                 new = "--verbose=all"
             words.append(f"{new}{sign}{value}")
         return words

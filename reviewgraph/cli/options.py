@@ -293,6 +293,15 @@ class Sections(click.ParamType[str]):
         """
         return all(name in {*self.known, "all"} for name in text.split(","))
 
+    def are_meant(self, text: str) -> bool:
+        """Whether a text names sections, or nearly so and no file: then it is refused with the near name.
+
+        >>> Sections(["loads"]).are_meant("lods"), Sections(["loads"]).are_meant("a.csv")
+        (True, False)
+        """
+        nearly = all(near(name, self.known) for name in text.split(","))
+        return self.are_named(text) or (nearly and not Path(text).exists())
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the names, or fail with the known ones."""
         for name in value.split(","):

@@ -285,7 +285,6 @@ class Session:
         """Print a page, with the details that were asked for."""
         colour = wants_colour(self.params.get("color") or "auto")
         if self.params.get("quiet"):
-            notes_of().most = 0
             show_lines(replace(page, facts=(), warnings=(), uploads=(), following=()).text(colour=colour))
             return
         page = self._with_files(page)
@@ -358,6 +357,8 @@ def pass_session(command: F) -> F:
     def with_session(*args: Any, **options: Any) -> Any:
         session = Session.of()
         session.expect_report_named()
+        if session.params.get("quiet"):
+            notes_of().most = 0
         # With --json there is no page that has all notes.
         if session.params.get("as_json") and session.params.get("verbose"):
             notes_of().most = None

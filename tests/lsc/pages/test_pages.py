@@ -74,6 +74,13 @@ def test_the_verdict_says_whether_the_correction_helps(found: PosteriorEstimate)
     shown = posterior(Reviews.from_pairs(alike, lower_is_better=True)).page()
     assert (shown.good, shown.verdict) == (True, "Nothing to correct:")
     assert shown.summary == "no differences between reviewers (lower is better)"
+    for what, rows in {
+        "reviewer": [("r", f"p{i}", float(i)) for i in range(3)],
+        "paper": [(f"r{j}", "p", float(j)) for j in range(3)],
+    }.items():
+        shown = posterior(Reviews.from_pairs(rows, lower_is_better=True)).page()
+        assert (shown.good, shown.verdict) == (None, "Nothing to compare:")
+        assert shown.summary.startswith(f"the scores of one {what} show no differences between reviewers")
 
 
 def test_papers_whose_reviewers_are_all_constant_are_named() -> None:

@@ -70,6 +70,11 @@ def test_page_for_people(folder: Path) -> None:
     assert "Expected error of a paper once all scores are in: 0.62 in spreads of quality" in details
     assert "Not comparable for certain without any one of 3 reviews:\n  bob on p1\n  bob on p2\n  bob on p3" in details
     assert "Read r.csv: 5 rows." in details
+    mistyped = run("check", "--verbose", "grops", "r.csv")
+    assert mistyped.exit_code == 2
+    assert "found 'grops'; did you mean groups?" in mistyped.stderr
+    Path("grops").write_text(TABLE)
+    assert run("check", "--verbose", "grops").stdout.splitlines()[0] == "COMPARABLE: all 3 papers, for certain"
 
 
 @pytest.mark.usefixtures("infer_once")

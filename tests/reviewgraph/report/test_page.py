@@ -106,6 +106,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_first_line_alone_or_all_details(folder: Path) -> None:
     whole = run("check", "r.csv").stdout
     assert run("check", "r.csv", "--quiet").stdout == whole.splitlines(keepends=True)[0]
+    # No note is printed either, also before long work begins.
+    Path("notes.csv").write_text("reviewer,paper\nAnn@x.org,p1\nann@x.org,p2\nbob@x.org,p3\nbob@x.org,p4\n")
+    assert "Ann@x.org" in run("plan", "notes.csv").stderr
+    assert run("plan", "notes.csv", "--quiet").stderr == ""
     assert run("check", "--verbose", "r.csv").stdout == run("check", "r.csv", "--verbose=all").stdout
     loads = run("check", "--verbose", "loads", "r.csv").stdout
     assert "Papers per reviewer" in loads
