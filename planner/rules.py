@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import reduce
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -108,17 +109,20 @@ NO_MOST = 1 << 40
 
 
 class Terms(NamedTuple):
-    """Bounds per paper: ``least`` and ``most`` of each value, shape (V,), ``different`` values, ``reward`` for each."""
+    """Bounds by paper: ``least`` and ``most`` of each value, ``different`` values, ``reward`` for each.
+
+    Shapes (N, V) and (N,); the first length is 1 where all papers have the same.
+    """
 
     least: IntArray
     most: IntArray
-    different: int = 0
-    reward: float = 0.0
+    different: IntArray
+    reward: FloatArray
 
 
 def _free(attribute: Attribute) -> Terms:
     size = len(attribute.values)
-    return Terms(np.zeros(size, np.int64), np.full(size, NO_MOST))
+    return Terms(np.zeros((1, size), np.int64), np.full((1, size), NO_MOST), np.zeros(1, np.int64), np.zeros(1))
 
 
 def _miscounted(text: str, number: Any) -> str:
@@ -210,10 +214,10 @@ class AtLeast:
         """Require reviewers with one value, or different values."""
         free = _free(attribute)
         if self.value is None and not attribute.flag:
-            return free._replace(different=self.number)
+            return free._replace(different=np.array([self.number]))
         wanted = True if self.value is None else self.value
         asked = np.array([value == wanted for value in attribute.values], np.bool_)
-        return free._replace(least=np.where(asked, self.number, 0))
+        return free._replace(least=np.where(asked, self.number, 0)[np.newaxis])
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
@@ -258,7 +262,7 @@ class Reward:
 
     def terms(self, attribute: Attribute) -> Terms:
         """Reward every value once."""
-        return _free(attribute)._replace(reward=float(self.amount))
+        return _free(attribute)._replace(reward=np.array([float(self.amount)]))
 
     def words(self, attribute: Attribute) -> str:
         """Return the reward in words."""
@@ -330,11 +334,11 @@ class Panels(NamedTuple):
     attribute
         The attribute of each group, ascending, shape (G,).
     least, most
-        Minimum and maximum reviewers of each group on a paper, shape (G,).
+        Minimum and maximum reviewers of each group on each paper, shape (N, G).
     different
-        Minimum different groups of each attribute on a paper, shape (A,).
+        Minimum different groups of each attribute on each paper, shape (N, A).
     reward
-        Reward for each different group of an attribute on a paper, in affinity, shape (A,).
+        Reward for each different group of an attribute on each paper, in affinity, shape (N, A).
     """
 
     start: IntArray
@@ -348,12 +352,17 @@ class Panels(NamedTuple):
     @property
     def binding(self) -> bool:
         """Whether there are constraints."""
-        return self.least.size > 0 or bool(self.different.any())
+        return self.n_groups > 0 or bool(self.different.any())
 
     @property
     def n_groups(self) -> int:
         """G."""
-        return int(self.least.size)
+        return int(self.attribute.size)
+
+    @property
+    def n_attributes(self) -> int:
+        """A."""
+        return int(self.different.shape[1])
 
     def of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
         """Return all memberships of a list of reviewers: positions in the list, and groups."""
@@ -380,39 +389,52 @@ class Ruled(NamedTuple):
         return attribute.kind(value, what if number == 1 else f"{what}s")
 
 
-def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int) -> Ruled:
+def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items: int) -> Ruled:
     """Merge the bounds of rules on each attribute, and number the groups that matter.
 
-    A limit that a group has too few members to exceed does not matter.
+    A limit that a group has too few members to exceed does not matter. Bounds that all papers share are views, which
+    take no memory by paper.
     """
     by_name: dict[str, tuple[Attribute, list[Terms]]] = {}
     for rule, attribute in asked:
         by_name.setdefault(attribute.name, (attribute, []))[1].append(rule.terms(attribute))
     none = np.empty(0, np.int64)
-    parts = [(none, none, none, none, none)]
-    different = []
-    reward = []
+    parts = [(none, none, none)]
+    bounds = []
     groups = list[tuple[Attribute, int]]()
     for number, (attribute, terms) in enumerate(by_name.values()):
-        different.append(max(t.different for t in terms))
-        reward.append(sum(t.reward for t in terms))
-        low = np.max([t.least for t in terms], axis=0)
-        high = np.min([t.most for t in terms], axis=0)
-        kept = (low > 0) | (high < attribute.holders) | bool(different[-1] or reward[-1])
+        different = reduce(np.maximum, [t.different for t in terms])
+        reward = reduce(np.add, [t.reward for t in terms])
+        low = reduce(np.maximum, [t.least for t in terms])
+        high = reduce(np.minimum, [t.most for t in terms])
+        kept = ((low > 0) | (high < attribute.holders)).any(axis=0) | different.any() | reward.any()
         place = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
         counts = place >= 0
-        parts.append((attribute.owner[counts], place[counts], np.full(kept.sum(), number), low[kept], high[kept]))
+        parts.append((attribute.owner[counts], place[counts], np.full(kept.sum(), number)))
+        bounds.append(Terms(low[:, kept], high[:, kept], different[:, np.newaxis], reward[:, np.newaxis]))
         groups += [(attribute, value) for value in np.flatnonzero(kept).tolist()]
-    who, group, owner, least, most = (np.concatenate(part) for part in zip(*parts, strict=True))
+    who, group, owner = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.lexsort((group, who))
     start = np.searchsorted(who[order], np.arange(n_reviewers + 1)).astype(np.int64)
-    wants = np.array(different, np.int64), np.array(reward, np.float64)
-    panels = Panels(start, group[order], owner, least, most, *wants)
+    least, most, different, reward = (_beside(columns, n_items) for columns in zip(_NO_BOUNDS, *bounds, strict=True))
+    panels = Panels(start, group[order], owner, least, most, different, reward)
     return Ruled(tuple(rule for rule, _ in asked), tuple(attribute for _, attribute in asked), panels, tuple(groups))
+
+
+_NONE = np.empty((1, 0), np.int64)
+_NO_BOUNDS = Terms(_NONE, _NONE, _NONE, _NONE.astype(float))
+
+
+def _beside(columns: Sequence[Any], n_items: int) -> Any:
+    """Return columns beside one another, with a row for each paper."""
+    rows = max(len(part) for part in columns)
+    joined = np.concatenate([np.broadcast_to(part, (rows, part.shape[1])) for part in columns], axis=1)
+    return np.broadcast_to(joined, (n_items, joined.shape[1]))
 
 
 def ruled(
     reviewers: Sequence[Label],
+    n_items: int,
     rules: Rules,
     where: str = REVIEWS,
     other: Iterable[Label] = (),
@@ -421,7 +443,7 @@ def ruled(
     """Return the rules on panels, with short forms, as arrays; ``where`` and ``other`` are for messages."""
     asked = rules_of(reviewers, rules.attributes, panel_rules(rules), where, other, spellings)
     short = short_forms(reviewers, rules.institutions, rules.senior, where, other, spellings)
-    return ruled_by(merged(asked, short), len(reviewers))
+    return ruled_by(merged(asked, short), len(reviewers), n_items)
 
 
 def rules_of(

@@ -44,8 +44,8 @@ def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
     keys, node = np.unique(np.where(inside, problem.item * width + member, -1), return_inverse=True)
     candidates = np.bincount(node, minlength=keys.size)
     given = np.bincount(node[problem.given], minlength=keys.size)
-    least = np.where(keys >= 0, panels.least[keys % width], 0)
-    most = np.maximum(np.where(keys >= 0, panels.most[keys % width], NO_MOST), given)
+    least = np.where(keys >= 0, panels.least[keys // width, keys % width], 0)
+    most = np.maximum(np.where(keys >= 0, panels.most[keys // width, keys % width], NO_MOST), given)
     kept = (keys >= 0) & ((candidates > most) | (least > 0))
     number = np.where(kept, np.cumsum(kept) - 1, -1)
     item = keys[kept] // width
@@ -58,7 +58,7 @@ def all_through(problem: Problem) -> bool:
     """Whether the flow represents all rules on panels, so that draws obey them."""
     panels = problem.panels
     group = _parted(problem)
-    limited = (panels.least > 0) | (panels.most < NO_MOST)
+    limited = ((panels.least > 0) | (panels.most < NO_MOST)).any(axis=0)
     ours = np.zeros(panels.n_groups, np.bool_)
     ours[[] if group is None else group[group >= 0]] = True
     return not (panels.different > 0).any() and not (limited & ~ours).any()
@@ -68,10 +68,10 @@ def _parted(problem: Problem) -> IntArray | None:
     """Return each reviewer's group under the attribute with a minimum, or else the most limits; -1 for none."""
     panels = problem.panels
     who, group = panels.of(np.arange(problem.n_reviewers))
-    limited = (panels.least > 0) | (panels.most < NO_MOST)
-    number = np.bincount(panels.attribute[limited], minlength=panels.different.size)
+    limited = ((panels.least > 0) | (panels.most < NO_MOST)).any(axis=0)
+    number = np.bincount(panels.attribute[limited], minlength=panels.n_attributes)
     # Random panels break a minimum more often than a limit.
-    least = np.bincount(panels.attribute[panels.least > 0], minlength=number.size)
+    least = np.bincount(panels.attribute[panels.least.any(axis=0)], minlength=number.size)
     for attribute in np.lexsort((-number, -least)).tolist():
         ours = panels.attribute[group] == attribute
         if number[attribute] and np.bincount(who[ours], minlength=1).max() <= 1:

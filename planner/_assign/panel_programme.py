@@ -56,24 +56,25 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> tuple[tu
     taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
     cells, row = np.unique(cell, return_inverse=True)
     # A group that an item lacks must be among its cells.
-    wanted = (np.flatnonzero(bound)[:, np.newaxis] * size + np.flatnonzero(panels.least)).ravel()
+    wanted_item, wanted_group = np.nonzero(bound[:, np.newaxis] & (panels.least > 0))
+    wanted = wanted_item * size + wanted_group
     missing = np.setdiff1d(wanted, cells)
     given = np.zeros(cells.size, np.int64)
     lacking = np.zeros(missing.size, np.int64)
     for count, at in ((given, cells), (lacking, missing)):
         present = np.isin(at, taken)
         count[present] = have[np.searchsorted(taken, at[present])]
-    low = np.maximum(panels.least[cells % size] - given, 0)
+    low = np.maximum(panels.least[cells // size, cells % size] - given, 0)
     could = np.bincount(row, minlength=cells.size)
-    if (lacking < panels.least[missing % size]).any() or (could < low).any():
+    if (lacking < panels.least[missing // size, missing % size]).any() or (could < low).any():
         return None
-    high = np.maximum(panels.most[cells % size] - given, 0)
+    high = np.maximum(panels.most[cells // size, cells % size] - given, 0)
     some = ((low > 0) | (high < could))[row]
     rows = [_compact(row[some], place[some], low, high)]
     # Columns for groups that an item may come to have; one is present only where one of its pairs is: y - sum z <= 0.
     counts = (panels.different > 0) | (panels.reward > 0)
     owner = panels.attribute[cells % size] if cells.size else np.empty(0, np.int64)
-    new = np.flatnonzero(counts[owner] & (given == 0))
+    new = np.flatnonzero(counts[cells // size, owner] & (given == 0))
     column = np.full(cells.size, -1)
     column[new] = pairs.size + np.arange(new.size)
     member = np.flatnonzero(column[row] >= 0)
@@ -86,16 +87,16 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> tuple[tu
     )
     rows.append(bringing)
     # The different groups of an attribute that each item lacks.
-    for a in np.flatnonzero(panels.different).tolist():
+    for a in np.flatnonzero(panels.different.any(axis=0)).tolist():
         there = np.bincount(taken[panels.attribute[taken % size] == a] // size, minlength=problem.n_items)
-        lack = np.where(bound, np.maximum(panels.different[a] - there, 0), 0)
+        lack = np.where(bound, np.maximum(panels.different[:, a] - there, 0), 0)
         ours = new[owner[new] == a]
         item = cells[ours] // size
         could = np.bincount(item, minlength=problem.n_items)
         if (could < lack).any():
             return None
         rows.append(_compact(item, column[ours], lack, could))
-    return tuple(rows), panels.reward[owner[new]]
+    return tuple(rows), panels.reward[cells[new] // size, owner[new]]
 
 
 def clique_rows(problem: Problem, pairs: IntArray, beside: BoolArray) -> tuple[Rows, ...]:
@@ -545,9 +546,10 @@ def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
 def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Return items with too many reviewers of a panel group, not all of them of the first phase."""
     item, group, ours = presence(problem, chosen)
-    key, place = np.unique(item * problem.panels.n_groups + group, return_inverse=True)
-    over = np.bincount(place) > problem.panels.most[key % max(problem.panels.n_groups, 1)]
-    bad: IntArray = np.unique(key[over & (np.bincount(place, ours) > 0)] // max(problem.panels.n_groups, 1))
+    size = max(problem.panels.n_groups, 1)
+    key, place = np.unique(item * size + group, return_inverse=True)
+    over = np.bincount(place) > problem.panels.most[key // size, key % size]
+    bad: IntArray = np.unique(key[over & (np.bincount(place, ours) > 0)] // size)
     return bad[problem.bound[bad]]
 
 
@@ -556,12 +558,12 @@ def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
     panels = problem.panels
     (item, group, _) = presence(problem, chosen)
     bad = np.zeros(problem.n_items, np.bool_)
-    for g in np.flatnonzero(panels.least).tolist():
-        bad |= np.bincount(item[group == g], minlength=problem.n_items) < panels.least[g]
+    for g in np.flatnonzero(panels.least.any(axis=0)).tolist():
+        bad |= np.bincount(item[group == g], minlength=problem.n_items) < panels.least[:, g]
     distinct = np.unique(item * panels.n_groups + group)
-    for a in np.flatnonzero(panels.different).tolist():
+    for a in np.flatnonzero(panels.different.any(axis=0)).tolist():
         ours = distinct[panels.attribute[distinct % panels.n_groups] == a] // panels.n_groups
-        bad |= np.bincount(ours, minlength=problem.n_items) < panels.different[a]
+        bad |= np.bincount(ours, minlength=problem.n_items) < panels.different[:, a]
     return np.flatnonzero(bad & problem.bound)
 
 
@@ -582,8 +584,8 @@ def rewards(problem: Problem, chosen: BoolArray) -> float:
     panels = problem.panels
     size = max(problem.panels.n_groups, 1)
     item, group, _ = presence(problem, chosen)
-    distinct = np.unique((item * size + group)[problem.bound[item]]) % size
-    return float(np.bincount(panels.attribute[distinct], minlength=panels.reward.size) @ panels.reward)
+    distinct = np.unique((item * size + group)[problem.bound[item]])
+    return math.fsum(panels.reward[distinct // size, panels.attribute[distinct % size]].tolist())
 
 
 class Repair(NamedTuple):

@@ -77,9 +77,9 @@ def partitions(problem: Problem) -> list[int]:
     """Return the attributes of which no reviewer has two values that matter."""
     panels = problem.panels
     owner = np.repeat(np.arange(problem.n_reviewers), np.diff(panels.start))
-    size = max(panels.different.size, 1)
+    size = max(panels.n_attributes, 1)
     key, count = np.unique(owner * size + panels.attribute[panels.group], return_counts=True)
-    single: list[int] = np.setdiff1d(np.arange(panels.different.size), key[count > 1] % size).tolist()
+    single: list[int] = np.setdiff1d(np.arange(panels.n_attributes), key[count > 1] % size).tolist()
     return single
 
 
@@ -100,17 +100,17 @@ def route_of(problem: Problem, attribute: int) -> Route | None:
     group = cells % size
     place = cells // size
     # What each paper lacks of groups, and of different groups.
-    for g in ours[panels.least[ours] > 0].tolist():
+    for g in ours[panels.least[:, ours].any(axis=0)].tolist():
         could = np.bincount(place[group == g], (n_arcs + have)[group == g], problem.n_items)
         fixed = np.bincount(standing[standing % size == g] // size, minlength=problem.n_items)
-        if (problem.bound & (np.maximum(could, fixed) < panels.least[g])).any():
+        if (problem.bound & (np.maximum(could, fixed) < panels.least[:, g])).any():
             return None
-    lack = panels.different[attribute] - np.bincount(np.unique(standing) // size, minlength=problem.n_items)
+    lack = panels.different[:, attribute] - np.bincount(np.unique(standing) // size, minlength=problem.n_items)
     lack = np.where(problem.bound, np.maximum(lack, 0), 0)
-    low = np.maximum(panels.least[group] - have, 0)
-    room = np.maximum(panels.most[group] - have, 0)
+    low = np.maximum(panels.least[place, group] - have, 0)
+    room = np.maximum(panels.most[place, group] - have, 0)
     fresh = have == 0
-    due = (have == 0) & (panels.reward[attribute] > 0)
+    due = (have == 0) & (panels.reward[place, attribute] > 0)
     node = (room < n_arcs) | (low > 0) | (due & (n_arcs > 1)) | ((lack[place] > 0) & fresh)
     code = np.where(node, np.cumsum(node) - 1, -1)
     through = np.full(free.size, -1)
@@ -141,13 +141,16 @@ def unrouted(problem: Problem, cost: IntArray, barred: BoolArray | None = None) 
 
 
 def routed(
-    problem: Problem, route: Route, bonus: int, cost: IntArray, barred: BoolArray | None = None
+    problem: Problem, route: Route, bonus: IntArray, cost: IntArray, barred: BoolArray | None = None
 ) -> BoolArray | None:
-    """Return the best assignment within demands, loads and the rules of a route, without barred pairs, or None."""
+    """Return the best assignment within demands, loads and the rules of a route, without barred pairs, or None.
+
+    ``bonus`` is the worth of a rewarded group on each item, in units of cost, shape (N,).
+    """
     kept = np.ones(route.free.size, np.bool_) if barred is None else ~barred[route.free]
     free = route.free[kept]
-    via = route.via._replace(bonus=route.via.bonus * bonus, node=route.via.node[kept])
-    return through(problem, free, cost[free] - np.where(route.alone[kept], bonus, 0), via)
+    via = route.via._replace(bonus=route.via.bonus * bonus[route.via.item], node=route.via.node[kept])
+    return through(problem, free, cost[free] - np.where(route.alone[kept], bonus[problem.item[free]], 0), via)
 
 
 def through(problem: Problem, free: IntArray, cost: IntArray, via: Via | None = None) -> BoolArray | None:
@@ -197,24 +200,26 @@ def depending(problem: Problem, chosen: BoolArray) -> BoolArray:
     mine = problem.bound[problem.item[pair]]
     pair = pair[mine]
     group = group[mine]
-    cell = problem.item[pair] * size + group
+    item = problem.item[pair]
+    cell = item * size + group
     on = chosen[pair]
     present, count = np.unique(cell[on], return_counts=True)
     place = np.minimum(np.searchsorted(present, cell), max(present.size - 1, 0))
     members = np.where(present[place] == cell, count[place], 0) if present.size else np.zeros(cell.size, np.int64)
     owner = panels.attribute[group]
     # The last of its group removes a different one.
-    key = problem.item[pair] * max(panels.different.size, 1) + owner
+    key = item * max(panels.n_attributes, 1) + owner
     attributes = np.append(panels.attribute, 0)
     distinct, several = np.unique(
-        present // size * max(panels.different.size, 1) + attributes[present % size], return_counts=True
+        present // size * max(panels.n_attributes, 1) + attributes[present % size], return_counts=True
     )
     spot = np.minimum(np.searchsorted(distinct, key), max(distinct.size - 1, 0))
     kinds = np.where(distinct[spot] == key, several[spot], 0) if distinct.size else np.zeros(key.size, np.int64)
-    single = (members == 1) & (kinds <= panels.different[owner]) & (panels.different[owner] > 0)
-    rewarded = panels.reward[owner] > 0
-    leaves = (members <= panels.least[group]) | (rewarded & (members == 1)) | single
-    comes = (members >= panels.most[group]) | (rewarded & (members == 0))
+    needed = panels.different[item, owner]
+    single = (members == 1) & (kinds <= needed) & (needed > 0)
+    rewarded = panels.reward[item, owner] > 0
+    leaves = (members <= panels.least[item, group]) | (rewarded & (members == 1)) | single
+    comes = (members >= panels.most[item, group]) | (rewarded & (members == 0))
     held = np.zeros(problem.item.size, np.bool_)
     held[pair[np.where(on, leaves, comes)]] = True
     return held | (problem.rivals.count_among(chosen) > 0)
@@ -284,8 +289,8 @@ def kept_by(problem: Problem, assigned: BoolArray, solution: PanelSolution, boun
     for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
         papers = n_bound
         earned = None
-        if rule.terms(attribute).reward > 0:
-            alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers))
+        if rule.terms(attribute).reward.any():
+            alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers, problem.n_items))
             item, group, _ = presence(alone, assigned)
             cells = np.unique((item * alone.panels.n_groups + group)[problem.bound[item]])
             papers = int(np.unique(cells // max(alone.panels.n_groups, 1)).size)
@@ -326,7 +331,7 @@ def best_panels(
     if crowded_items(problem, problem.given).size:
         return PanelSolution(None, True, -math.inf)
     # 1. The optimum without rules.
-    rewarded = problem.panels.reward > 0
+    rewarded = problem.panels.reward.any(axis=0)
     plain = objective(problem, best)
     if not rewarded.any() and not broken_items(problem, best).size:
         return PanelSolution(best, True, plain, by_flow=True)
@@ -335,7 +340,7 @@ def best_panels(
     flow: Flow = partial(unrouted, problem)
     # 2. The flow of each attribute that has a route.
     for attribute, route in routes.items():
-        bonus = int(whole(problem.panels.reward[attribute : attribute + 1], scale)[0])
+        bonus = whole(problem.panels.reward[:, attribute], scale)
         chosen = routed(problem, route, bonus, cost)
         if chosen is None or np.delete(rewarded, attribute).any():
             start = start if chosen is None else chosen
@@ -541,7 +546,7 @@ def _limits(problem: Problem) -> Via | None:
     """Return the nodes of a rule that only limits the reviewers of a value; None where there is none."""
     for attribute in partitions(problem):
         mine = problem.panels.attribute == attribute
-        if problem.panels.least[mine].any() or problem.panels.different[attribute]:
+        if problem.panels.least[:, mine].any() or problem.panels.different[:, attribute].any():
             continue
         route = route_of(problem, attribute)
         if route is not None and route.via.item.size:

@@ -456,7 +456,7 @@ class Problem:
             fewest=panels.least,
             most=panels.most,
             different=panels.different,
-            bonus=np.zeros(panels.different.size, np.int64) if bonus is None else bonus,
+            bonus=np.zeros_like(panels.different) if bonus is None else bonus,
             bound=self.bound & panels.binding,
             rival_start=self.rivals.start,
             rival=self.rivals.rival,

@@ -270,7 +270,7 @@ MOST_WORK = 10.0
 def why_no_panels(problem: Problem, clock: Clock) -> str:
     """Explain a proved infeasibility: rule by rule by fixed pairs or a count, or by the fewest papers that clash."""
     for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
-        alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers))
+        alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers, problem.n_items))
         crowded = crowded_items(alone, alone.given)
         if crowded.size:
             return f"Fixed pairs leave no room for {rule.words(attribute)} on {papers(crowded)}. Lift one of them."
@@ -287,7 +287,7 @@ def why_no_panels(problem: Problem, clock: Clock) -> str:
 def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     """Name papers that need more reviewers of a value than there can be: a cut of the flow of them alone."""
     load, _ = problem.open_loads()
-    for value, least in enumerate(rule.terms(attribute).least.tolist()):
+    for value, least in enumerate(rule.terms(attribute).least.T):
         member = np.zeros(problem.n_reviewers, np.bool_)
         member[attribute.owner[attribute.value == value]] = True
         # Each paper demands as many units of flow as it lacks among its fixed reviews.
@@ -358,12 +358,12 @@ def _crowded_out(problem: Problem) -> BoolArray:
     item = problem.item[pairs]
     place, group = panels.of(problem.reviewer[pairs])
     bad = np.zeros(problem.n_items, np.bool_)
-    for attribute in range(panels.different.size):
+    for attribute in range(panels.n_attributes):
         # Reviewers of several values count for none, so the number is an upper bound.
         values = np.bincount(place[panels.attribute[group] == attribute], minlength=pairs.size)
         single = (panels.attribute[group] == attribute) & (values[place] == 1)
         cell, count = np.unique(item[place[single]] * size + group[single], return_counts=True)
-        within = np.minimum(count, panels.most[cell % size]) if cell.size else count
+        within = np.minimum(count, panels.most[cell // size, cell % size]) if cell.size else count
         can = np.bincount(item[values != 1], minlength=problem.n_items)
         can = can + np.bincount(cell // size, within, problem.n_items)
         bad |= can < problem.demand

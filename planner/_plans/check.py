@@ -147,13 +147,13 @@ def _panels(constraints: Constraints) -> Iterable[PanelRule]:
     """Yield one rule for each limit on a panel group, and for each number of groups that items need."""
     panels = constraints.people.panels
     groups = np.split(panels.group, panels.start[1:-1]) if panels.n_groups else []
-    for attribute in range(len(panels.different)):
+    for attribute in range(panels.n_attributes):
         mine = {
             str(j): tuple(g for g in held.tolist() if panels.attribute[g] == attribute) for j, held in enumerate(groups)
         }
         for group in np.flatnonzero(panels.attribute == attribute).tolist():
-            least = int(panels.least[group])
-            most = int(panels.most[group])
+            least = int(panels.least[:, group].max(initial=0))
+            most = int(panels.most[:, group].min(initial=NO_MOST))
             if least:
                 yield PanelRule(
                     PanelRule.at_least, constraints.people.ruled.kind(group), str(attribute), mine, least, group
@@ -163,8 +163,9 @@ def _panels(constraints: Constraints) -> Iterable[PanelRule]:
                 yield PanelRule(
                     PanelRule.at_most, constraints.people.ruled.kind(group), f"most {group}", groups_of, most, group
                 )
-        if panels.different[attribute]:
-            yield PanelRule(PanelRule.at_least, "different", str(attribute), mine, int(panels.different[attribute]))
+        different = int(panels.different[:, attribute].max(initial=0))
+        if different:
+            yield PanelRule(PanelRule.at_least, "different", str(attribute), mine, different)
 
 
 def _names(pairs: Iterable[Iterable[int]] | IntArray) -> list[Pair]:

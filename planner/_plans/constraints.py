@@ -132,7 +132,7 @@ class People:
     invited for an item but are not in the table; they count towards limits. ``waived`` are needs that cannot be met.
     """
 
-    ruled: Ruled = field(default_factory=lambda: ruled_by((), 0))
+    ruled: Ruled = field(default_factory=lambda: ruled_by((), 0, 1))
     min_reviews: int = 0
     lost: IntArray | None = None
     waived: Waived | None = None
@@ -158,7 +158,7 @@ class People:
         counts = self.counts(table)
         reviews = np.maximum(self.min_reviews - table.reviews_per_item, 0)
         members = np.maximum(panels.least - counts, 0)
-        mine = panels.attribute[:, None] == np.arange(panels.different.size)
+        mine = panels.attribute[:, None] == np.arange(panels.n_attributes)
         different = np.maximum(panels.different - (counts > 0).astype(np.int64) @ mine, 0)
         if self.waived is not None:
             reviews = np.maximum(reviews - self.waived.reviews, 0)
@@ -176,9 +176,9 @@ class People:
         """Shape (A,): maximum number of panel groups of an attribute that one reviewer has."""
         panels = self.panels
         owner = np.repeat(np.arange(panels.start.size - 1), np.diff(panels.start))
-        size = max(panels.different.size, 1)
+        size = max(panels.n_attributes, 1)
         held = np.bincount(owner * size + panels.attribute[panels.group], minlength=size)
-        return np.array([held[a::size].max(initial=0) for a in range(panels.different.size)], np.int64)
+        return np.array([held[a::size].max(initial=0) for a in range(panels.n_attributes)], np.int64)
 
     @property
     def attribute_names(self) -> list[str]:
@@ -211,7 +211,8 @@ class People:
         panels = self.panels
         _, group = self.groups_of(np.flatnonzero(asked))
         crowd = np.bincount(group, minlength=panels.n_groups) > 1
-        return places(panels, self.free(table), np.flatnonzero(crowd & (panels.most < NO_MOST)), table.n_reviewers)
+        kept = np.flatnonzero(crowd & (panels.most < NO_MOST).any(axis=0))
+        return places(panels, self.free(table), kept, table.n_reviewers)
 
     def excluded(self, table: Reviews) -> IntArray:
         """Return pairs ``reviewer * N + item`` excluded by a full panel group, ascending.
@@ -238,7 +239,7 @@ def _most_of(members: IntArray, mine: BoolArray) -> IntArray:
 
 def people(table: Reviews, rules: Rules) -> People:
     """Return the panel rules and minimum reviews for a table; unknown reviewers raise a warning."""
-    asked = ruled(table.reviewers, rules, other=table.item_code, spellings=table._spellings())
+    asked = ruled(table.reviewers, table.n_items, rules, other=table.item_code, spellings=table._spellings())
     return People(asked, min(rules.min_reviews or 0, UNLIMITED))
 
 

@@ -211,7 +211,8 @@ def _asked(task: Task) -> BoolArray | None:
     """Shape (M, G): the panel groups of each reviewer that items must have; None if they need none."""
     people = task.constraints.people
     panels = people.panels
-    wanted = (panels.least > 0) | (panels.different > 0)[panels.attribute] if panels.n_groups else panels.least > 0
+    several = np.flatnonzero(panels.different.any(axis=0))
+    wanted = panels.least.any(axis=0) | np.isin(panels.attribute, several)
     if not wanted.any():
         return None
     asked = np.zeros((task.spare.size, panels.n_groups), np.bool_)

@@ -381,10 +381,10 @@ def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
     reasons = []
     place, group = people.groups_of(pairs[:, 0])
     for member_group in np.flatnonzero(needs.members.any(axis=0)).tolist():
-        least = int(people.panels.least[member_group])
         able = np.bincount(pairs[place[group == member_group], 1], minlength=task.n_items)
         bare = np.setdiff1d(np.flatnonzero(able < needs.members[:, member_group]), named)
         if bare.size:
+            least = int(people.panels.least[bare, member_group].max())
             reasons.append(
                 f"{fewer(people, member_group, least)} {noun(least, 'has', 'have')} reviewed, or may review, "
                 f"{named_papers(bare)}; name more of them, raise loads, or ask for less"
@@ -396,7 +396,7 @@ def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
         able = np.bincount(fresh // max(people.panels.n_groups, 1), minlength=task.n_items)
         bare = np.setdiff1d(np.flatnonzero(able < needs.different[:, number]), named)
         if bare.size:
-            least = int(people.panels.different[number])
+            least = int(people.panels.different[bare, number].max())
             reasons.append(
                 f"reviewers of fewer than {least} different values of {name} have reviewed, or may review, "
                 f"{named_papers(bare)}; ask more people, or for less"

@@ -73,10 +73,11 @@ class Purchase:
 
 def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tuple[int, str]]:
     """Count some papers by the requirement that they miss, described by what they have instead."""
+    # What differs among papers is said for the one that needs most.
     panels = people.panels
-    members = [fewer(people, group, least) for group, least in enumerate(panels.least.tolist())]
+    members = [fewer(people, group, least) for group, least in enumerate(panels.least.max(axis=0, initial=0).tolist())]
     values = [
-        f"reviewers of fewer than {panels.different[number]} different values of {name}"
+        f"reviewers of fewer than {panels.different[:, number].max(initial=0)} different values of {name}"
         for number, name in enumerate(people.attribute_names)
     ]
     missing = np.concatenate([needs.members[among] > 0, needs.different[among] > 0], axis=1).sum(axis=0).tolist()
@@ -113,7 +114,7 @@ def standing(people: People, table: Reviews) -> list[RuleStanding]:
     """Return for each rule the papers of a table on which it holds."""
     standings = []
     for rule, attribute in zip(people.ruled.rules, people.ruled.attributes, strict=True):
-        alone = People(ruled_by([(rule, attribute)], table.n_reviewers))
+        alone = People(ruled_by([(rule, attribute)], table.n_reviewers, table.n_items))
         holds = (alone.needs(table).each == 0) & (alone.free(table) >= 0).all(axis=1)
         broken = tuple(table.items[i] for i in np.flatnonzero(~holds).tolist())
         standings.append(RuleStanding(rule.text, rule.words(attribute), int(holds.sum()), broken))

@@ -12,7 +12,8 @@ cdef class Network:
     cdef int64_t[::1] n_held, held
     cdef const int64_t[::1] panel_start
     cdef int64_t[::1] n_panel, panel
-    cdef const int64_t[::1] least, group_start, group, attribute, fewest, most, different, bonus
+    cdef const int64_t[::1] least, group_start, group, attribute
+    cdef const int64_t[:, :] fewest, most, different, bonus
     cdef const uint8_t[::1] bound
     cdef const int64_t[::1] rival_start, rival
     cdef int64_t[::1] n_rivals
@@ -26,6 +27,7 @@ cdef int64_t sharing(Network net, int64_t item, int64_t group, int64_t without) 
 cdef int64_t different(
     Network net, int64_t item, int64_t attribute, int64_t leaving, int64_t entering
 ) noexcept nogil
+@cython.locals(cost=int64_t, needed=int64_t)
 cpdef int64_t toll(Network net, int64_t item, int64_t leaving, int64_t entering) noexcept nogil
 cdef bint serves(Network net, int64_t item, int64_t leaving, int64_t entering) noexcept nogil
 cdef bint free_of_rivals(Network net, int64_t pair, int64_t leaving) noexcept nogil

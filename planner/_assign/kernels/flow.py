@@ -42,12 +42,12 @@ class Network:
     # group_start, group: the panel groups of reviewer j are ``group[group_start[j]:group_start[j + 1]]``
     group_start: IntArray
     group: IntArray
-    # attribute, fewest, most: the attribute of each group, minimum and maximum of its members on a paper, shape (G,)
-    attribute: IntArray
+    attribute: IntArray  # the attribute of each group, shape (G,)
+    # fewest, most: minimum and maximum members of each group on each paper, shape (N, G)
     fewest: IntArray
     most: IntArray
-    # different, bonus: minimum of different groups of an attribute on a paper, and worth of each in units of cost,
-    # shape (A,)
+    # different, bonus: minimum of different groups of an attribute on each paper, and worth of each in units of cost,
+    # shape (N, A)
     different: IntArray
     bonus: IntArray
     bound: BoolArray  # items that rules are about, shape (N,)
@@ -121,22 +121,23 @@ def toll(net: Network, item: int, leaving: int, entering: int) -> int:
     for slot in range(net.group_start[entering], net.group_start[entering + 1]):
         g = net.group[slot]
         staying = sharing(net, item, g, leaving)
-        if staying >= net.most[g]:
+        if staying >= net.most[item, g]:
             return FAR
         if staying == 0 and not belongs(net, leaving, g):
-            cost -= net.bonus[net.attribute[g]]
+            cost -= net.bonus[item, net.attribute[g]]
     # Groups of the one who leaves: none below its lower bound, and enough different ones stay.
     for slot in range(net.group_start[leaving], net.group_start[leaving + 1]):
         g = net.group[slot]
         if belongs(net, entering, g):
             continue
         staying = sharing(net, item, g, leaving)
-        if staying < net.fewest[g]:
+        if staying < net.fewest[item, g]:
             return FAR
         a = net.attribute[g]
         if staying == 0:
-            cost += net.bonus[a]
-            if net.different[a] > 0 and different(net, item, a, leaving, entering) < net.different[a]:
+            cost += net.bonus[item, a]
+            needed = net.different[item, a]
+            if needed > 0 and different(net, item, a, leaving, entering) < needed:
                 return FAR
     return cost
 

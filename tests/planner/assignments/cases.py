@@ -31,7 +31,7 @@ def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
         "load": np.broadcast_to(load, n_reviewers).astype(np.int64),
         "least": np.zeros(n_reviewers, np.int64),
         "required": np.ones(n_items, bool),
-        "ruled": ruled_by((), n_reviewers),
+        "ruled": ruled_by((), n_reviewers, n_items),
         "rivals": rivals_of(size, np.empty((0, 2), np.int64)),
         "barred": np.zeros(n_items, np.int64),
         "wrote": None,
@@ -41,9 +41,9 @@ def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
     return Problem(**{**fields, **rules})
 
 
-def ruled_of(n_reviewers, attributes, rules):
+def ruled_of(n_reviewers, n_items, attributes, rules):
     """Rules on reviewers 0, 1, ... with attributes by reviewer."""
-    return ruled_by(rules_of(range(n_reviewers), attributes, rules), n_reviewers)
+    return ruled_by(rules_of(range(n_reviewers), attributes, rules), n_reviewers, n_items)
 
 
 def cheapest_assignment(item, reviewer, cost, demand, load, least):

@@ -94,7 +94,7 @@ RULED = {j: {"institution": "ab"[j % 2], "senior": j == 0} for j in range(4)}
 @pytest.mark.parametrize("rule", [AtMost("institution", 1), AtLeast("senior", 1)])
 def test_rules_on_one_attribute_are_nodes(rule):
     pairs = [(i, j) for i in range(2) for j in range(4)]
-    ruled = ruled_of(4, RULED, [rule])
+    ruled = ruled_of(4, 2, RULED, [rule])
     problem = problem_of(pairs, [0.0, 1, 0, 1] * 2, 2, 4, demand=2, load=2, ruled=ruled)
     units = best_marginals(problem, Gain(problem.affinity, 0.0), limits_of(problem, 1.0)).units
     share = np.bincount(problem.reviewer, units, 4) / UNITS

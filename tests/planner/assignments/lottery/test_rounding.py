@@ -75,7 +75,7 @@ def test_rules_hold_in_every_draw():
     rng = np.random.default_rng(3)
     attributes = {j: {"home": f"u{j % 3}"} for j in range(9)}
     pairs = [(i, j) for i in range(6) for j in range(9)]
-    ruled = ruled_of(9, attributes, [AtMost("home", 1)])
+    ruled = ruled_of(9, 6, attributes, [AtMost("home", 1)])
     problem = problem_of(pairs, rng.random(54), 6, 9, demand=3, load=3, ruled=ruled)
     units = best_marginals(problem, Gain(problem.affinity, 0.3), limits_of(problem, 0.5)).units
     flow = laid_out(problem, units)

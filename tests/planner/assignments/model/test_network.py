@@ -135,10 +135,10 @@ def test_who_fits_is_who_breaks_no_rule_and_loses_no_reward(seed):
     problem, chosen = random_case(rng)
     attributes = naive.random_attributes(rng, range(problem.n_reviewers))
     rules = naive.random_rules(rng, attributes)
-    problem = replace(problem, ruled=ruled_of(problem.n_reviewers, attributes, rules))
-    bonus = np.arange(1, 1 + problem.panels.reward.size) * (problem.panels.reward > 0)
+    problem = replace(problem, ruled=ruled_of(problem.n_reviewers, problem.n_items, attributes, rules))
+    bonus = np.arange(1, 1 + problem.panels.n_attributes) * (problem.panels.reward > 0)
     net = problem.network(chosen, bonus)
-    by_name = dict(zip(dict.fromkeys(rule.attribute for rule in rules), bonus.tolist(), strict=True))
+    by_name = dict(zip(dict.fromkeys(rule.attribute for rule in rules), bonus[0].tolist(), strict=True))
     rewarded = [replace(rule, amount=by_name[rule.attribute]) for rule in rules if isinstance(rule, Reward)]
     for item in np.flatnonzero(problem.demand).tolist():
         panel = problem.reviewer[chosen & (problem.item == item)].tolist()

@@ -28,7 +28,7 @@ def partitioned(seed):
     given = np.arange(len(pairs)) == (rng.integers(len(pairs)) if pairs and rng.random() < 0.5 else -1)
     problem = problem_of(
         pairs, rng.random(len(pairs)).round(2), n, m, demand=rng.integers(1, 4, n), load=rng.integers(1, 4, m),
-        least=rng.integers(0, 2, m), ruled=ruled_of(m, attributes, rules), given=given,
+        least=rng.integers(0, 2, m), ruled=ruled_of(m, n, attributes, rules), given=given,
     )  # fmt: skip
     return problem, attributes, rules
 
@@ -45,7 +45,7 @@ def test_the_flow_finds_the_best_under_the_rules_on_one_attribute(seed):
     scale = cost_scale(1.0, 0 if route is None else route.n_nodes)
     bonus = whole(problem.panels.reward, scale)
     cost = whole_costs(problem.affinity, 0, scale)
-    found = None if route is None else routed(problem, route, int(bonus[0]), cost)
+    found = None if route is None else routed(problem, route, bonus[:, 0], cost)
     if not good:
         # What stands already may break a rule by itself.
         assert found is None or not allowed(problem, found, *asked)
@@ -69,7 +69,13 @@ def test_priced_columns_give_the_optimum_of_the_whole_programme(seed, monkeypatc
     rules = [AtMost("topic", 2), AtLeast("region", 2), AtLeast("senior", 1), Reward("topic", 0.3)]
     pairs = [(i, j) for i in range(n) for j in range(m)]
     problem = problem_of(
-        pairs, rng.random(len(pairs)), n, m, demand=3, load=rng.integers(3, 6, m), ruled=ruled_of(m, attributes, rules)
+        pairs,
+        rng.random(len(pairs)),
+        n,
+        m,
+        demand=3,
+        load=rng.integers(3, 6, m),
+        ruled=ruled_of(m, n, attributes, rules),
     )
     programme = programme_of(problem, problem.given, np.ones(n, bool))
     whole_one = solve(programme, Clock(None).effort(30.0), gap=0.0)

@@ -33,7 +33,7 @@ def tiny(rng):
     problem = problem_of(
         pairs, rng.random(len(pairs)).round(2), n, m,
         demand=rng.integers(0, 3, n), load=rng.integers(1, 4, m), least=rng.integers(0, 2, m),
-        ruled=ruled_of(m, attributes, rules),
+        ruled=ruled_of(m, n, attributes, rules),
     )  # fmt: skip
     return problem, attributes, rules
 
