@@ -1,0 +1,962 @@
+"""The programme of an assignment with rules: its rows, its relaxation by priced columns, and the best whole choice.
+
+:func:`programme_of` writes down what an assignment of some papers must obey. :class:`Relaxation` solves the linear
+relaxation and is re-optimised after bounds change: columns come in by their prices and limits once they are broken, so
+that what is solved is small. :func:`best_choice` rounds it and closes the gap by branch and cut; its bounds are sums of
+duals, which hold whatever solver these come from. :func:`best_under_rules` puts this together for a problem.
+
+Nothing is called infeasible but on a proof: a count, duals that no assignment can meet, or two integer solvers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner._assign.problem import NO_FLOOR, cliques_of
+from planner.solving import ROOT, integer_programme, simplex_work, solve_within
+from reviewgraph._base import ranks
+
+if TYPE_CHECKING:
+    from planner._assign.problem import Problem
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
+
+
+# Demands, loads, rules and floors as sparse rows.
+
+#: Maximum number of couples of rivals that all get rows from the start.
+MOST_COUPLES = 100_000
+
+#: Bits of an affinity in whole units that solvers ignore: they obey rows to a millionth.
+COARSE = 16
+
+#: No upper limit on a row.
+NO_HIGH = 1 << 40
+
+
+class Rows(NamedTuple):
+    """Constraints ``low <= weighted sum of the columns of a row <= high``; ``row[e]`` holds ``weight[e] column[e]``.
+
+    ``lazy`` rows are limits that few choices break: the relaxation holds those that its solutions have broken.
+    """
+
+    row: IntArray
+    column: IntArray
+    low: IntArray
+    high: IntArray
+    weight: IntArray
+    lazy: bool = False
+
+
+class Programme(NamedTuple):
+    """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold and ``value`` is maximal.
+
+    Columns are whole numbers from 0 to 1: the pairs and then, where different groups count, one for each group that an
+    item may come to have. ``brought`` holds such a column and a pair that brings the group, for every such pair.
+    """
+
+    pairs: IntArray
+    rows: tuple[Rows, ...]
+    value: FloatArray
+    brought: tuple[IntArray, IntArray]
+
+    def under(self, rows: Rows) -> Programme:
+        """Return the programme with more rows."""
+        return self._replace(rows=(*self.rows, rows)) if rows.low.size else self
+
+    def assigned(self, picked: BoolArray, beside: BoolArray) -> BoolArray:
+        """Return the assignment of a choice of columns beside fixed pairs, shape (P,)."""
+        chosen = beside.copy()
+        chosen[self.pairs] = picked[: self.pairs.size]
+        return chosen
+
+    def choice(self, chosen: BoolArray) -> BoolArray:
+        """Return all columns of a choice of pairs, shape (P,): groups are there where a pair brings them."""
+        picked = np.zeros(self.value.size, np.bool_)
+        picked[: self.pairs.size] = chosen[self.pairs]
+        column, pair = self.brought
+        picked[column[picked[pair]]] = True
+        return picked
+
+    def matrix(self) -> tuple[Any, IntArray, IntArray]:
+        """Return all rows as one sparse matrix, and their bounds."""
+        from scipy.sparse import csc_array
+
+        first = np.cumsum([0, *(part.low.size for part in self.rows)])
+        row = np.concatenate([part.row + start for part, start in zip(self.rows, first, strict=False)])
+        column, weight, low, high = (
+            np.concatenate([getattr(part, name) for part in self.rows]) for name in ("column", "weight", "low", "high")
+        )
+        return csc_array((weight.astype(float), (row, column)), shape=(low.size, self.value.size)), low, high
+
+    def obeyed_by(self, picked: BoolArray) -> bool:
+        """Whether a choice of columns obeys all rows."""
+        for rows in self.rows:
+            total = np.bincount(rows.row, picked[rows.column] * rows.weight, rows.low.size)
+            if (total < rows.low).any() or (total > rows.high).any():
+                return False
+        return True
+
+    def worth(self, picked: BoolArray | None) -> float:
+        """Return the value of a choice of columns; minus infinity for none."""
+        return -math.inf if picked is None else math.fsum(self.value[picked].tolist())
+
+
+def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Programme | None:
+    r"""Write down what assigning the items of a region anew must obey, the rest fixed; None if a count rules it out.
+
+    .. math::
+        \sum_{p \ni i} z_p = d_i, \quad l_j - o_j \le \sum_{p \ni j} z_p \le u_j - o_j, \quad
+        l_{ig} \le \sum_{p \ni i, g} z_p \le u_{ig}, \quad y_{ig} \le \sum_{p \ni i, g} z_p, \quad
+        \sum_{g \in a} y_{ig} \ge k_{ia}
+
+    for items i of the region, reviewers j with o reviews outside it, panel groups g and attributes a of which k
+    different groups are required; given pairs count. The value is that of pairs, and rewards for y.
+    """
+    inside = region[problem.item]
+    pairs = np.flatnonzero(inside & ~problem.given & problem.able)
+    item = problem.item[pairs]
+    reviewer = problem.reviewer[pairs]
+    beside = chosen & (problem.given | ~inside)
+    outside = np.bincount(problem.reviewer[beside], minlength=problem.n_reviewers)
+    least = problem.least - outside
+    demand = problem.open_demand()
+    starved = (least > 0) & (np.bincount(reviewer, minlength=problem.n_reviewers) == 0)
+    short = region & (np.bincount(item, minlength=problem.n_items) < demand)
+    if short.any() or starved.any():
+        return None
+    panels = panel_rows(problem, region, pairs)
+    if panels is None:
+        return None
+    column = np.arange(pairs.size)
+    demands = _compact(item, column, demand, demand)
+    loads = _compact(reviewer, column, least, problem.load - outside)
+    # A pair at the floor for the best reviewer of each item that has none such given.
+    wanted = problem.wanting & region
+    strong = np.flatnonzero(problem.strong[pairs] & wanted[item])
+    if (np.bincount(item[strong], minlength=problem.n_items) < wanted).any():
+        return None
+    good = _compact(item[strong], strong, wanted.astype(np.int64), problem.demand)
+    floors = under_floors(problem, region, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
+    rows = demands, loads, *panels.rows, good, floors, *clique_rows(problem, pairs, beside)
+    value = np.concatenate([problem.worth[pairs], panels.reward])
+    return Programme(pairs, tuple(part for part in rows if part.low.size), value, panels.brought)
+
+
+class PanelRows(NamedTuple):
+    """The rules on panels as rows; the reward of each further column, and the pairs that bring it."""
+
+    rows: tuple[Rows, ...]
+    reward: FloatArray
+    brought: tuple[IntArray, IntArray]
+
+
+def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRows | None:
+    """Write down the rules on the items of a region; None where too few pairs could satisfy them."""
+    panels = problem.panels
+    bound = region & problem.bound
+    size = max(panels.n_groups, 1)
+    # A cell is a paper and a panel group: the number of given pairs there, and the columns that could be.
+    place, group = panels.of(problem.reviewer[pairs])
+    mine = bound[problem.item[pairs[place]]]
+    cell = (problem.item[pairs[place]] * size + group)[mine]
+    place = place[mine]
+    stand = np.flatnonzero(problem.given & bound[problem.item])
+    there, held = panels.of(problem.reviewer[stand])
+    taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
+    cells, row = np.unique(cell, return_inverse=True)
+    item = cells // size
+    kind = cells % size
+    # A group that an item lacks must be among its cells.
+    lacking_item, lacking_group = np.nonzero((panels.least > 0) & bound[:, np.newaxis])
+    missing = np.setdiff1d(lacking_item * size + lacking_group, cells)
+    given = _counts(cells, taken, have)
+    if (_counts(missing, taken, have) < panels.least[missing // size, missing % size]).any():
+        return None
+    could = np.bincount(row, minlength=cells.size)
+    low = np.maximum(panels.least[item, kind] - given, 0)
+    high = np.maximum(panels.most[item, kind] - given, 0)
+    if (could < low).any():
+        return None
+    # Minimums with their limits, and limits alone.
+    needed = (low > 0)[row]
+    limited = ((low == 0) & (high < could))[row]
+    rows = [
+        _compact(row[needed], place[needed], low, high),
+        _compact(row[limited], place[limited], low, high)._replace(lazy=True),
+    ]
+    # Columns for groups that an item may come to have; one is present only where one of its pairs is: y - sum z <= 0.
+    owner = panels.attribute[kind] if cells.size else np.empty(0, np.int64)
+    counts = (panels.different[item, owner] > 0) | (panels.reward[item, owner] > 0)
+    new = np.flatnonzero(counts & (given == 0))
+    column = np.full(cells.size, -1)
+    column[new] = pairs.size + np.arange(new.size)
+    member = np.flatnonzero(column[row] >= 0)
+    brought = column[row[member]], place[member]
+    bringing = Rows(
+        np.concatenate([np.arange(new.size), brought[0] - pairs.size]),
+        np.concatenate([column[new], brought[1]]),
+        np.full(new.size, -pairs.size),
+        np.zeros(new.size, np.int64),
+        np.concatenate([np.ones(new.size, np.int64), np.full(member.size, -1)]),
+    )
+    rows.append(bringing)
+    # The different groups of an attribute that each item lacks.
+    for attribute in np.flatnonzero(panels.different.any(axis=0)).tolist():
+        of_attribute = panels.attribute[taken % size] == attribute
+        present = np.bincount(taken[of_attribute] // size, minlength=problem.n_items)
+        lack = np.where(bound, np.maximum(panels.different[:, attribute] - present, 0), 0)
+        ours = new[owner[new] == attribute]
+        within_reach = np.bincount(item[ours], minlength=problem.n_items)
+        if (within_reach < lack).any():
+            return None
+        rows.append(_compact(item[ours], column[ours], lack, within_reach))
+    return PanelRows(tuple(rows), panels.reward[item[new], owner[new]], brought)
+
+
+def _counts(cells: IntArray, taken: IntArray, have: IntArray) -> IntArray:
+    """Return the counts ``have`` of the cells ``taken``, which are sorted, at some cells; 0 at others."""
+    counts = np.zeros(cells.size, np.int64)
+    present = np.isin(cells, taken)
+    counts[present] = have[np.searchsorted(taken, cells[present])]
+    return counts
+
+
+def clique_rows(problem: Problem, pairs: IntArray, beside: BoolArray) -> tuple[Rows, ...]:
+    """Return rows that separate all rivals among some pairs and those ``beside``; none where they are too many."""
+    shut = np.flatnonzero(problem.rivals.count_among(beside)[pairs])
+    within = problem.rivals.among(pairs)
+    if within.rival.size > 2 * MOST_COUPLES or not within.rival.size + shut.size:
+        return ()
+    row, column = cliques_of(within)
+    number = int(row.max(initial=-1)) + 1
+    high = np.append(np.ones(number, np.int64), np.zeros(shut.size, np.int64))
+    row = np.append(row, number + np.arange(shut.size))
+    return (Rows(row, np.append(column, shut), np.zeros_like(high), high, np.ones(row.size, np.int64), lazy=True),)
+
+
+def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
+    """Return rows that allow one of each couple, or none where the other one is no column."""
+    columns = np.isin(couples, pairs).reshape(couples.shape)
+    row, side = np.nonzero(columns)
+    lines, row = np.unique(row, return_inverse=True)
+    column = np.searchsorted(pairs, couples[lines[row], side])
+    high = (columns[lines].sum(axis=1) == 2).astype(np.int64)
+    return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
+
+
+def under_floors(problem: Problem, region: BoolArray, pairs: IntArray, floor: IntArray) -> Rows:
+    """Return a row for each item of a region with a lower bound on its score, in whole units, shape (N,)."""
+    given = problem.scores(problem.given)
+    # Rounding may change each review by half a unit.
+    low = ((floor - given) >> COARSE) - problem.demand - 1
+    column = np.flatnonzero((region & (floor > NO_FLOOR // 2))[problem.item[pairs]])
+    weight = np.rint(problem.whole[pairs[column]] / 2.0**COARSE).astype(np.int64)
+    return _compact(problem.item[pairs[column]], column, low, np.full(low.size, NO_HIGH), weight)
+
+
+def _compact(group: IntArray, column: IntArray, low: IntArray, high: IntArray, weight: IntArray | None = None) -> Rows:
+    """Return rows of those groups that have a column."""
+    distinct, row = np.unique(group, return_inverse=True)
+    return Rows(row, column, low[distinct], high[distinct], np.ones(row.size, np.int64) if weight is None else weight)
+
+
+# The linear relaxation, solved again and again.
+#
+# Let c be the values, A z the activities of rows between l and u, and a <= z <= b the bounds of columns. For any
+# vector y, the Lagrangian bound (weak duality) is
+#
+#     c z  <=  sum_r max(y_r l_r, y_r u_r)  +  sum_p max((c - A' y)_p a_p, (c - A' y)_p b_p),
+#
+# so duals of a solver over few columns and rows prove a bound on all choices, once all columns are priced by them.
+# With c = 0 a negative bound proves that nothing obeys all rows (Farkas).
+
+#: Pairs per item, and per reviewer, that the relaxation starts with; columns from which pricing pays.
+START = 12
+START_OF_REVIEWER = 6
+FEW = 4_000
+
+#: Columns that come in at once, per row that must be met.
+AT_ONCE = 0.5
+
+#: Size of the random amounts that break ties, in parts of the largest value: random choice among equals gives
+#: expanding graphs, where the order of rows would give chains.
+NOISE = 1e-6
+
+#: Price of a unit that a row is short of, in largest values; and the factor by which it rises where that is not enough.
+DEAR = 16.0
+DEARER = 64.0
+
+#: Tolerance of values and gains, relative to the largest value; and of whole numbers.
+GAIN = 1e-9
+WHOLE = 1e-6
+
+
+class Prices(NamedTuple):
+    """A bound by weak duality, and the loss of taking each column against it (negative: the loss of leaving it)."""
+
+    bound: float
+    loss: FloatArray
+
+
+class Relaxation:
+    """The linear relaxation of a programme in HiGHS, re-optimised by the simplex method from the last basis.
+
+    Parameters
+    ----------
+    programme
+        What must hold.
+    start
+        Columns that are in from the start, shape (C,); others come in by their prices.
+    effort
+        Where the work is counted; the caller looks whether it is over.
+    seed
+        Of the random amounts that break ties; None for none, so that values are the true ones.
+    most
+        Upper bound of each column, shape (C,), 1 by default: caps of a lottery, for example.
+
+    Notes
+    -----
+    After :meth:`solve`, ``z`` holds the value of every column, shape (C,), and ``short`` by how much rows are missed in
+    all, 0 where all are met. Rows with a minimum have a slack column at a high price, so that it is always solvable,
+    unless columns are fixed beyond the maximum of a row: then ``short`` is infinite.
+    """
+
+    def __init__(
+        self,
+        programme: Programme,
+        start: BoolArray,
+        effort: Clock,
+        *,
+        seed: int | None = 0,
+        most: FloatArray | None = None,
+    ) -> None:
+        import highspy
+        from scipy.sparse import diags_array
+
+        self.programme = programme
+        self.effort = effort
+        matrix, low, high = programme.matrix()
+        # Rows are scaled to a largest weight of 1: solvers obey them to a millionth.
+        largest = np.zeros(low.size)
+        np.maximum.at(largest, matrix.indices, np.abs(matrix.data))
+        scale = 1.0 / np.maximum(largest, 1.0)
+        self.rows = (diags_array(scale) @ matrix).tocsr()
+        self.columns = self.rows.tocsc()
+        self.by_column = self.columns.T
+        self.low = low * scale
+        self.high = np.where(high >= NO_HIGH, np.inf, high * scale)
+        # Values in units of the largest, so that tolerances of the solver are relative.
+        self.unit = float(np.abs(programme.value).max(initial=0.0)) or 1.0
+        self.value = programme.value / self.unit
+        if seed is not None:
+            self.value = self.value + NOISE * np.random.default_rng(seed).random(self.value.size)
+        self.lower = np.zeros(self.value.size)
+        self.upper = np.ones(self.value.size) if most is None else most.copy()
+        self.z = np.zeros(self.value.size)
+        self.short = 0.0
+        self.dear = DEAR
+        self.solver = highspy.Highs()
+        self.optimal = highspy.HighsModelStatus.kOptimal
+        for option, setting in (("output_flag", False), ("threads", 1), ("random_seed", 0)):
+            self.solver.setOptionValue(option, setting)
+        # Slacks first, then columns in the order in which they came in; rows likewise.
+        self.place = np.full(self.value.size, -1)
+        self.row_place = np.full(self.low.size, -1)
+        self.active = np.empty(0, np.int64)
+        self.held = np.empty(0, np.int64)
+        lazy = np.repeat([rows.lazy for rows in programme.rows], [rows.low.size for rows in programme.rows])
+        self.slack = np.flatnonzero(self.low > 0)
+        self._hold(np.flatnonzero(~lazy | (self.low > 0)))
+        ones = np.ones(self.slack.size)
+        ends = np.arange(self.slack.size + 1)
+        self._add_columns(self.dear * ones, 0 * ones, np.inf * ones, ends, self.row_place[self.slack], ones)
+        self._enter(np.flatnonzero(start))
+
+    # The model
+
+    def _hold(self, rows: IntArray) -> None:
+        """Put rows into the model."""
+        self.row_place[rows] = self.held.size + np.arange(rows.size)
+        self.held = np.concatenate([self.held, rows])
+        part = self.rows[rows]
+        place = self.place[part.indices]
+        inside = place >= 0
+        ends = np.append(0, np.cumsum(inside))[part.indptr]
+        bounds = self.low[rows], self.high[rows]
+        column = (self.slack.size + place[inside]).astype(np.int32)
+        self.solver.addRows(rows.size, *bounds, column.size, ends[:-1].astype(np.int32), column, part.data[inside])
+
+    def _enter(self, columns: IntArray) -> None:
+        """Put columns into the model."""
+        self.place[columns] = self.active.size + np.arange(columns.size)
+        self.active = np.concatenate([self.active, columns])
+        part = self.columns[:, columns]
+        row = self.row_place[part.indices]
+        inside = row >= 0
+        ends = np.append(0, np.cumsum(inside))[part.indptr]
+        bounds = self.lower[columns], self.upper[columns]
+        self._add_columns(-self.value[columns], *bounds, ends, row[inside], part.data[inside])
+
+    def _add_columns(
+        self, cost: FloatArray, low: FloatArray, high: FloatArray, ends: IntArray, row: IntArray, weight: FloatArray
+    ) -> None:
+        where = ends[:-1].astype(np.int32), row.astype(np.int32)
+        self.solver.addCols(cost.size, cost, low, high, row.size, *where, weight)
+
+    def bounds(self, columns: IntArray, low: float | FloatArray, high: float | FloatArray) -> None:
+        """Set bounds of columns; those that must be taken come into the model."""
+        self.lower[columns] = low
+        self.upper[columns] = high
+        self._enter(np.unique(columns[(self.place[columns] < 0) & (self.lower[columns] > 0)]))
+        inside = columns[self.place[columns] >= 0]
+        if inside.size:
+            where = (self.slack.size + self.place[inside]).astype(np.int32)
+            self.solver.changeColsBounds(inside.size, where, self.lower[inside], self.upper[inside])
+
+    def values(self, value: FloatArray, dear: float | None = None) -> None:
+        """Set the value of each column, in units of the largest, and the price of a missing unit."""
+        self.value = value
+        self.dear = self.dear if dear is None else dear
+        cost = np.concatenate([np.full(self.slack.size, self.dear), -value[self.active]])
+        self.solver.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
+
+    # Solutions
+
+    def solve(self, *, priced: bool = True) -> None:
+        """Solve it over all columns, or, if not ``priced``, over those that are in."""
+        while True:
+            self._run()
+            if not np.isfinite(self.short):
+                return
+            activity = self.rows @ self.z
+            broken = np.flatnonzero((self.row_place < 0) & (activity > self.high + WHOLE))
+            if broken.size:
+                self._hold(broken)
+                continue
+            gain = self.reduced()
+            new = np.flatnonzero((self.place < 0) & (gain > GAIN * 100) & (self.upper > 0)) if priced else broken
+            if not new.size or self.effort.over():
+                return
+            best = np.argsort(-gain[new], kind="stable")[: int(AT_ONCE * max(self.slack.size, 100))]
+            self._enter(new[best])
+
+    def _run(self) -> None:
+        self.solver.run()
+        entries = self.rows.nnz * self.active.size // max(self.value.size, 1)
+        self.effort.spend(simplex_work(entries, self.solver.getInfo().simplex_iteration_count))
+        if self.solver.getModelStatus() != self.optimal:
+            self.short = math.inf
+            return
+        solution = self.solver.getSolution()
+        value = np.array(solution.col_value)
+        short = float(value[: self.slack.size].sum())
+        self.short = short if short > WHOLE else 0.0
+        self.z = np.zeros(self.value.size)
+        self.z[self.active] = value[self.slack.size :]
+        self.dual = np.zeros(self.low.size)
+        self.dual[self.held] = solution.row_dual
+        # A row without a maximum has no negative dual but by rounding.
+        self.dual[(self.dual < 0) & np.isinf(self.high)] = 0
+
+    def reduced(self) -> FloatArray:
+        """Return the reduced gain of each column, shape (C,), in units of the largest value."""
+        return np.asarray(self.value + self.by_column @ self.dual)
+
+    def prices(self) -> Prices:
+        """Return what the duals prove for the true values, within the bounds of columns, over all columns and rows."""
+        gain = self.programme.value / self.unit + self.by_column @ self.dual
+        return Prices(self.unit * self._bound(gain), -self.unit * gain)
+
+    def _bound(self, gain: FloatArray) -> float:
+        tight = np.where(self.dual < 0, self.high, self.low)
+        rows = -tight * self.dual
+        columns = np.where(gain > 0, self.upper, self.lower) * gain
+        return math.fsum(rows.tolist()) + math.fsum(columns.tolist())
+
+    def truly(self) -> Prices:
+        """Solve it with the true values, without random amounts, and return its prices."""
+        value = self.value
+        self.values(self.programme.value / self.unit)
+        self.solve()
+        prices = self.prices()
+        self.values(value)
+        return prices
+
+    def feasible(self) -> bool | None:
+        """Whether the relaxation has a solution; False only if duals prove that not, None where that is open."""
+        if self.short == 0:
+            return True
+        value = self.value
+        for dear in (self.dear * DEARER, self.dear * DEARER**2):
+            self.values(value, dear)
+            self.solve()
+            if self.short == 0:
+                return True
+        nothing = np.zeros(value.size)
+        self.values(nothing, 1.0)
+        self.solve()
+        proved = np.isfinite(self.short) and self._bound(self.by_column @ self.dual) < -WHOLE
+        solved = self.short == 0
+        self.values(value, DEAR)
+        return False if proved else solved or None
+
+    # Rounding
+
+    def dive(self) -> IntArray:
+        """Round it: fix the largest fractional pairs and re-optimise until none is left; returns the columns fixed.
+
+        Afterwards ``short`` is 0 if it succeeded. The caller frees the columns.
+        """
+        fixed: list[IntArray] = []
+        pairs = self.programme.pairs.size
+        while self.short == 0:
+            part = self.z[:pairs]
+            fractional = np.flatnonzero((part > WHOLE) & (part < 1 - WHOLE))
+            if not fractional.size:
+                break
+            order = np.argsort(-part[fractional], kind="stable")
+            best = fractional[order[: max(1, fractional.size // 20)]]
+            self.bounds(best, 1.0, 1.0)
+            self.solve(priced=False)
+            # Where the other columns that are in do not allow that, others may; else the first alone, else without it.
+            if self.short:
+                self.bounds(best[1:], 0.0, 1.0)
+                best = best[:1]
+                self.solve()
+            if self.short:
+                self.bounds(best, 0.0, 0.0)
+                self.solve()
+            fixed.append(best)
+        return np.concatenate([np.empty(0, np.int64), *fixed])
+
+    def extend(self, rows: Rows) -> None:
+        """Add rows, which all must hold from now on."""
+        from scipy.sparse import csr_array, vstack
+
+        more = csr_array((rows.weight.astype(float), (rows.row, rows.column)), shape=(rows.low.size, self.value.size))
+        self.rows = vstack([self.rows, more]).tocsr()
+        self.columns = self.rows.tocsc()
+        self.by_column = self.columns.T
+        self.low = np.concatenate([self.low, rows.low])
+        self.high = np.concatenate([self.high, rows.high])
+        self.row_place = np.concatenate([self.row_place, np.full(rows.low.size, -1)])
+        self.dual = np.concatenate([self.dual, np.zeros(rows.low.size)])
+        self._hold(np.flatnonzero(self.row_place < 0)[-rows.low.size :])
+
+    def chosen(self) -> BoolArray:
+        """Return the columns of a whole solution, shape (C,)."""
+        picked = self.z > 0.5
+        picked[self.programme.pairs.size :] = False
+        column, pair = self.programme.brought
+        picked[column[picked[pair]]] = True
+        return picked
+
+
+def first_columns(problem: Problem, programme: Programme, chosen: BoolArray) -> BoolArray:
+    """Return the columns that a relaxation starts with: of an assignment, and the best of each paper and reviewer."""
+    start = np.ones(programme.value.size, np.bool_)
+    pairs = programme.pairs
+    if programme.value.size > FEW:
+        value = problem.worth[pairs]
+        near = chosen[pairs]
+        near |= ranks(problem.item[pairs], value) < START
+        near |= ranks(problem.reviewer[pairs], value) < START_OF_REVIEWER
+        start[: pairs.size] = near
+    return start
+
+
+# Whole choices: two integer solvers of different kinds, over the columns that prices leave open.
+
+#: Relative gap at which an integer programme may stop.
+GAP = 1e-4
+
+#: Rounding steps of the second solver in the largest value.
+STEPS = 1 << 34
+
+#: Columns of the first integer programme where rounding failed, and of any, also those that a second solver checks.
+FIRST = 6_000
+MOST_COLUMNS = 20_000
+
+#: Relative error of totals that floating-point solvers may make.
+ERROR = 1e-9
+
+#: Work of the best choice.
+BEST_WORK = 10.0
+
+
+class Solution(NamedTuple):
+    """The columns picked, or None: then ``proved`` is whether nothing obeys all rows.
+
+    ``bound`` is an upper bound on the value of any choice.
+    """
+
+    picked: BoolArray | None
+    proved: bool
+    bound: float = math.inf
+
+
+def best_choice(relaxation: Relaxation, clock: Clock) -> Solution:
+    """Return the best choice of columns, as far as the work allows.
+
+    1. The relaxation, by prices. An assignment with a pair whose loss at these prices exceeds some amount falls short
+       of the bound by as much.
+    2. Rounding by diving.
+    3. Branch and cut over the columns whose loss is within the gap; whatever is better is among them.
+    4. Where their optimum does not meet the prices, another solver checks it.
+    """
+    programme = relaxation.programme
+    if not programme.pairs.size:
+        picked = np.zeros(programme.value.size, np.bool_)
+        return Solution(picked, False, 0.0) if programme.obeyed_by(picked) else Solution(None, True)
+    relaxation.solve()
+    possible = relaxation.feasible()
+    if possible is False:
+        return Solution(None, True)
+    prices = Prices(math.inf, np.zeros(programme.value.size))
+    rounded: BoolArray | None = None
+    if possible:
+        fixed = relaxation.dive()
+        if relaxation.short == 0 and programme.obeyed_by(relaxation.chosen()):
+            rounded = relaxation.chosen()
+        relaxation.bounds(fixed, 0.0, 1.0)
+        prices = relaxation.truly()
+    best = Solution(rounded, False, prices.bound)
+    if prices.bound - programme.worth(rounded) <= tolerance(prices.bound):
+        return best
+    within, fixed = _near(programme, prices, rounded)
+    if np.count_nonzero(within) > MOST_COLUMNS:
+        if rounded is not None:
+            return best
+        within = prices.loss <= np.partition(prices.loss, FIRST)[FIRST]
+        fixed = np.empty(0, np.int64)
+    effort = clock.effort(BEST_WORK)
+    return _checked(programme, best, _within(programme, within, fixed, effort), prices, within, effort)
+
+
+def _checked(
+    programme: Programme, rounded: Solution, first: Solution, prices: Prices, within: BoolArray, effort: Clock
+) -> Solution:
+    """Accept a solution as optimal only if its value meets the prices, or two solvers find none better.
+
+    The second one starts from the solution of the first; if it finds a better one, or finishes where the first did not,
+    the first one runs again. The bound is the weaker one of the two.
+    """
+    best = first if programme.worth(first.picked) >= programme.worth(rounded.picked) else rounded
+    everything = bool(within.all())
+    proved = best.picked is None and everything and first.proved
+    best = Solution(best.picked, False, prices.bound)
+    if proved:
+        return Solution(None, improved(programme, effort, valued=False).proved)
+    if best.bound - programme.worth(best.picked) <= tolerance(best.bound):
+        return best
+    # A better choice has no column whose loss at the prices exceeds the gap.
+    within, fixed = _near(programme, prices, best.picked)
+    if np.count_nonzero(within) > MOST_COLUMNS:
+        return best
+    second = improved(programme, effort, within, fixed, best.picked)
+    if second.picked is None:
+        return best
+    if programme.worth(second.picked) > programme.worth(best.picked):
+        best = best._replace(picked=second.picked)
+    if first.bound > second.bound + tolerance(second.bound) and not effort.over():
+        within, fixed = _near(programme, prices, best.picked)
+        first = _within(programme, within, fixed, effort)
+    return best._replace(bound=min(best.bound, max(first.bound, second.bound, programme.worth(best.picked))))
+
+
+def _near(programme: Programme, prices: Prices, picked: BoolArray | None) -> tuple[BoolArray, IntArray]:
+    """Return the columns that a better choice may have by the prices, and those that it must have."""
+    short = prices.bound - programme.worth(picked) + tolerance(prices.bound)
+    return prices.loss <= short, np.flatnonzero(prices.loss < -short)
+
+
+def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, effort: Clock) -> Solution:
+    """Solve the programme over some columns, some fixed, in half of the work left: the rest is for checks."""
+    half = effort.share(0.5)
+    # The root of a programme has no limit: where that alone exceeds the work left, it is not begun.
+    if ROOT * sum(np.count_nonzero(open_columns[rows.column]) for rows in programme.rows) > half.work:
+        return Solution(None, False)
+    return solve(programme, half, gap=0.0, within=open_columns, fixed=fixed)
+
+
+def tolerance(value: float) -> float:
+    """Return the error of a total that floating-point solvers may make."""
+    return ERROR * max(abs(value), 1.0)
+
+
+def solve(
+    programme: Programme,
+    effort: Clock,
+    gap: float = GAP,
+    within: BoolArray | None = None,
+    fixed: IntArray | None = None,
+) -> Solution:
+    """Pick columns of the largest total value by branch and cut (HiGHS); "infeasible" is not proved yet.
+
+    A solution that breaks a row counts as none. With ``within`` only those columns may be picked, and the columns
+    ``fixed`` must be.
+    """
+    from scipy.optimize import Bounds, LinearConstraint
+
+    size = programme.value.size
+    if not programme.pairs.size:
+        return Solution(np.zeros(size, np.bool_), False, 0.0)
+    columns = np.arange(size) if within is None else np.flatnonzero(within)
+    lower = np.zeros(size)
+    lower[[] if fixed is None else fixed] = 1
+    matrix, low, high = programme.matrix()
+    # A limit may end it with a solution that is not optimal, or with none, which is status 1 and no proof.
+    result = integer_programme(
+        -programme.value[columns],
+        effort,
+        gap=gap,
+        integrality=np.ones(columns.size),
+        bounds=Bounds(lower[columns], 1),
+        constraints=LinearConstraint(matrix[:, columns], low, high),
+    )
+    bound = math.inf if result.mip_dual_bound is None else -float(result.mip_dual_bound)
+    if result.x is None:
+        return Solution(None, result.status == 2)
+    picked = np.zeros(size, np.bool_)
+    picked[columns] = result.x > 0.5
+    return Solution(picked, False, bound) if programme.obeyed_by(picked) else Solution(None, False)
+
+
+def improved(
+    programme: Programme,
+    effort: Clock,
+    within: BoolArray | None = None,
+    fixed: IntArray | None = None,
+    picked: BoolArray | None = None,
+    *,
+    valued: bool = True,
+) -> Solution:
+    """Pick the best of some columns by a second solver, of another kind (constraint programming, CP-SAT).
+
+    ``within`` and ``fixed`` as for :func:`solve`; ``picked`` is a first choice. Where not ``valued`` any choice that
+    obeys all rows will do. "Infeasible" is certain once this solver confirms it: one solver is no proof, as releases of
+    HiGHS have called wrong solutions optimal. Where the work limit ends it before, nothing is proved.
+    """
+    from ortools.sat.python import cp_model
+
+    model, columns = sat_model(programme, within, fixed)
+    scale = STEPS / (float(np.abs(programme.value).max(initial=0.0)) or 1.0)
+    if valued:
+        weights = np.rint(programme.value * scale).astype(np.int64)
+        model.maximize(cp_model.LinearExpr.weighted_sum(columns, weights.tolist()))
+    for column, hint in zip(columns, [] if picked is None else picked.tolist(), strict=False):
+        model.add_hint(column, hint)
+    # Cuts at every node, since bounds are what takes time.
+    solver = cp_model.CpSolver()
+    solver.parameters.linearization_level = 2
+    status = solve_within(solver, model, effort)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return Solution(None, status == cp_model.INFEASIBLE)
+    best = np.array([solver.boolean_value(column) for column in columns], np.bool_)
+    if not programme.obeyed_by(best):
+        return Solution(None, False)
+    # Rounding changes each value by at most half a step.
+    size = best.size if within is None else np.count_nonzero(within)
+    return Solution(best, False, (solver.best_objective_bound + size / 2) / scale if valued else math.inf)
+
+
+def sat_model(
+    programme: Programme, within: BoolArray | None = None, fixed: IntArray | None = None
+) -> tuple[Any, list[Any]]:
+    """Return rows and columns as a model of CP-SAT; columns not ``within`` are 0, and ``fixed`` ones are 1."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    most = np.ones(programme.value.size, np.int64)
+    most = most if within is None else most * within
+    least = np.zeros_like(most)
+    least[[] if fixed is None else fixed] = 1
+    columns = [model.new_int_var(*ends, "") for ends in zip(least.tolist(), most.tolist(), strict=True)]
+    for rows in (part for part in programme.rows if part.low.size):
+        order = np.argsort(rows.row, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])
+        for part, low, high in zip(parts, rows.low.tolist(), rows.high.tolist(), strict=True):
+            weights = rows.weight[part].tolist()
+            members = [columns[column] for column in rows.column[part].tolist()]
+            model.add_linear_constraint(cp_model.LinearExpr.weighted_sum(members, weights), low, high)
+    return model, columns
+
+
+# What an assignment breaks, and what it is worth.
+
+
+def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
+    """Return items whose panels break a rule or a floor, and those of rivals that are both chosen."""
+    rivals: IntArray = problem.item[problem.rivals.couples_among(chosen)].ravel()
+    broken = np.union1d(lacking_items(problem, chosen), rivals)
+    if problem.floors.best is not None:
+        good = np.bincount(problem.item[chosen & problem.strong], minlength=problem.n_items)
+        broken = np.union1d(broken, np.flatnonzero(problem.served & (good == 0)))
+    broken = np.union1d(broken, np.flatnonzero(problem.served & (problem.scores(chosen) < problem.floor)))
+    return np.union1d(crowded_items(problem, chosen), broken)
+
+
+def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
+    """Return items with too many reviewers of a panel group, not all of them of the first phase."""
+    panels = problem.panels
+    size = max(panels.n_groups, 1)
+    item, group, ours = presence(problem, chosen)
+    key, place = np.unique(item * size + group, return_inverse=True)
+    over = np.bincount(place) > panels.most[key // size, key % size]
+    bad: IntArray = np.unique(key[over & (np.bincount(place, ours) > 0)] // size)
+    return bad[problem.bound[bad]]
+
+
+def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
+    """Return items with too few reviewers of a panel group, or of too few different groups of an attribute."""
+    panels = problem.panels
+    item, group, _ = presence(problem, chosen)
+    bad = np.zeros(problem.n_items, np.bool_)
+    for g in np.flatnonzero(panels.least.any(axis=0)).tolist():
+        bad |= np.bincount(item[group == g], minlength=problem.n_items) < panels.least[:, g]
+    distinct = np.unique(item * panels.n_groups + group)
+    for a in np.flatnonzero(panels.different.any(axis=0)).tolist():
+        ours = distinct[panels.attribute[distinct % panels.n_groups] == a] // panels.n_groups
+        bad |= np.bincount(ours, minlength=problem.n_items) < panels.different[:, a]
+    return np.flatnonzero(bad & problem.bound)
+
+
+def presence(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return item and group of all memberships on panels, and whether each is not of the first phase."""
+    pairs = np.flatnonzero(chosen)
+    place, group = problem.panels.of(problem.reviewer[pairs])
+    return problem.item[pairs[place]], group, ~problem.old[pairs[place]]
+
+
+def objective(problem: Problem, chosen: BoolArray) -> float:
+    """Return affinity and rewards of an assignment."""
+    return math.fsum(problem.worth[chosen].tolist()) + rewards(problem, chosen)
+
+
+def rewards(problem: Problem, chosen: BoolArray) -> float:
+    """Return the rewards for the different groups on the panels of an assignment."""
+    panels = problem.panels
+    size = max(panels.n_groups, 1)
+    item, group, _ = presence(problem, chosen)
+    distinct = np.unique((item * size + group)[problem.bound[item]])
+    return math.fsum(panels.reward[distinct // size, panels.attribute[distinct % size]].tolist())
+
+
+class PanelSolution(NamedTuple):
+    """The best assignment under the rules."""
+
+    chosen: BoolArray | None  # its pairs, shape (P,), or None if there is none, or none was found
+    proved: bool  # whether ``chosen`` is proved to be the best, or None
+    bound: float  # upper bound on affinity and rewards of any assignment
+    relaxation: Relaxation | None = None  # the relaxation over all papers, solved, if there is one
+
+
+def best_under_rules(problem: Problem, start: BoolArray, clock: Clock, *, seed: int = 0) -> PanelSolution:
+    """Return the best assignment under all rules and floors, or a proof that there is none.
+
+    ``start`` is an assignment within demands and loads, such as the best one without rules. Rivals that are too many to
+    be written down get rows once they come up; the bound is valid all the same.
+    """
+    none = PanelSolution(None, True, -math.inf)
+    everywhere = np.ones(problem.n_items, np.bool_)
+    if crowded_items(problem, problem.given).size:
+        return none
+    programme = programme_of(problem, problem.given, everywhere)
+    if programme is None:
+        return none
+    relaxation = Relaxation(programme, first_columns(problem, programme, start), clock, seed=seed)
+    beside = objective(problem, problem.given)
+    bound = math.inf
+    chosen: BoolArray | None = None
+    while True:
+        solution = best_choice(relaxation, clock)
+        bound = min(bound, solution.bound + beside)
+        if solution.picked is None:
+            break
+        chosen = relaxation.programme.assigned(solution.picked, problem.given)
+        couples = problem.rivals.couples_among(chosen)
+        if not couples.size:
+            break
+        chosen = None
+        if clock.over():
+            break
+        rows = rival_rows(programme.pairs, couples)
+        relaxation.programme = relaxation.programme.under(rows)
+        relaxation.extend(rows)
+    if chosen is None and solution.proved:
+        return none
+    if chosen is None:
+        # The papers that break a rule alone.
+        repaired = repair(problem, start, clock)
+        if repaired.chosen is None:
+            return PanelSolution(None, repaired.proved, bound)
+        chosen = repaired.chosen
+    value = objective(problem, chosen)
+    # A bound below the value of the assignment is wrong, whichever solver reports it.
+    if bound < value - tolerance(value):
+        bound = math.inf
+    return PanelSolution(chosen, bound - value <= tolerance(value), max(bound, value), relaxation)
+
+
+# The repair of panels that break rules: as few papers as suffice, reassigned.
+
+
+class Repair(NamedTuple):
+    """The pairs chosen, or None: then ``proved`` is whether no assignment obeys all constraints."""
+
+    chosen: BoolArray | None
+    proved: bool
+
+
+def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> Repair:
+    """Reassign the broken items at the least loss, the others keep their reviewers.
+
+    Where that is infeasible, the items that compete for their candidates are reassigned, too, in the end all of them.
+    """
+    if crowded_items(problem, problem.given).size:
+        return Repair(None, True)
+    region = np.zeros(problem.n_items, np.bool_)
+    region[broken_items(problem, chosen)] = True
+    while region.any():
+        whole = bool(region[problem.item].all())
+        solution = _reassigned(problem, chosen, region, clock)
+        if whole or solution.chosen is not None or clock.over():
+            return solution._replace(proved=solution.proved and whole)
+        candidates = np.zeros(problem.n_reviewers, np.bool_)
+        candidates[problem.reviewer[region[problem.item] & problem.able]] = True
+        wider = region.copy()
+        wider[problem.item[chosen & candidates[problem.reviewer]]] = True
+        region = wider if wider.sum() > region.sum() else np.ones_like(region)
+    return Repair(chosen, False)
+
+
+def _reassigned(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock) -> Repair:
+    """Assign the items of a region anew, the rest fixed."""
+    programme = programme_of(problem, chosen, region)
+    beside = chosen & (problem.given | ~region[problem.item])
+    while programme is not None:
+        relaxation = Relaxation(programme, first_columns(problem, programme, chosen), clock)
+        solution = best_choice(relaxation, clock)
+        if solution.picked is None:
+            return Repair(None, solution.proved)
+        assigned = programme.assigned(solution.picked, beside)
+        rows = rival_rows(programme.pairs, problem.rivals.couples_among(assigned))
+        if not rows.low.size:
+            return Repair(assigned, False)
+        if clock.over():
+            return Repair(None, False)
+        programme = programme.under(rows)
+    return Repair(None, True)
+
+
+def feasible(problem: Problem, items: BoolArray, clock: Clock) -> bool:
+    """Whether these items could be served if all others were left out; true unless it is proved that not."""
+    programme = programme_of(problem, problem.given, items)
+    if programme is None:
+        return False
+    programme = programme._replace(value=np.zeros_like(programme.value))
+    relaxation = Relaxation(programme, np.ones(programme.value.size, np.bool_), clock)
+    return not best_choice(relaxation, clock).proved

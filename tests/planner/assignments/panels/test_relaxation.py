@@ -1,0 +1,127 @@
+"""The programme against plain integer programmes, written down row by row, on tiny problems of every kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from planner._assign import programme as module
+from planner._assign.findings import Floors
+from planner._assign.problem import rivals_of
+from planner._assign.programme import Relaxation, best_choice, programme_of
+from reviewgraph._base import Clock
+from tests.planner.assignments import naive_rules as naive
+from tests.planner.assignments.cases import problem_of, ruled_of
+from tests.trials import NIGHTLY
+
+
+def market(seed):
+    """A problem with rules, rivals, floors, fixed pairs and minimum loads, or some of these, and its rules in words."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 7)), int(rng.integers(3, 8))
+    pairs = [(i, j) for i in range(n) for j in range(m) if rng.random() < 0.85]
+    attributes = naive.random_attributes(rng, range(m))
+    rules = naive.random_rules(rng, attributes) if rng.random() < 0.8 else []
+    size = len(pairs)
+    given = np.zeros(size, bool)
+    given[rng.integers(size, size=int(rng.integers(3)))] = True
+    held = np.bincount([j for (_, j), yes in zip(pairs, given, strict=True) if yes], minlength=m)
+    stood = np.bincount([i for (i, _), yes in zip(pairs, given, strict=True) if yes], minlength=n)
+    couples = rng.integers(size, size=(int(rng.integers(4)) * 2, 2))
+    couples = np.unique(np.sort(couples[couples[:, 0] != couples[:, 1]], axis=1), axis=0)
+    couples = couples[~given[couples].any(axis=1)] if couples.size else couples
+    problem = problem_of(
+        pairs, rng.random(size).round(2), n, m, demand=np.maximum(rng.integers(1, 4, n), stood),
+        load=np.maximum(rng.integers(1, 4, m), held),
+        least=rng.integers(0, 2, m), ruled=ruled_of(m, attributes, rules), given=given,
+        rivals=rivals_of(size, couples.astype(np.int64).reshape(-1, 2)),
+        floors=Floors(
+            None if rng.random() < 0.5 else round(float(rng.random()), 2),
+            None if rng.random() < 0.5 else round(float(rng.random()), 2),
+        ),
+    )  # fmt: skip
+    return problem, attributes, rules, couples
+
+
+def plain_optimum(problem, attributes, rules, couples):
+    """Affinity and rewards of the best assignment, by one integer programme; None if there is none."""
+    size = problem.item.size
+    panels = {i: np.flatnonzero(problem.item == i) for i in range(problem.n_items)}
+    values = [{a: naive.values_of(j, a, attributes) for a in ("region", "topic", "senior")} for j in problem.reviewer]
+    present = {}
+    for i, panel in panels.items():
+        for rule in rules:
+            for value in {v for p in panel for v in values[p][rule.attribute]}:
+                present.setdefault((i, rule.attribute, value), size + len(present))
+    width = size + len(present)
+    rows, low, high = [], [], []
+
+    def row(columns, weights, least, most):
+        line = np.zeros(width)
+        np.add.at(line, columns, weights)
+        rows.append(line)
+        low.append(least)
+        high.append(most)
+
+    def having(i, attribute, value):
+        return [p for p in panels[i] if value in values[p][attribute]]
+
+    for i, panel in panels.items():
+        row(panel, 1, problem.demand[i], problem.demand[i])
+        if problem.floors.total is not None:
+            row(panel, problem.affinity[panel], problem.floors.total - 1e-9, np.inf)
+        if problem.floors.best is not None:
+            row(panel, problem.affinity[panel] >= problem.floors.best - 1e-9, 1, np.inf)
+    for j in range(problem.n_reviewers):
+        row(np.flatnonzero(problem.reviewer == j), 1, problem.least[j], problem.load[j])
+    for couple in couples:
+        row(couple, 1, 0, 1)
+    for (i, attribute, value), column in present.items():
+        brings = having(i, attribute, value)
+        row([column, *brings], [1.0] + [-1.0] * len(brings), -np.inf, 0)
+    cost = np.zeros(width)
+    cost[:size] = -problem.affinity
+    for rule in rules:
+        for i in panels:
+            mine = {value: c for (item, a, value), c in present.items() if (item, a) == (i, rule.attribute)}
+            if isinstance(rule, naive.AtMost):
+                for value in mine:
+                    row(having(i, rule.attribute, value), 1, 0, rule.number)
+            elif isinstance(rule, naive.Reward):
+                cost[list(mine.values())] -= rule.amount
+            elif rule.value is not None or naive.is_flag(rule.attribute, attributes):
+                value = True if rule.value is None else rule.value
+                row(having(i, rule.attribute, value), 1, rule.number, np.inf)
+            else:
+                row(list(mine.values()), 1, rule.number, np.inf)
+    bounds = np.zeros(width)
+    bounds[:size] = problem.given
+    limits = LinearConstraint(np.array(rows), low, high)
+    result = milp(cost, constraints=limits, integrality=np.ones(width), bounds=Bounds(bounds, 1))
+    return None if result.x is None else -result.fun
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("seed", range(400 if NIGHTLY else 120))
+def test_the_best_choice_is_that_of_a_plain_programme(seed, few, monkeypatch):
+    if few:
+        for name, value in (("FEW", 0), ("START", 1), ("START_OF_REVIEWER", 1), ("AT_ONCE", 1)):
+            monkeypatch.setattr(module, name, value)
+    problem, *stated = market(seed)
+    expected = plain_optimum(problem, *stated)
+    programme = programme_of(problem, problem.given, np.ones(problem.n_items, bool))
+    if programme is None or module.crowded_items(problem, problem.given).size:
+        assert expected is None
+        return
+    beside = module.objective(problem, problem.given)
+    start = module.first_columns(problem, programme, problem.given)
+    best = best_choice(Relaxation(programme, start, Clock(None)), Clock(None))
+    if expected is None:
+        assert (best.picked, best.proved) == (None, True)
+        return
+    chosen = programme.assigned(best.picked, problem.given)
+    assert not module.broken_items(problem, chosen).size
+    assert module.objective(problem, chosen) == pytest.approx(expected, abs=1e-6)
+    assert best.bound + beside >= expected - 1e-6
+    assert best.bound + beside == pytest.approx(expected, abs=1e-6)
