@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.kernels import core as kernels
-from planner._assign.kernels.flow import clash
 from planner._assign.problem import Readable
 from reviewgraph._base import distinct
 from reviewgraph.table import Reviews
@@ -45,6 +44,9 @@ def promise(
     kernels.rate_pairs(net, cost, parts, required, shared, floor, steps, loss, follow, gain)
     return loss, follow, gain
 
+
+#: Beyond every limit on a path: distances stay below.
+NO_LIMIT = 1 << 61
 
 #: No pairs at all.
 NO_PAIRS = np.empty(0, np.int64)
@@ -122,29 +124,3 @@ class Core:
         movable = not (self.net.assigned[pair] or self.net.locked[pair])
         parted = self.parts.covered[item] != (group == self.parts.core)
         return bool(movable and parted and self.parts.witness[group] != item)
-
-
-# Changes of an assignment along cheapest cycles of the residual network, within every rule.
-
-#: Beyond every limit on a path: distances stay below.
-NO_LIMIT = 1 << 61
-
-#: Maximum number of detours around rivals that would come in together.
-DETOURS = 4
-
-
-def around_rivals(net: Network, find: Callable[[], IntArray]) -> IntArray:
-    """Find pairs to flip without two rivals that come in together; none if each of DETOURS tries has some."""
-    avoided: list[int] = []
-    try:
-        for _ in range(DETOURS):
-            pairs = find()
-            # Two rivals may come in by one cycle: then one of them is excluded.
-            rival = clash(net, pairs)
-            if rival < 0:
-                return pairs
-            net.locked[rival] = True
-            avoided.append(rival)
-        return np.empty(0, np.int64)
-    finally:
-        net.locked[avoided] = False

@@ -1,8 +1,7 @@
-"""Fair assignments: floors on the affinity of each paper, and the largest minimum.
+"""Fair assignments: the largest minimum of the papers' scores, and floors on them.
 
-A paper's score is the sum of the affinities of its reviewers. Floors on scores are rows of the integer programmes of
-:mod:`.panel_programme`; :func:`largest_minimum` finds the highest floor that all papers can reach, and
-:func:`link_above` the level under it. A good reviewer for every paper is a flow (:func:`best_with_good`).
+A paper's score is the sum of the affinities of its reviewers. Floors are rows of :mod:`.programme`;
+:func:`largest_minimum` finds the highest floor that all papers can reach.
 """
 
 from __future__ import annotations
@@ -12,38 +11,37 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.flow import Via, shortfall
-from planner._assign.panel_programme import COARSE, FEW, most_worth, programme_of, repair, under_floors
-from planner._assign.panels import through
+from planner._assign.flow import shortfall
 from planner._assign.problem import NO_FLOOR, unit_of
-from reviewgraph._base import ranks
+from planner._assign.programme import (
+    COARSE,
+    Relaxation,
+    best_under_rules,
+    first_columns,
+    programme_of,
+    under_floors,
+)
 
 if TYPE_CHECKING:
     from planner._assign.flow import Shortfall
-    from planner._assign.linking import Linker
     from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, IntArray
+    from planner._assign.programme import PanelSolution
+    from reviewgraph._base import BoolArray, Clock
 
-
-# The largest minimum: a bound by linear programming duality, and a search among the floors below it.
-
-#: Pairs per item that the linear programme starts with.
-START = 12
-
-#: Relative distance between floors at which the search ends.
+#: Relative distance between floors at which the search ends, maximum number of floors tried, and the work of each.
 NEAR = 1e-5
-
-#: Floors that are tried, and the work of one of them and of the bound.
 TRIES = 24
 TRY_WORK = 4.0
-BOUND_WORK = 30.0
+
+#: Parts of the spread of affinities by which the minimum may fall where the level needs it.
+LOWER = (0.06, 0.12, 0.25, 0.5, 1.0)
 
 
 class Minimum(NamedTuple):
-    """The largest floor reached, in whole units, an assignment that reaches it, and an upper bound on any floor."""
+    """The largest floor reached, in whole units, the best assignment under it, and an upper bound on any floor."""
 
     floor: int
-    chosen: BoolArray
+    solution: PanelSolution
     at_most: int
 
     @property
@@ -79,49 +77,46 @@ def most_possible(problem: Problem, chosen: BoolArray, clock: Clock) -> int:
     )
     value = np.zeros(last + 1)
     value[last] = span
+    start = np.append(first_columns(problem, programme, chosen), True)
     programme = programme._replace(rows=(*programme.rows, rising), value=value)
-    active = np.ones(last + 1, np.bool_)
-    pairs = programme.pairs
-    active[: pairs.size] = chosen[pairs] | (ranks(problem.item[pairs], problem.whole[pairs]) < START)
-    most = most_worth(programme, active, clock.effort(BOUND_WORK))
+    relaxation = Relaxation(programme, start, clock, seed=None)
+    relaxation.solve()
+    most = relaxation.prices().bound
     return min(alone, low + (int(np.ceil(most)) << COARSE)) if np.isfinite(most) else alone
 
 
-def largest_minimum(problem: Problem, chosen: BoolArray, clock: Clock) -> Minimum:
-    """Find the largest floor on all scores, from an assignment within all other constraints.
+def largest_minimum(problem: Problem, solution: PanelSolution, clock: Clock, *, seed: int = 0) -> Minimum:
+    """Find the largest floor on all scores and the most affinity under it, from the best assignment without.
 
     The bound is tried first, which is reached where one paper alone decides; then floors between it and the smallest
     score so far, by bisection.
     """
     served = problem.served
-    low = int(problem.scores(chosen)[served].min())
-    high = most_possible(problem, chosen, clock)
-    best = Minimum(low, chosen, max(high, low))
+    start = solution.chosen
+    low = int(problem.scores(start)[served].min())
+    high = most_possible(problem, start, clock)
+    best = Minimum(low, solution, max(high, low))
     floor = high
     for _ in range(TRIES):
         if best.proved or clock.over():
             break
-        repaired = repair(at_floor(problem, floor), chosen, clock, quick=problem.item.size > FEW, work=TRY_WORK)
-        low = best.floor if repaired.chosen is None else int(problem.scores(repaired.chosen)[served].min())
-        if repaired.chosen is not None and low > best.floor:
-            best = Minimum(low, repaired.chosen, max(best.at_most, low))
+        above = best_under_rules(at_floor(problem, floor), start, clock, seed=seed, work=TRY_WORK)
+        low = best.floor if above.chosen is None else int(problem.scores(above.chosen)[served].min())
+        if above.chosen is not None and low > best.floor:
+            best = Minimum(low, above, max(best.at_most, low))
         else:
             high = floor
-            best = best._replace(at_most=max(floor, best.floor) if repaired.proved else best.at_most)
+            best = best._replace(at_most=max(floor, best.floor) if above.proved else best.at_most)
         floor = (best.floor + high) // 2
         if high - best.floor <= NEAR * abs(high):
             break
     return best
 
 
-# The level under floors.
-
-#: Parts of the spread of affinities by which the minimum may fall where the level needs it.
-LOWER = (0.06, 0.12, 0.25, 0.5, 1.0)
-
-
 def at_floor(problem: Problem, floor: int) -> Problem:
     """Return the problem with a floor in whole units; none where it is below every score."""
+    if floor == problem.floor:
+        return problem
     slack = int(problem.demand.max(initial=0))
     total = None if floor <= NO_FLOOR // 2 else (floor + slack) * unit_of(problem.affinity)
     return replace(problem, floors=problem.floors._replace(total=total))
@@ -132,47 +127,6 @@ def lower_floors(problem: Problem, lowest: int) -> list[int]:
     spread = float(np.ptp(problem.affinity)) / unit_of(problem.affinity)
     steps = [problem.floor - round(part * spread) for part in LOWER]
     return [max(floor, lowest) for floor in (problem.floor, *steps, lowest)]
-
-
-def link_above(linker: Linker, problem: Problem) -> bool:
-    """Bring an assignment to the level with no score below the floor of a problem."""
-    net = linker.net
-    net.floor[:] = np.where(problem.served, problem.floor, NO_FLOOR)
-    # Where all pairs that keep their item above the floor miss the level together, so does every assignment.
-    barred = ~net.locked & ~net.assigned & ~problem.able
-    net.locked[barred] = True
-    core = linker.core
-    able = np.flatnonzero(~net.assigned & ~net.locked)
-    reached = (not core.aim.core_decides or core.holds_with(able)) and linker.link()
-    net.locked[barred] = False
-    return reached
-
-
-# A good reviewer for every paper: a flow with a node between each paper and the reviewers above the floor.
-
-
-def sole(problem: Problem, chosen: BoolArray) -> BoolArray:
-    """Return the pairs that are an item's only one at the floor for the best reviewer, shape (P,)."""
-    if problem.floors.best is None:
-        return np.zeros(chosen.size, np.bool_)
-    good = chosen & problem.strong
-    count = np.bincount(problem.item[good], minlength=problem.n_items)
-    return np.asarray(good & (count == 1)[problem.item])
-
-
-def best_with_good(problem: Problem, cost: IntArray) -> BoolArray | None:
-    """Return the pairs of least cost with a good reviewer on every paper, exactly; None if there are none."""
-    free = np.flatnonzero(~problem.given)
-    wanted = problem.wanting
-    items = np.flatnonzero(wanted)
-    number = np.where(wanted, np.cumsum(wanted) - 1, -1)
-    node = np.where(problem.strong[free], number[problem.item[free]], -1)
-    demand = problem.open_demand()
-    if (demand[items] < 1).any():
-        return None
-    nothing = np.zeros(items.size, np.int64)
-    via = Via(node, items, nothing + 1, demand[items], nothing)
-    return through(problem, free, cost[free], via)
 
 
 def too_few_good(problem: Problem) -> Shortfall | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.core import NO_LIMIT, NO_PAIRS, around_rivals, promise
+from planner._assign.core import NO_LIMIT, NO_PAIRS, promise
 from planner._assign.flow import TIE_BITS
 from planner._assign.kernels.flow import cheapest_path, flip, workspace
 from reviewgraph._base import distinct, smallest
@@ -86,13 +86,8 @@ class Linker:
 
         The limit is on the loss beyond the pair's own reduced cost.
         """
-        lengths: list[int] = []
-
-        def find() -> IntArray:
-            lengths.append(cheapest_path(self.net, self.work, pair, limit))
-            return self.path[: max(lengths[-1], 0)].copy()
-
-        return around_rivals(self.net, find), lengths[-1] >= 0
+        length = cheapest_path(self.net, self.work, pair, limit)
+        return self.path[: max(length, 0)].copy(), length >= 0
 
     def loss_of(self, pairs: IntArray) -> int:
         return int(np.where(self.net.assigned[pairs], -self.cost[pairs], self.cost[pairs]).sum())
@@ -278,7 +273,6 @@ class Relinker(Linker):
     """A linker that looks for a cheaper assignment at the level than that of the core, or for one if it has none."""
 
     rng: np.random.Generator = field(default_factory=np.random.default_rng)  # for the orders
-    rewards: Callable[[], int] = lambda: 0  # rewards of the current assignment by rules, in units of cost
     enough: float = 0.0  # loss that is small enough to stop, in units of cost
     span: Callable[[], bool] = lambda: False  # brings the assignment to the level at once, or leaves it as it is
     ways: list[State] = field(default_factory=list)  # assignments at the level: by the core, and a cheaper one if any
@@ -416,8 +410,8 @@ class Relinker(Linker):
         return self.core.holds_with(more)
 
     def total(self) -> int:
-        """Return the cost of the assignment, less its rewards."""
-        return int(self.cost[self.net.assigned].sum()) - self.rewards()
+        """Return the cost of the assignment."""
+        return int(self.cost[self.net.assigned].sum())
 
 
 # A lower bound on the cost of a connection level.

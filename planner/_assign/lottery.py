@@ -6,6 +6,7 @@ rounding (without a level) or :func:`mixture`, a list of assignments each repair
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,9 +32,16 @@ from planner._assign.marginals import (
     limits_of,
     through_rules,
 )
-from planner._assign.panel_programme import Repair, broken_items, repair
-from planner._assign.panels import PanelSolution, depending, unrouted, within_rules
-from planner._assign.panels import settle as settle_potentials
+from planner._assign.best_flow import settle, unrouted
+from planner._assign.forcing import Forcing
+from planner._assign.programme import (
+    PanelSolution,
+    Repair,
+    broken_items,
+    depends_on_rules,
+    relaxation_of,
+    repair,
+)
 from planner._assign.problem import Randomisation, restricted
 from planner._assign.robust import harden
 from planner._assign.spanning import bridge
@@ -88,8 +96,7 @@ def repaired(
         cost = costs_of_changes(problem.affinity, first)
         if broken_items(problem, first).size:
             # By few changes, as for the level: the most affinity would undo the random choice.
-            worth: FloatArray = -cost / (1 << SPAN_BITS)
-            obeying = repair(replace(problem, affinity=worth), first, clock, quick=True).chosen
+            obeying = repair(changing(problem, first), first, clock).chosen
             if obeying is None:
                 return Repaired(first, False)
             chosen = obeying
@@ -103,22 +110,35 @@ def repaired(
             return Repaired(decided.chosen, True)
         if decided.proved:
             return Repaired(chosen, False)
-    net = problem.network(chosen)
-    if best is not None:
-        settle_potentials(net, cost, depending(problem, chosen), exact=True)
-    core = Core(net, problem.required, aim)
-    linker = Linker(core, cost, clock)
-    bridged = best is not None and bridge(problem, linker)
-    reached = bridged or linker.link()
-    if reached and not bridged and aim.core_decides:
-        linker.release(partial(core.holds_after, core.total))
+    core = Core(problem.network(chosen), problem.required, aim)
+    if depends_on_rules(problem):
+        # By few changes, which need no further starts.
+        cheap = changing(problem, chosen)
+        relaxation = relaxation_of(cheap, chosen, clock)
+        if relaxation is None:
+            return Repaired(chosen, False)
+        linker: Linker | Forcing = Forcing(core, cheap, relaxation, clock, rng, starts=0)
+        reached = linker.link()
+    else:
+        linker = Linker(core, cost, clock)
+        settle(core.net, cost)
+        bridged = bridge(problem, linker)
+        reached = bridged or linker.link()
+        if reached and not bridged and aim.core_decides:
+            linker.release(partial(core.holds_after, core.total))
     if reached and survive:
         hardened = harden(linker, rng)
         reached = hardened is not None and not hardened.exposed.any()
     if reached:
-        return Repaired(net.assigned.copy(), True, len(linker.forced))
+        return Repaired(core.net.assigned.copy(), True, len(linker.forced))
     decided = Repair(None, False) if survive else decide(problem, aim, chosen, clock, survive=False)
     return Repaired(chosen if decided.chosen is None else decided.chosen, decided.chosen is not None)
+
+
+def changing(problem: Problem, chosen: BoolArray) -> Problem:
+    """Return the problem with the worth of changing as little as possible, see :func:`costs_of_changes`."""
+    worth: FloatArray = -costs_of_changes(problem.affinity, chosen) / (1 << SPAN_BITS)
+    return replace(problem, affinity=worth)
 
 
 def costs_of_changes(worth: FloatArray, chosen: BoolArray) -> IntArray:
@@ -327,7 +347,7 @@ class Lottery(Run):
             value = float(problem.worth[chosen].sum())
             bound = max(self.solution.bound, value)
             return replace(best, randomised=self._described(problem, chosen.astype(float), value, bound, None))
-        self.best = within_rules(self.problem, best.chosen, self.solution)
+        self.best = math.fsum(self.problem.affinity[best.chosen].tolist())
         gain = Gain(problem.worth, beta)
         marginals = best_marginals(problem, gain, caps)
         if marginals is None:

@@ -423,9 +423,8 @@ class Problem:
         held = np.bincount(self.reviewer[self.given], minlength=self.n_reviewers)
         return self.load - held, np.maximum(self.least - held, 0)
 
-    def network(self, chosen: BoolArray, bonus: IntArray | None = None) -> Network:
-        """Return the network with the chosen pairs assigned and the given ones locked; ``bonus``: rewards as costs."""
-        panels = self.panels
+    def network(self, chosen: BoolArray) -> Network:
+        """Return the network with the chosen pairs assigned and the given ones locked."""
         # Pairs are sorted by item, so panels are consecutive; a reviewer's block is as long as their load.
         by_item = np.flatnonzero(chosen)
         by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
@@ -450,22 +449,7 @@ class Problem:
             n_panel=n_panel,
             panel=by_item,
             least=self.least,
-            group_start=panels.start,
-            group=panels.group,
-            attribute=panels.attribute,
-            fewest=panels.least,
-            most=panels.most,
-            different=panels.different,
-            bonus=np.zeros_like(panels.different) if bonus is None else bonus,
-            bound=self.bound & panels.binding,
-            rival_start=self.rivals.start,
-            rival=self.rivals.rival,
-            n_rivals=self.rivals.count_among(chosen),
-            value=self.whole,
-            floor=np.where(self.served, self.floor, NO_FLOOR),
-            peak=np.where(self.served, whole_floor(self.floors.best, self.affinity, 1), NO_FLOOR),
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
-            floored=self.floors.asked,
         )
 
 

@@ -357,6 +357,7 @@ class Relaxation:
         self.upper = np.ones(self.value.size) if most is None else most.copy()
         self.z = np.zeros(self.value.size)
         self.short = 0.0
+        self.problem: Problem | None = None  # of which it is the relaxation over all papers, if that
         self.dear = DEAR
         self.solver = highspy.Highs()
         self.optimal = highspy.HighsModelStatus.kOptimal
@@ -555,6 +556,16 @@ class Relaxation:
         return picked
 
 
+def relaxation_of(problem: Problem, chosen: BoolArray, clock: Clock, *, seed: int = 0) -> Relaxation | None:
+    """Return the relaxation over all papers, to be started from an assignment; None if a count rules it out."""
+    programme = programme_of(problem, problem.given, np.ones(problem.n_items, np.bool_))
+    if programme is None:
+        return None
+    relaxation = Relaxation(programme, first_columns(problem, programme, chosen), clock, seed=seed)
+    relaxation.problem = problem
+    return relaxation
+
+
 def first_columns(problem: Problem, programme: Programme, chosen: BoolArray) -> BoolArray:
     """Return the columns that a relaxation starts with: of an assignment, and the best of each paper and reviewer."""
     start = np.ones(programme.value.size, np.bool_)
@@ -598,7 +609,7 @@ class Solution(NamedTuple):
     bound: float = math.inf
 
 
-def best_choice(relaxation: Relaxation, clock: Clock) -> Solution:
+def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK) -> Solution:
     """Return the best choice of columns, as far as the work allows.
 
     1. The relaxation, by prices. An assignment with a pair whose loss at these prices exceeds some amount falls short
@@ -632,7 +643,7 @@ def best_choice(relaxation: Relaxation, clock: Clock) -> Solution:
             return best
         within = prices.loss <= np.partition(prices.loss, FIRST)[FIRST]
         fixed = np.empty(0, np.int64)
-    effort = clock.effort(BEST_WORK)
+    effort = clock.effort(work)
     return _checked(programme, best, _within(programme, within, fixed, effort), prices, within, effort)
 
 
@@ -845,6 +856,38 @@ def rewards(problem: Problem, chosen: BoolArray) -> float:
     return math.fsum(panels.reward[distinct // size, panels.attribute[distinct % size]].tolist())
 
 
+def depends_on_rules(problem: Problem) -> bool:
+    """Whether it matters for some pair which others are assigned on its paper, or that a rival is."""
+    return problem.panels.binding or problem.rivals.any or problem.floors.asked
+
+
+def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int) -> bool:
+    """Whether rules on panels and rivals let a pair take the place of another one of its item in an assignment."""
+    panels = problem.panels
+    item = int(problem.item[entering])
+    rivals = problem.rivals.rival[problem.rivals.start[entering] : problem.rivals.start[entering + 1]]
+    if chosen[rivals[rivals != leaving]].any():
+        return False
+    if not problem.bound[item]:
+        return True
+    first, last = np.searchsorted(problem.item, [item, item + 1])
+    staying = first + np.flatnonzero(chosen[first:last])
+    staying = staying[staying != leaving]
+    _, group = panels.of(problem.reviewer[np.append(staying, entering)])
+    count = np.bincount(group, minlength=panels.n_groups)
+    # Groups of the one who enters may be too many, of the one who leaves too few.
+    _, more = panels.of(problem.reviewer[[entering]])
+    _, fewer = panels.of(problem.reviewer[[leaving]])
+    fewer = np.setdiff1d(fewer, more)
+    kinds = np.bincount(panels.attribute[count > 0], minlength=panels.n_attributes)
+    lost = np.unique(panels.attribute[fewer])
+    return bool(
+        (count[more] <= panels.most[item, more]).all()
+        and (count[fewer] >= panels.least[item, fewer]).all()
+        and (kinds[lost] >= panels.different[item, lost]).all()
+    )
+
+
 class PanelSolution(NamedTuple):
     """The best assignment under the rules."""
 
@@ -854,25 +897,23 @@ class PanelSolution(NamedTuple):
     relaxation: Relaxation | None = None  # the relaxation over all papers, solved, if there is one
 
 
-def best_under_rules(problem: Problem, start: BoolArray, clock: Clock, *, seed: int = 0) -> PanelSolution:
+def best_under_rules(
+    problem: Problem, start: BoolArray, clock: Clock, *, seed: int = 0, work: float = BEST_WORK
+) -> PanelSolution:
     """Return the best assignment under all rules and floors, or a proof that there is none.
 
     ``start`` is an assignment within demands and loads, such as the best one without rules. Rivals that are too many to
     be written down get rows once they come up; the bound is valid all the same.
     """
     none = PanelSolution(None, True, -math.inf)
-    everywhere = np.ones(problem.n_items, np.bool_)
-    if crowded_items(problem, problem.given).size:
+    relaxation = None if crowded_items(problem, problem.given).size else relaxation_of(problem, start, clock, seed=seed)
+    if relaxation is None:
         return none
-    programme = programme_of(problem, problem.given, everywhere)
-    if programme is None:
-        return none
-    relaxation = Relaxation(programme, first_columns(problem, programme, start), clock, seed=seed)
     beside = objective(problem, problem.given)
     bound = math.inf
     chosen: BoolArray | None = None
     while True:
-        solution = best_choice(relaxation, clock)
+        solution = best_choice(relaxation, clock, work=work)
         bound = min(bound, solution.bound + beside)
         if solution.picked is None:
             break
@@ -883,7 +924,7 @@ def best_under_rules(problem: Problem, start: BoolArray, clock: Clock, *, seed: 
         chosen = None
         if clock.over():
             break
-        rows = rival_rows(programme.pairs, couples)
+        rows = rival_rows(relaxation.programme.pairs, couples)
         relaxation.programme = relaxation.programme.under(rows)
         relaxation.extend(rows)
     if chosen is None and solution.proved:

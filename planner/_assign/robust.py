@@ -15,7 +15,8 @@ import numpy as np
 
 from planner._assign.core import Core, promise
 from planner._assign.findings import Alternate, Alternates, Lack, Missing
-from planner._assign.kernels.flow import flip, may_replace
+from planner._assign.kernels.flow import flip
+from planner._assign.programme import may_replace
 from reviewgraph._base import Clock, order_of
 from reviewgraph.graph import Units, missing_without_units
 from reviewgraph.table import Reviews
@@ -343,7 +344,7 @@ def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, 
         if not candidates.size:
             why = Lack.NOBODY
         for pair in room[order_of(-problem.affinity[room])][:LOOKED].tolist():
-            fitting = [q for q in panel.tolist() if may_replace(net, pair, q)]
+            fitting = [q for q in panel.tolist() if may_replace(problem, assigned, pair, q)]
             replaced = np.array([q for q in fitting if level is None or level.keeps(q, pair)], np.int64)
             why = Lack.LEVEL if len(fitting) > replaced.size else why
             if replaced.size:

@@ -16,7 +16,7 @@ import numpy as np
 
 from planner._assign.kernels.spanning import Growth, join_all, rate_stale
 from planner._assign.linking import State
-from planner._assign.panels import settle, through
+from planner._assign.best_flow import settle, through
 from reviewgraph._base import starts
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Spanning:
         forced = np.flatnonzero(spanned.fixed & ~self.best)
         self.linker.put(State(spanned.assigned, net.potential, tuple(forced.tolist())))
         # The last flow looked at cheap pairs only, so others may seem to gain.
-        settle(net, self.cost, spanned.fixed | ~(self.cheap | spanned.assigned), exact=True)
+        settle(net, self.cost, spanned.fixed | ~(self.cheap | spanned.assigned))
 
     def _within(self, spanned: Spanned) -> Spanned | None:
         """Complete a skeleton of an assignment alone, within which no pair takes the room of another."""
@@ -219,8 +219,7 @@ class Spanning:
 def spannable(problem: Problem, linker: Linker) -> bool:
     """Whether many papers are apart, the level is one of one component, and no pair depends on others."""
     core = linker.core
-    depending = problem.panels.binding or problem.rivals.any or problem.floors.asked
-    return not depending and core.aim.core_decides and core.total - core.count >= FEWEST and linker.cost.size > 0
+    return core.aim.core_decides and core.total - core.count >= FEWEST and linker.cost.size > 0
 
 
 def bridge(problem: Problem, linker: Linker) -> bool:

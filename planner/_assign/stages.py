@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,41 +14,27 @@ import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.core import Core
-from planner._assign.fair import (
-    at_floor,
-    best_with_good,
-    largest_minimum,
-    link_above,
-    lower_floors,
-    most_possible,
-    sole,
-)
-from planner._assign.findings import Fairness
-from planner._assign.flow import TIE_BITS, whole, whole_costs
+from planner._assign.best_flow import fewest_first, scale_of, settle, unrouted
+from planner._assign.fair import at_floor, largest_minimum, lower_floors, too_few_good
+from planner._assign.findings import NO_FLOORS, Fairness, Kept, KeptRule
+from planner._assign.flow import TIE_BITS, whole_costs
+from planner._assign.forcing import Forcing
 from planner._assign.kernels.flow import flip
 from planner._assign.linking import Relinker, least_loss
-from planner._assign.panel_programme import (
+from planner._assign.programme import (
+    PanelSolution,
     Repair,
     Rows,
+    best_under_rules,
     broken_items,
+    depends_on_rules,
     improved,
     objective,
+    presence,
     programme_of,
+    relaxation_of,
     rewards,
     solve,
-)
-from planner._assign.panels import (
-    PanelSolution,
-    best_panels,
-    by_programmes,
-    depending,
-    fewest_first,
-    kept_by,
-    routes_of,
-    scale_of,
-    settle,
-    unrouted,
-    within_rules,
 )
 from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
 from planner._assign.robust import alternates_of, harden, missing_without
@@ -67,6 +53,7 @@ from planner._assign.why_none import (
     why_no_panels,
     why_unreachable,
 )
+from planner.rules import ruled_by
 from reviewgraph._base import Clock, Mentions, counted, reaches
 from reviewgraph.table import Reviews
 
@@ -206,10 +193,9 @@ _LOOKING = "reviewers on whom the level hangs"
 
 
 class Start(NamedTuple):
-    """Costs of pairs in whole units; the best assignment without rules, and under the rules."""
+    """Costs of pairs in whole units, and the best assignment without a level."""
 
     cost: IntArray
-    best: BoolArray
     chosen: BoolArray
 
 
@@ -252,14 +238,13 @@ class Run:
         if self.aim.level is None:
             return self.answer(start.chosen, None, 0, reached=True)
         # 4. and 5. The level, what survives.
-        return self._connected(self._linker(start), start.chosen)
+        return self._connected(start)
 
     def start(self) -> Start | Assignment:
         """Find the best assignment under the rules, before any level; the Assignment of the end where there is none."""
         problem = self.problem
         # 1. The best assignment by affinity, or a cut that proves that there is none.
-        routes = routes_of(problem)
-        self.scale = scale_of(problem, routes, problem.affinity)
+        self.scale = scale_of(problem, problem.affinity)
         cost = whole_costs(problem.affinity, self.seed, self.scale)
         self.say(
             f"best affinity for {counted(int(problem.required.sum()), 'paper')} and "
@@ -272,106 +257,113 @@ class Run:
         if problem.concerns is not None:
             # Concerns come before affinity.
             self.say("fewest changes, and fewest reviews below the least affinity")
-            settled = fewest_first(problem, problem.concerns, routes, self.seed)
-            problem, cost, self.scale, best, self.fewest = settled
+            problem, cost, self.scale, best, self.fewest = fewest_first(problem, problem.concerns, self.seed)
             lost = problem.affinity[plain].tolist() + (-problem.affinity[best]).tolist()
             self.lost_first = math.fsum(lost)
             plain = best
             self.problem = problem
-        # 2. Good reviewers, and rules that the plain flow does not cover.
-        good = best_with_good(problem, cost) if problem.floors.best is not None else plain
-        if good is None:
-            return self.infeasible(why_no_good(problem))
-        self.rivals = len(problem.rivals.couples_among(good))
-        self.solution = PanelSolution(good, True, objective(problem, good), by_flow=True)
+        self.rivals = len(problem.rivals.couples_among(plain))
+        self.solution = PanelSolution(plain, True, objective(problem, plain))
         self.unfair = plain
-        if problem.panels.binding or problem.rivals.any:
-            self.say("rules on who reviews a paper together")
-            ruled = at_floor(problem, NO_FLOOR)
-            self.solution = best_panels(ruled, good, routes, cost, self.scale, self.clock)
-            self.unfair = self.solution.chosen
-        # 3. Floors, and the worst-served papers.
-        if self.solution.chosen is not None and (self.fairly or problem.floors.total is not None):
-            why = self._raise_lowest(self.solution.chosen)
-            if why:
-                return self.infeasible(why)
-            problem = self.problem
+        # 2. and 3. Rules, floors, and the worst-served papers.
+        why = self._under_rules()
+        if why:
+            return self.infeasible(why)
         # The level, where counting alone proves that it is out of reach.
+        problem = self.problem
         self.out_of_reach = why_unreachable(problem, self.aim, lowered=self.best_effort)
         if self.solution.chosen is not None:
             if self.out_of_reach and not self.best_effort:
                 return self.infeasible(level_alone(self.aim, self.out_of_reach))
-            return Start(cost, good, self.solution.chosen)
-        if self.solution.proved:
-            why = why_no_panels(problem, self.clock)
-            return self.infeasible(f"Demands and loads can be met, but not all that is asked of each paper. {why}")
+            return Start(cost, self.solution.chosen)
         if self.out_of_reach and not self.best_effort:
             return self.infeasible(self.out_of_reach)
         rules = ", ".join(rules_in_words(problem))
         why = f"No assignment with {rules} was found in the time given."
         return self.nothing(AssignmentStatus.LEVEL_MISSED, why)
 
-    def _raise_lowest(self, chosen: BoolArray) -> str:
-        """Reach the floor, or the largest smallest score where that is asked; returns why there is none, if proved."""
-        problem = self.problem
-        served = problem.served
-        if not served.any():
+    def _under_rules(self) -> str:
+        """Find the best assignment under rules and floors, and the fairest; returns why there is none, if proved."""
+        floors = self.asked.floors
+        bare = replace(self.problem, floors=NO_FLOORS) if floors.asked else self.problem
+        if depends_on_rules(bare):
+            self.say("rules on who reviews a paper together")
+            self.solution = self._best(bare)
+            self.unfair = self.solution.chosen
+            if self.solution.chosen is None and self.solution.proved:
+                why = why_no_panels(bare, self.clock)
+                return f"Demands and loads can be met, but not all that is asked of each paper. {why}"
+        if self.solution.chosen is None or not (self.fairly or floors.asked) or not self.problem.served.any():
             return ""
         self.say("the worst-served papers")
-        cannot = np.flatnonzero(served & (problem.reach(problem.open_demand()) < problem.floor))
+        why = self._above_floors() if floors.asked else ""
+        if self.fairly and self.solution.chosen is not None:
+            self.minimum = largest_minimum(self.problem, self.solution, self.clock, seed=self.seed)
+            self.problem = at_floor(self.problem, self.minimum.floor)
+            self.solution = self.minimum.solution
+        return why
+
+    def _above_floors(self) -> str:
+        """Find the best assignment under the floors; returns why there is none, if proved."""
+        problem = self.problem
+        if too_few_good(problem) is not None:
+            return why_no_good(problem)
+        cannot = np.flatnonzero(problem.served & (problem.reach(problem.open_demand()) < problem.floor))
         if cannot.size:
             return why_no_floor(problem, cannot)
-        if (problem.scores(chosen)[served] < problem.floor).any():
-            if most_possible(problem, chosen, self.clock) < problem.floor:
-                return why_no_floor(problem, cannot)
-            self.solution = by_programmes(problem, self.solution, self.clock)
-        if self.fairly and self.solution.chosen is not None:
-            self.minimum = largest_minimum(problem, self.solution.chosen, self.clock)
-            self.problem = at_floor(problem, self.minimum.floor)
-            if self.minimum.chosen is not self.solution.chosen:
-                start = self.solution._replace(chosen=self.minimum.chosen, proved=False, by_flow=False)
-                self.solution = by_programmes(self.problem, start, self.clock)
-        return ""
+        chosen = self.solution.chosen
+        self.solution = self._best(problem)
+        if self.solution.chosen is not None or not self.solution.proved or chosen is None:
+            return ""
+        return why_no_floor(problem, cannot) if problem.floors.total is not None else why_no_good(problem)
 
-    def _connected(self, linker: Relinker, chosen: BoolArray) -> Assignment:
+    def _best(self, problem: Problem) -> PanelSolution:
+        """Return the best assignment under rules and floors: the one so far if it breaks none and nothing is rewarded."""
+        before = self.solution
+        chosen = before.chosen
+        if chosen is None:
+            return before
+        if not problem.panels.reward.any() and not broken_items(problem, chosen).size:
+            return before
+        return best_under_rules(problem, chosen, self.clock, seed=self.seed)
+
+    def _connected(self, start: Start) -> Assignment:
         """Bring an assignment to the level, and return it with the cost of that."""
-        core = linker.core
         decided = self.aim.core_decides
         lowest = self.asked.floor
         floors = [lowest] if self.minimum is None else lower_floors(self.problem, lowest)
         ways = [at_floor(self.problem, floor) for floor in floors]
-        reached = linker.link() if self.problem.floors.total is None else self._above(linker, ways)
+        # Under the strictest of the floors that allows the level.
+        for way in ways:
+            self.problem = way
+            linker = self._linker(start)
+            reached = linker.link()
+            if reached or self.clock.over():
+                break
+        core = linker.core
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
         if apart and not self.best_effort:
             return self.infeasible(level_alone(self.aim, apart))
         self.out_of_reach = self.out_of_reach or apart
         reached = reached or self._decided_above(linker, ways, survive=False)
-        if reached and self.minimum is not None:
+        if reached and self.minimum is not None and self.survive:
             # From here on the smallest score stays as it is, where what the level must survive allows that.
-            smallest = int(self.problem.scores(core.net.assigned)[self.problem.served].min(initial=-NO_FLOOR))
-            core.net.floor[self.problem.served] = smallest
-            ways = [at_floor(self.problem, smallest), *(way for way in ways if way.floor < smallest)]
+            scores = self.problem.scores(core.net.assigned)[self.problem.served]
+            self.problem = at_floor(self.problem, int(scores.min(initial=-NO_FLOOR)))
+            ways = [self.problem, *(way for way in ways if way.floor < self.problem.floor)]
+            linker = self._linker(start._replace(chosen=core.net.assigned.copy()))
+            core = linker.core
         critical = None
         if reached and decided:
             critical = self._hardened(linker, ways) if self.survive else None
         if reached and decided and not self.unsure and critical is None:
             critical = self._critical(linker)
             self.exposed = critical or () if self.survive else ()
-        if (core.net.assigned == chosen).all():
+        if (core.net.assigned == start.chosen).all():
             self.least_loss = 0.0
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
 
-    def _above(self, linker: Relinker, ways: list[Problem]) -> bool:
-        """Bring an assignment to the level under the strictest of some floors that allows it."""
-        for way in ways:
-            if link_above(linker, way):
-                self.problem = way
-                return True
-            if self.clock.over():
-                break
-        return False
-
-    def _decided_above(self, linker: Relinker, ways: list[Problem], *, survive: bool) -> bool:
+    def _decided_above(self, linker: Relinker | Forcing, ways: list[Problem], *, survive: bool) -> bool:
         """Decide under the strictest of some floors that allows the level; a proof is one for the lowest of them."""
         self.problem = ways[0]
         if self._decided(linker, survive=survive):
@@ -388,7 +380,7 @@ class Run:
         self.problem = ways[-1]
         return True
 
-    def _decided(self, linker: Relinker, *, survive: bool) -> bool:
+    def _decided(self, linker: Relinker | Forcing, *, survive: bool) -> bool:
         """Replace the search by an exact method where few pairs are allowed; whether the level holds then."""
         core = linker.core
         if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
@@ -406,38 +398,43 @@ class Run:
         core.regroup()
         return True
 
-    def _linker(self, start: Start) -> Relinker:
-        """Start from an assignment, with potentials, and a lower bound on the cost of the level, if there is one."""
+    def _linker(self, start: Start) -> Relinker | Forcing:
+        """Return what brings an assignment to the level.
+
+        * Where pairs depend on others, by rules, rivals or floors: bounds on forced pairs, and the programme.
+        * Where a core is there to grow, or pairs come before affinity: cheapest cycles around forced pairs.
+        * Where many papers are apart: a skeleton completed by a flow (:func:`.spanning.span`), tried by the linker.
+        """
+        core = Core(self.problem.network(start.chosen), self.problem.required, self.aim)
+        say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))  # noqa: E731
+        linker = self._forcing(core) if depends_on_rules(self.problem) else self._relinker(core, start.cost)
+        linker.say = say
+        return linker
+
+    def _forcing(self, core: Core) -> Forcing:
+        """Start from an assignment under rules."""
         problem = self.problem
-        cost = start.cost
-        chosen = start.chosen
-        # Under floors the potentials are those of the best assignment without: they only guide the search.
-        first = chosen if problem.floors.total is None else start.best
-        # Where no rule changed the best assignment, no pair depends on others.
-        free = bool((first == start.best).all())
-        net = problem.network(first, whole(problem.panels.reward, self.scale))
-        held = np.zeros(first.size, np.bool_) if free and not net.bonus.any() else depending(problem, first)
-        if self.solution.barred is not None:
-            held |= self.solution.barred
-        held |= sole(problem, first)
-        settled = settle(net, cost, held, exact=self.solution.by_flow or free)
-        flip(net, np.flatnonzero(first != chosen))
-        core = Core(net, problem.required, self.aim)
+        chosen = core.net.assigned.copy()
+        relaxation = self.solution.relaxation
+        if relaxation is None or relaxation.problem is not problem:
+            relaxation = relaxation_of(problem, chosen, self.clock, seed=self.seed)
+        enough = self.solution.bound - NEAR * abs(self.solution.bound)
+        return Forcing(core, problem, relaxation, self.clock, np.random.default_rng(self.seed), enough=enough)
+
+    def _relinker(self, core: Core, cost: IntArray) -> Relinker:
+        """Start from the best assignment, with potentials, and a lower bound on the cost of the level, if there is one."""
+        problem = self.problem
         linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
-        linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
-        if net.bonus.any():
-            linker.rewards = lambda: int(whole(np.array([rewards(problem, net.assigned)]), self.scale)[0])
         # The bound counts pairs that leave groups: it holds only where groups suffice for the level.
-        bounded = settled and not held.any() and self.solution.by_flow and self.aim.core_suffices
-        if bounded and not core.at_level() and problem.concerns is None:
-            self.least_loss = least_loss(linker, problem, self.scale)
-        if bounded:
+        if settle(core.net, cost) and self.aim.core_suffices:
+            if not core.at_level() and problem.concerns is None:
+                self.least_loss = least_loss(linker, problem, self.scale)
             linker.span = partial(span, problem, linker, np.random.default_rng(self.seed))
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
         linker.enough = near * self.scale * 2.0**TIE_BITS
         return linker
 
-    def _hardened(self, linker: Relinker, ways: list[Problem]) -> tuple[Label, ...] | None:
+    def _hardened(self, linker: Relinker | Forcing, ways: list[Problem]) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
         self.say(_LOOKING)
         if self._decided_above(linker, ways, survive=True):
@@ -459,7 +456,7 @@ class Run:
         self.exposed = self._labels(best[1].exposed)
         return self._labels(best[1].missing)
 
-    def _critical(self, linker: Relinker) -> tuple[Label, ...] | None:
+    def _critical(self, linker: Relinker | Forcing) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
         self.say(_LOOKING)
@@ -518,11 +515,32 @@ class Run:
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
             concerned=concerned(problem, assigned, self.fewest, self.lost_first),
-            authors=authored(problem, self.rivals, within_rules(problem, assigned, self.solution), bound),
-            kept=kept_by(problem, assigned, self.solution, bound) if problem.ruled.rules else None,
+            authors=authored(problem, self.rivals, self._within_rules(assigned), bound),
+            kept=self._kept(assigned, bound) if problem.ruled.rules else None,
             fairness=fairness,
             alternates=alternates,
         )
+
+    def _kept(self, assigned: BoolArray, bound: float) -> Kept:
+        """Return where an assignment keeps each rule, the affinity under all of them, and the bound."""
+        problem = self.problem
+        rules = []
+        for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
+            papers = int(np.count_nonzero(problem.bound))
+            earned = None
+            if rule.terms(attribute).reward.any():
+                alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers, problem.n_items))
+                item, group, _ = presence(alone, assigned)
+                cells = np.unique((item * alone.panels.n_groups + group)[problem.bound[item]])
+                papers = int(np.unique(cells // max(alone.panels.n_groups, 1)).size)
+                earned = int(cells.size)
+            rules.append(KeptRule(rule.text, rule.words(attribute), papers, earned))
+        return Kept(tuple(rules), self._within_rules(assigned), rewards(problem, assigned), bound)
+
+    def _within_rules(self, assigned: BoolArray) -> float:
+        """Return the affinity of the best assignment under the rules alone, of the assigned pairs if there is none."""
+        best = assigned & ~self.problem.old if self.unfair is None else self.unfair
+        return math.fsum(self.problem.affinity[best].tolist())
 
     def _fairness(self, assigned: BoolArray) -> Fairness:
         problem = self.problem

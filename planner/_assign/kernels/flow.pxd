@@ -12,28 +12,8 @@ cdef class Network:
     cdef int64_t[::1] n_held, held
     cdef const int64_t[::1] panel_start
     cdef int64_t[::1] n_panel, panel
-    cdef const int64_t[::1] least, group_start, group, attribute
-    cdef const int64_t[:, :] fewest, most, different, bonus
-    cdef const uint8_t[::1] bound
-    cdef const int64_t[::1] rival_start, rival
-    cdef int64_t[::1] n_rivals
-    cdef const int64_t[::1] value, floor, peak
+    cdef const int64_t[::1] least
     cdef int64_t[::1] potential
-    cdef bint floored
-
-cdef bint belongs(Network net, int64_t reviewer, int64_t group) noexcept nogil
-cdef int64_t sharing(Network net, int64_t item, int64_t group, int64_t without) noexcept nogil
-@cython.locals(fresh=cython.bint)
-cdef int64_t different(
-    Network net, int64_t item, int64_t attribute, int64_t leaving, int64_t entering
-) noexcept nogil
-@cython.locals(cost=int64_t, needed=int64_t)
-cpdef int64_t toll(Network net, int64_t item, int64_t leaving, int64_t entering) noexcept nogil
-cdef bint serves(Network net, int64_t item, int64_t leaving, int64_t entering) noexcept nogil
-cdef bint free_of_rivals(Network net, int64_t pair, int64_t leaving) noexcept nogil
-cpdef bint may_replace(Network net, int64_t entering, int64_t leaving) noexcept nogil
-cdef bint barred(Network net, int64_t pair) noexcept nogil
-cpdef int64_t clash(Network net, const int64_t[::1] pairs)
 
 cdef void drop(Network net, int64_t p) noexcept nogil
 cdef void take(Network net, int64_t p) noexcept nogil
@@ -51,7 +31,7 @@ cdef class Work:
     cdef readonly int64_t[::1] path
     cdef int64_t[::1] toward
     cdef public int64_t size
-    cdef int64_t pair, person, source, target, limit
+    cdef int64_t pair, source, target, limit
     cdef bint cut, closed
 
 cdef bint nearer(Work work, int64_t a, int64_t b) noexcept nogil

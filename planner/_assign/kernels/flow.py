@@ -1,7 +1,4 @@
-"""An assignment under change, and the cheapest cycle of its residual network that adds or removes a given pair.
-
-Rules on panels, floors and rivals decide who may replace whom on a paper, and so which cycles there are.
-"""
+"""An assignment under change, and the cheapest cycle of its residual network that adds or removes a given pair."""
 
 from __future__ import annotations
 
@@ -39,166 +36,7 @@ class Network:
     n_panel: IntArray
     panel: IntArray
     least: IntArray  # minimum number of pairs of each reviewer, shape (M,)
-    # group_start, group: the panel groups of reviewer j are ``group[group_start[j]:group_start[j + 1]]``
-    group_start: IntArray
-    group: IntArray
-    attribute: IntArray  # the attribute of each group, shape (G,)
-    # fewest, most: minimum and maximum members of each group on each paper, shape (N, G)
-    fewest: IntArray
-    most: IntArray
-    # different, bonus: minimum of different groups of an attribute on each paper, and worth of each in units of cost,
-    # shape (N, A)
-    different: IntArray
-    bonus: IntArray
-    bound: BoolArray  # items that rules are about, shape (N,)
-    # rival_start, rival: pairs that may not be assigned with pair p are ``rival[rival_start[p]:rival_start[p + 1]]``
-    rival_start: IntArray
-    rival: IntArray
-    n_rivals: IntArray  # the number of these that are assigned, shape (P,)
-    value: IntArray  # affinity of each pair in whole units, shape (P,)
-    # floor, peak: least sum of values on each item, and least value of the best one, shape (N,)
-    floor: IntArray
-    peak: IntArray
     potential: IntArray  # potentials of the nodes, shape (N + M + 1,), with which reduced costs are not negative
-    floored: bool  # whether floors count
-
-
-# Whether a reviewer may replace another on a paper, by the rules on its panel, floors and rivals.
-
-
-def belongs(net: Network, reviewer: int, group: int) -> bool:
-    """Whether a reviewer is a member of a group."""
-    slot = net.group_start[reviewer]
-    end = net.group_start[reviewer + 1]
-    while slot < end and net.group[slot] != group:
-        slot += 1
-    return slot < end
-
-
-def sharing(net: Network, item: int, group: int, without: int) -> int:
-    """Count the reviewers of an item who are members of a group, one of them aside."""
-    count = 0
-    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
-        j = net.reviewer[net.panel[slot]]
-        if j != without and belongs(net, j, group):
-            count += 1
-    return count
-
-
-def different(net: Network, item: int, attribute: int, leaving: int, entering: int) -> int:
-    """Count the groups of an attribute on an item once a reviewer has replaced another."""
-    count = 0
-    for slot in range(net.group_start[entering], net.group_start[entering + 1]):
-        if net.attribute[net.group[slot]] == attribute:
-            count += 1
-    # Everybody else adds the groups that neither the one who enters nor anybody further on has.
-    first = net.panel_start[item]
-    end = first + net.n_panel[item]
-    for place in range(first, end):
-        staying = net.reviewer[net.panel[place]]
-        if staying == leaving:
-            continue
-        for slot in range(net.group_start[staying], net.group_start[staying + 1]):
-            g = net.group[slot]
-            fresh = net.attribute[g] == attribute and not belongs(net, entering, g)
-            for later in range(place + 1, end):
-                further = net.reviewer[net.panel[later]]
-                fresh = fresh and (further == leaving or not belongs(net, further, g))
-            if fresh:
-                count += 1
-    return count
-
-
-def toll(net: Network, item: int, leaving: int, entering: int) -> int:
-    """Return the cost beyond that of the pairs when a reviewer replaces another on an item: rewards lost less gained.
-
-    FAR where a rule forbids it.
-    """
-    if not net.bound[item]:
-        return 0
-    cost = 0
-    # Groups of the one who enters: none above its upper bound.
-    for slot in range(net.group_start[entering], net.group_start[entering + 1]):
-        g = net.group[slot]
-        staying = sharing(net, item, g, leaving)
-        if staying >= net.most[item, g]:
-            return FAR
-        if staying == 0 and not belongs(net, leaving, g):
-            cost -= net.bonus[item, net.attribute[g]]
-    # Groups of the one who leaves: none below its lower bound, and enough different ones stay.
-    for slot in range(net.group_start[leaving], net.group_start[leaving + 1]):
-        g = net.group[slot]
-        if belongs(net, entering, g):
-            continue
-        staying = sharing(net, item, g, leaving)
-        if staying < net.fewest[item, g]:
-            return FAR
-        a = net.attribute[g]
-        if staying == 0:
-            cost += net.bonus[item, a]
-            needed = net.different[item, a]
-            if needed > 0 and different(net, item, a, leaving, entering) < needed:
-                return FAR
-    return cost
-
-
-def serves(net: Network, item: int, leaving: int, entering: int) -> bool:
-    """Whether an item stays above its floors when a pair enters its panel and another leaves it."""
-    if not net.floored:
-        return True
-    total = net.value[entering]
-    best = total
-    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
-        p = net.panel[slot]
-        if p != leaving:
-            total += net.value[p]
-            best = max(best, net.value[p])
-    return total >= net.floor[item] and best >= net.peak[item]
-
-
-def free_of_rivals(net: Network, pair: int, leaving: int) -> bool:
-    """Whether no rival of a pair is assigned, except one that leaves for it."""
-    if net.n_rivals[pair] != 1:
-        return net.n_rivals[pair] == 0
-    slot = net.rival_start[pair]
-    end = net.rival_start[pair + 1]
-    while slot < end and net.rival[slot] != leaving:
-        slot += 1
-    return slot < end
-
-
-def may_replace(net: Network, entering: int, leaving: int) -> bool:
-    """Whether rules and rivals let a pair take the place of another one of its item."""
-    if not free_of_rivals(net, entering, leaving):
-        return False
-    return toll(net, net.item[entering], net.reviewer[leaving], net.reviewer[entering]) < FAR
-
-
-def barred(net: Network, pair: int) -> bool:
-    """Whether rivals keep a pair out, whoever leaves its item for it."""
-    count = 0
-    for slot in range(net.rival_start[pair], net.rival_start[pair + 1]):
-        rival = net.rival[slot]
-        if net.assigned[rival]:
-            count += 1 if net.item[rival] == net.item[pair] else 2
-    return count > 1
-
-
-def clash(net: Network, pairs: IntArray) -> int:
-    """Return one of the pairs, not the first, that would come in together with a rival; -1 if there is none."""
-    with cython.nogil:
-        for k in range(1, len(pairs)):
-            p = pairs[k]
-            if net.assigned[p]:
-                continue
-            for slot in range(net.rival_start[p], net.rival_start[p + 1]):
-                rival = net.rival[slot]
-                if net.assigned[rival]:
-                    continue
-                for other in range(len(pairs)):
-                    if pairs[other] == rival:
-                        return p
-    return -1
 
 
 # Changes of the assignment.
@@ -219,8 +57,6 @@ def drop(net: Network, p: int) -> None:
     net.n_panel[i] -= 1
     net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
     net.assigned[p] = False
-    for slot in range(net.rival_start[p], net.rival_start[p + 1]):
-        net.n_rivals[net.rival[slot]] -= 1
 
 
 def take(net: Network, p: int) -> None:
@@ -231,8 +67,6 @@ def take(net: Network, p: int) -> None:
     net.panel[net.panel_start[i] + net.n_panel[i]] = p
     net.n_panel[i] += 1
     net.assigned[p] = True
-    for slot in range(net.rival_start[p], net.rival_start[p + 1]):
-        net.n_rivals[net.rival[slot]] += 1
 
 
 def flip(net: Network, pairs: IntArray) -> None:
@@ -317,9 +151,8 @@ class Work:
     # Distance from the holders of the target item to it, 0 for a target reviewer; FAR for others, and between calls
     toward: IntArray
     size: int = 0  # nodes in the heap
-    # pair, person, source, target: the pair to flip, its reviewer, and the nodes where the search starts and ends
+    # pair, source, target: the pair to flip, and the nodes where the search starts and ends
     pair: int = 0
-    person: int = 0
     source: int = 0
     target: int = 0
     # limit, cut, closed: the distance beyond which nodes are cut off, whether some were, and whether a path of this
@@ -425,12 +258,10 @@ def look_ahead(net: Network, work: Work) -> bool:
     some = False
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         p = net.panel[slot]
-        if not net.locked[p] and free_of_rivals(net, work.pair, p) and serves(net, item, p, work.pair):
-            extra = toll(net, item, net.reviewer[p], work.person)
-            if extra < FAR:
-                node = n_items + net.reviewer[p]
-                work.toward[node] = max(extra + net.potential[node] - work.cost[p] - net.potential[item], 0)
-                some = True
+        if not net.locked[p]:
+            node = n_items + net.reviewer[p]
+            work.toward[node] = max(net.potential[node] - work.cost[p] - net.potential[item], 0)
+            some = True
     return some
 
 
@@ -454,22 +285,14 @@ def leave_sink(net: Network, work: Work, sink: int) -> None:
 
 
 def leave_item(net: Network, work: Work, item: int) -> None:
-    """Relax the arcs of an item that was given up: it needs another reviewer, who must fit those that stay."""
+    """Relax the arcs of an item that was given up: it needs another reviewer."""
     n_items = len(net.item_start) - 1
-    if item == work.source:
-        leaving = work.person
-        gone = work.pair
-    else:
-        leaving = work.via_node[item] - n_items
-        gone = work.via_pair[item]
     base = work.dist[item] + net.potential[item]
     for p in range(net.item_start[item], net.item_start[item + 1]):
         node = n_items + net.reviewer[p]
         if base + work.cost[p] - net.potential[node] >= work.dist[node] or net.locked[p] or net.assigned[p]:
             continue
-        extra = toll(net, item, leaving, net.reviewer[p])
-        if extra < FAR and free_of_rivals(net, p, gone) and serves(net, item, gone, p):
-            reach(net, work, item, node, p, work.cost[p] + extra)
+        reach(net, work, item, node, p, work.cost[p])
 
 
 def leave_reviewer(net: Network, work: Work, node: int) -> None:
@@ -480,15 +303,8 @@ def leave_reviewer(net: Network, work: Work, node: int) -> None:
         reach(net, work, node, len(net.potential) - 1, -1, 0)
     for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
         p = net.held[slot]
-        item = net.item[p]
-        if net.locked[p]:
-            continue
-        if item != work.target:
-            reach(net, work, node, item, p, -work.cost[p])
-        elif free_of_rivals(net, work.pair, p) and serves(net, item, p, work.pair):
-            extra = toll(net, item, j, work.person)
-            if extra < FAR:
-                reach(net, work, node, item, p, extra - work.cost[p])
+        if not net.locked[p]:
+            reach(net, work, node, net.item[p], p, -work.cost[p])
 
 
 def search(net: Network, work: Work) -> int:
@@ -534,7 +350,6 @@ def cheapest_path(net: Network, work: Work, pair: int, limit: int) -> int:
     with cython.nogil:
         item = net.item[pair]
         work.pair = pair
-        work.person = net.reviewer[pair]
         node = len(net.item_start) - 1 + net.reviewer[pair]
         if net.assigned[pair]:
             work.source = item
@@ -544,7 +359,7 @@ def cheapest_path(net: Network, work: Work, pair: int, limit: int) -> int:
             work.source = node
             work.target = item
             # Where nobody may give the item up, a search would look at everything in vain.
-            if barred(net, pair) or not look_ahead(net, work):
+            if not look_ahead(net, work):
                 return 0
         work.dist[work.source] = 0
         work.heap[0] = work.source

@@ -1,0 +1,197 @@
+"""The best assignment without rules, by the flow: its pairs and potentials, and what comes before affinity.
+
+:func:`fewest_first` puts changes and thresholds before affinity, :func:`missing_reviews` lowers demands that cannot be
+met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._assign.flow import (
+    AFFINITY_BITS,
+    SOLVER_BITS,
+    Arcs,
+    cheapest_flow,
+    cost_scale,
+    most_given,
+    whole_costs,
+)
+from planner._assign.kernels.flow import lower_potentials
+from planner._assign.problem import AHEAD
+from planner.errors import InternalError
+
+if TYPE_CHECKING:
+    from planner._assign.problem import Concerns, Network, Problem
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
+
+
+def scale_of(problem: Problem, worth: FloatArray) -> float:
+    """Return the rounding steps per unit of worth, shape (P,), that leave room for all nodes of the flow."""
+    nodes = problem.n_items + problem.n_reviewers + 1
+    return cost_scale(float(np.abs(worth).max(initial=0.0)), nodes)
+
+
+def unrouted(problem: Problem, cost: IntArray, barred: BoolArray | None = None) -> BoolArray | None:
+    """Return the best assignment within demands and loads, without the pairs that are barred; None if there is none."""
+    free = np.flatnonzero(~(problem.given if barred is None else problem.given | barred))
+    return through(problem, free, cost[free])
+
+
+def through(problem: Problem, free: IntArray, cost: IntArray) -> BoolArray | None:
+    """Return the best assignment by free pairs, at a cost each; None if there is none."""
+    load, least = problem.open_loads()
+    arcs = Arcs(problem.item[free], problem.reviewer[free], cost, np.ones(free.size, np.int64))
+    flow = cheapest_flow(arcs, problem.open_demand(), load, least)
+    if flow is None:
+        return None
+    chosen = problem.given.copy()
+    chosen[free[flow > 0]] = True
+    return chosen
+
+
+# Potentials for the best assignment.
+
+#: Passes over all pairs in the search for potentials.
+PASSES = 1_000
+
+
+def settle(net: Network, cost: IntArray, held: BoolArray | None = None) -> bool:
+    """Find potentials with non-negative reduced costs except for pairs that are held; false if there are none.
+
+    Starts as if a source reached every node at cost 0; after a pass without a change every arc is settled.
+    """
+    locked = net.locked.copy()
+    if held is not None:
+        net.locked[held] = True
+    net.potential[:] = 0
+    settled = any(not lower_potentials(net, cost) for _ in range(PASSES))
+    net.locked[:] = locked
+    return settled
+
+
+# The fewest pairs of the kinds to be minimised first, and the most affinity among the assignments with no more of them.
+
+
+class Settled(NamedTuple):
+    """A problem with weights that put its concerns in order."""
+
+    problem: Problem  # with these weights, so that its worth is the objective
+    # cost, scale: the worth in whole units, shape (P,), and the rounding steps per unit of it
+    cost: IntArray
+    scale: float
+    best: BoolArray  # the assignment of most worth, shape (P,)
+    fewest: tuple[int, ...]  # the minimum number of pairs of each kind
+
+
+def fewest_first(problem: Problem, concerns: Concerns, seed: int) -> Settled:
+    """Find the assignment of most worth within demands and loads, where there is one.
+
+    1. A flow of whole costs, in which a pair of one kind costs more than all reviews of the next can: the fewest pairs
+       of the first kind, and of the second among the assignments that have no more of the first.
+    2. A flow of worths. If it has the same number of pairs of each kind, it has the most affinity of all that do,
+       because the weights then subtract the same from all of them. Otherwise the weight that was too small is
+       increased, with those before it, and the flow solved again.
+
+    Weights above the number of reviews times the range of affinities always suffice, so it ends; the first ones
+    usually do.
+    """
+    rarest = _flow(problem, concerns.ranks(int(problem.demand.sum())))
+    fewest = concerns.counts(rarest)
+    while True:
+        scale = scale_of(problem, problem.worth)
+        cost = whole_costs(problem.worth, seed, scale)
+        best = _flow(problem, cost)
+        counts = concerns.counts(best)
+        if counts == fewest:
+            return Settled(problem, cost, scale, best, fewest)
+        wrong = next(place for place, pair in enumerate(zip(counts, fewest, strict=True)) if pair[0] != pair[1])
+        weights = (weight * (AHEAD if place <= wrong else 1.0) for place, weight in enumerate(problem.weights))
+        problem = replace(problem, weights=tuple(weights))
+
+
+def _flow(problem: Problem, cost: IntArray) -> BoolArray:
+    chosen = unrouted(problem, cost)
+    if chosen is None:
+        message = "there was an assignment, and by other costs there is none"
+        raise InternalError(message)
+    return chosen
+
+
+# Demands that can be met, where the given ones cannot.
+#
+# .. math::
+#     \min \sum_i \sum_{k \le s_i} (B k) - \sum_p a_p z_p \quad \text{subject to} \quad
+#     \sum_{p \ni i} z_p + s_i = d_i, \quad l_j \le \sum_{p \ni j} z_p \le u_j, \quad z_p \in \{0, 1\}
+#
+# for the reviews s_i that item i lacks, and B above all affinity that an exchange can gain. Served demands are the
+# independent vectors of a polymatroid, so the total lack is minimal; of these solutions it is one that spreads the lack
+# evenly: the largest lack is as small as can be, then the next largest; and of those one of most affinity.
+
+
+def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
+    """Return the smallest load of ``reviewers``, shape (M,), with which as many demands are met as with any.
+
+    Returned is also whether that are all of them. The loads of these reviewers in the problem are unlimited. Rules on
+    who reviews together and minimum loads are not considered.
+    """
+    free = np.flatnonzero(~problem.given)
+    need = np.maximum(problem.open_demand(), 0)
+    room = np.maximum(problem.open_loads()[0], 0)
+    # Reviews of a first phase come on top of loads.
+    old, new = (
+        np.bincount(problem.reviewer[some], minlength=problem.n_reviewers)
+        for some in (problem.old, problem.given & ~problem.old)
+    )
+
+    def met(load: int) -> int:
+        capped = np.where(reviewers, np.maximum(np.maximum(load, problem.least - old) - new, 0), room)
+        # Nobody reviews more papers than there are, and no paper has more reviewers than there are.
+        within = np.minimum(need, problem.n_reviewers)
+        return most_given(problem.item[free], problem.reviewer[free], within, np.minimum(capped, problem.n_items))
+
+    wanted = int(need.sum())
+    elsewhere = int(room[~reviewers].sum())
+    high = problem.n_items
+    low = min(max(-(-(wanted - elsewhere) // max(int(reviewers.sum()), 1)), 0), high)
+    if met(low) == wanted:
+        return low, True
+    most = met(high)
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if met(middle) == most else (middle, high)
+    return high, most == wanted
+
+
+def missing_reviews(problem: Problem) -> IntArray | None:
+    """Return the reviews that items lack when most demands are met, shape (N,); None where no loads can be kept.
+
+    Respects conflicts, loads and fixed pairs; rules are left to the assignment by the lowered demands. Takes the time
+    of a minimum-cost flow.
+    """
+    load, least = problem.open_loads()
+    free = np.flatnonzero(~problem.given)
+    # What a paper lacks whatever is assigned, since it needs more reviewers than there are, comes on top.
+    demand = np.minimum(problem.open_demand(), problem.n_reviewers)
+    beyond = problem.open_demand() - demand
+    item = np.repeat(np.arange(demand.size), demand)
+    k = 1 + np.arange(item.size) - np.repeat(np.cumsum(demand) - demand, demand)
+    k += np.minimum(beyond, problem.n_reviewers)[item]
+    # Few enough bits of affinity that B times the largest lack stays within the range of the solver.
+    nodes = demand.size + load.size + 2
+    bits = min(SOLVER_BITS - 2 * nodes.bit_length() - int(k.max(initial=1)).bit_length() - 4, AFFINITY_BITS)
+    bits = max(bits, 1)
+    worth = problem.affinity[free]
+    step = 1 << (bits + nodes.bit_length() + 1)
+    scale = 2.0**bits / (float(np.abs(worth).max(initial=0.0)) or 1.0)
+    arcs = Arcs(
+        np.concatenate([problem.item[free], item]),
+        np.concatenate([problem.reviewer[free], np.full(item.size, load.size)]),
+        np.concatenate([-np.rint(worth * scale).astype(np.int64), step * k]),
+        np.ones(free.size + item.size, np.int64),
+    )
+    flow = cheapest_flow(arcs, demand, np.append(load, item.size), np.append(least, 0))
+    return None if flow is None else beyond + np.bincount(item[flow[free.size :] > 0], minlength=demand.size)
