@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
+from planner._assign.best_flow import missing_reviews, smallest_load
 from planner._assign.findings import DRAWS, Floors, UsualLoad
 from planner._assign.inputs import Constraints, build, scored_pairs, without_load
 from planner._assign.levels import FAIR, AssignmentTarget, aim_named, aims, design_named
 from planner._assign.lottery import Lottery
-from planner._assign.best_flow import missing_reviews, smallest_load
 from planner._assign.problem import Randomisation
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
@@ -282,7 +282,7 @@ def assign(
         asked = build(scored, constraints)
         if drawn:
             return replace(Lottery(asked, **how, randomisation=chances).result(), facts=asked.facts)
-        missing = missing_reviews(asked) if best_effort else None
+        missing = missing_reviews(asked, clock) if best_effort else None
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         chosen = Run(problem, **how, fairly=fairly, alternates=alternates, best_effort=best_effort).result()
         if missing is not None and missing.any():

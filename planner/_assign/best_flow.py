@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner._assign.findings import NO_FLOORS
 from planner._assign.flow import (
     AFFINITY_BITS,
     SOLVER_BITS,
@@ -21,12 +22,14 @@ from planner._assign.flow import (
     whole_costs,
 )
 from planner._assign.kernels.flow import lower_potentials
-from planner._assign.problem import AHEAD
+from planner._assign.problem import AHEAD, rivals_of
+from planner._assign.programme import best_under_rules
 from planner.errors import InternalError
+from planner.rules import NO_MOST
 
 if TYPE_CHECKING:
     from planner._assign.problem import Concerns, Network, Problem
-    from reviewgraph._base import BoolArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
 def scale_of(problem: Problem, worth: FloatArray) -> float:
@@ -166,12 +169,14 @@ def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
     return high, most == wanted
 
 
-def missing_reviews(problem: Problem) -> IntArray | None:
+def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
     """Return the reviews that items lack when most demands are met, shape (N,); None where no loads can be kept.
 
-    Respects conflicts, loads and fixed pairs; rules are left to the assignment by the lowered demands. Takes the time
-    of a minimum-cost flow.
+    Respects conflicts, loads and fixed pairs, and rivals and limits of rules by :func:`_missing_under_limits`; other
+    rules are left to the assignment by the lowered demands. Takes the time of a minimum-cost flow, or of a programme.
     """
+    if problem.rivals.any or (problem.panels.most < NO_MOST).any():
+        return _missing_under_limits(problem, clock)
     load, least = problem.open_loads()
     free = np.flatnonzero(~problem.given)
     # What a paper lacks whatever is assigned, since it needs more reviewers than there are, comes on top.
@@ -195,3 +200,51 @@ def missing_reviews(problem: Problem) -> IntArray | None:
     )
     flow = cheapest_flow(arcs, demand, np.append(load, item.size), np.append(least, 0))
     return None if flow is None else beyond + np.bincount(item[flow[free.size :] > 0], minlength=demand.size)
+
+
+#: Price of a missing review in largest affinities; two from one paper cost three times as much, and so on.
+MISSING = 1e4
+
+
+def _missing_under_limits(problem: Problem, clock: Clock) -> IntArray | None:
+    """Return the missing reviews, shape (N,), under rivals and the limits of rules; None where nothing is found.
+
+    Recruits of no group, who may take any paper, take what is missing: the k-th one of a paper at k times the price.
+    """
+    need = np.maximum(problem.open_demand(), 0)
+    most = int(need.max(initial=0))
+    item = np.repeat(np.arange(need.size), need)
+    k = np.arange(item.size) - np.repeat(np.cumsum(need) - need, need)
+    largest = float(np.abs(problem.affinity).max(initial=0.0)) or 1.0
+    order = np.lexsort((np.append(problem.reviewer, problem.n_reviewers + k), np.append(problem.item, item)))
+    no = np.zeros(item.size, np.bool_)
+    panels = problem.panels
+    limits = panels._replace(
+        start=np.append(panels.start, np.full(most, panels.start[-1])),
+        least=np.zeros_like(panels.least),
+        different=np.zeros_like(panels.different),
+        reward=np.zeros_like(panels.reward),
+    )
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    couples = problem.rivals.couples_among(np.ones(problem.item.size, np.bool_))
+    extended = replace(
+        problem,
+        item=np.append(problem.item, item)[order],
+        reviewer=np.append(problem.reviewer, problem.n_reviewers + k)[order],
+        affinity=np.append(problem.affinity / largest, -MISSING * (k + 1.0))[order],
+        given=np.append(problem.given, no)[order],
+        old=np.append(problem.old, no)[order],
+        load=np.append(problem.load, np.full(most, need.size)),
+        least=np.append(problem.least, np.zeros(most, np.int64)),
+        ruled=problem.ruled._replace(panels=limits),
+        rivals=rivals_of(order.size, place[couples]),
+        concerns=None,
+        floors=NO_FLOORS,
+    )
+    nobody = np.append(problem.given, ~no)[order]
+    chosen = best_under_rules(extended, nobody, clock).chosen
+    if chosen is None:
+        return None
+    recruited = chosen & (extended.reviewer >= problem.n_reviewers)
+    return np.bincount(extended.item[recruited], minlength=need.size)

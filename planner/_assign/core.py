@@ -16,8 +16,6 @@ from reviewgraph._base import distinct
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from planner._assign.levels import Aim
     from planner._assign.problem import Network
     from reviewgraph._base import BoolArray, IntArray

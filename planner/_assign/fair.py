@@ -85,14 +85,17 @@ def most_possible(problem: Problem, chosen: BoolArray, clock: Clock) -> int:
     return min(alone, low + (int(np.ceil(most)) << COARSE)) if np.isfinite(most) else alone
 
 
-def largest_minimum(problem: Problem, solution: PanelSolution, clock: Clock, *, seed: int = 0) -> Minimum:
-    """Find the largest floor on all scores and the most affinity under it, from the best assignment without.
+def largest_minimum(
+    problem: Problem, solution: PanelSolution, start: BoolArray, clock: Clock, *, seed: int = 0
+) -> Minimum:
+    """Find the largest floor on all scores and the most affinity under it, from the best one without.
+
+    ``start`` is the assignment of that solution.
 
     The bound is tried first, which is reached where one paper alone decides; then floors between it and the smallest
     score so far, by bisection.
     """
     served = problem.served
-    start = solution.chosen
     low = int(problem.scores(start)[served].min())
     high = most_possible(problem, start, clock)
     best = Minimum(low, solution, max(high, low))

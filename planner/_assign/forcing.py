@@ -206,7 +206,6 @@ class Forcing:
     def _reach(self, noise: FloatArray) -> bool:
         """Force pairs until the level holds; false if no further pair helps, too many were in vain, or time is up."""
         core = self.core
-        net = self.net
         banned = np.zeros(self.cost.size, np.bool_)
         assigned = self._solved()
         if assigned is None:

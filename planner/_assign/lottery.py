@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus, percent_of
+from planner._assign.best_flow import settle, unrouted
 from planner._assign.core import Core
 from planner._assign.findings import Listed, Randomised, Reason
 from planner._assign.flow import whole_costs
+from planner._assign.forcing import Forcing
 from planner._assign.linking import Linker
 from planner._assign.marginals import (
     UNITS,
@@ -32,8 +34,7 @@ from planner._assign.marginals import (
     limits_of,
     through_rules,
 )
-from planner._assign.best_flow import settle, unrouted
-from planner._assign.forcing import Forcing
+from planner._assign.problem import Randomisation, restricted
 from planner._assign.programme import (
     PanelSolution,
     Repair,
@@ -42,7 +43,6 @@ from planner._assign.programme import (
     relaxation_of,
     repair,
 )
-from planner._assign.problem import Randomisation, restricted
 from planner._assign.robust import harden
 from planner._assign.spanning import bridge
 from planner._assign.stages import Run, decide
@@ -414,7 +414,9 @@ class Lottery(Run):
         self, problem: Problem, support: BoolArray, chosen: BoolArray, forced: int, *, reached: bool
     ) -> Assignment:
         pairs = np.flatnonzero(support)
-        self.problem, self.solution = within(problem, pairs), PanelSolution(None, False, self.solution.bound)
+        self.problem = within(problem, pairs)
+        self.solution = PanelSolution(None, False, self.solution.bound)
+        self.unfair = None
         assignment = self.answer(chosen[pairs], () if self.survive and reached else None, forced, reached=reached)
         # The price of the rules is that of the best assignment; the rest of a draw's loss is the lottery's.
         kept = assignment.kept and replace(assignment.kept, affinity=self.best)

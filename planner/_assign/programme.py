@@ -637,6 +637,8 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
     best = Solution(rounded, False, prices.bound)
     if prices.bound - programme.worth(rounded) <= tolerance(prices.bound):
         return best
+    if rounded is not None and clock.over():
+        return best
     within, fixed = _near(programme, prices, rounded)
     if np.count_nonzero(within) > MOST_COLUMNS:
         if rounded is not None:

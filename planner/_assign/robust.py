@@ -22,6 +22,7 @@ from reviewgraph.graph import Units, missing_without_units
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
+    from planner._assign.forcing import Forcing
     from planner._assign.levels import Aim
     from planner._assign.linking import Linker
     from planner._assign.problem import Problem
@@ -103,7 +104,7 @@ class Hardened(NamedTuple):
     exposed: IntArray
 
 
-def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
+def harden(linker: Linker | Forcing, rng: np.random.Generator) -> Hardened | None:
     """Change the assignment until the level survives the losses of its aim; None if time ends before that is certain.
 
     Ends with the assignment of which least is missing, without forced pairs that turn out superfluous; it never gives
@@ -157,7 +158,9 @@ class _Search:
     one after which least is missing. Pairs forced stay, and pairs removed stay away, for some steps.
     """
 
-    def __init__(self, linker: Linker, rng: np.random.Generator, exposed: BoolArray, locked: BoolArray) -> None:
+    def __init__(
+        self, linker: Linker | Forcing, rng: np.random.Generator, exposed: BoolArray, locked: BoolArray
+    ) -> None:
         self.linker = linker
         self.rng = rng
         self.step = 0

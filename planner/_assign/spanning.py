@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner._assign.best_flow import settle, through
 from planner._assign.kernels.spanning import Growth, join_all, rate_stale
 from planner._assign.linking import State
-from planner._assign.best_flow import settle, through
 from reviewgraph._base import starts
 
 if TYPE_CHECKING:

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
-from planner._assign.core import Core
 from planner._assign.best_flow import fewest_first, scale_of, settle, unrouted
+from planner._assign.core import Core
 from planner._assign.fair import at_floor, largest_minimum, lower_floors, too_few_good
 from planner._assign.findings import NO_FLOORS, Fairness, Kept, KeptRule
 from planner._assign.flow import TIE_BITS, whole_costs
 from planner._assign.forcing import Forcing
 from planner._assign.kernels.flow import flip
 from planner._assign.linking import Relinker, least_loss
+from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
 from planner._assign.programme import (
     PanelSolution,
     Repair,
@@ -36,7 +37,6 @@ from planner._assign.programme import (
     rewards,
     solve,
 )
-from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
 from planner._assign.robust import alternates_of, harden, missing_without
 from planner._assign.spanning import span
 from planner._assign.why_none import (
@@ -53,6 +53,7 @@ from planner._assign.why_none import (
     why_no_panels,
     why_unreachable,
 )
+from planner.errors import InternalError
 from planner.rules import ruled_by
 from reviewgraph._base import Clock, Mentions, counted, reaches
 from reviewgraph.table import Reviews
@@ -298,7 +299,9 @@ class Run:
         self.say("the worst-served papers")
         why = self._above_floors() if floors.asked else ""
         if self.fairly and self.solution.chosen is not None:
-            self.minimum = largest_minimum(self.problem, self.solution, self.clock, seed=self.seed)
+            self.minimum = largest_minimum(
+                self.problem, self.solution, self.solution.chosen, self.clock, seed=self.seed
+            )
             self.problem = at_floor(self.problem, self.minimum.floor)
             self.solution = self.minimum.solution
         return why
@@ -318,7 +321,7 @@ class Run:
         return why_no_floor(problem, cannot) if problem.floors.total is not None else why_no_good(problem)
 
     def _best(self, problem: Problem) -> PanelSolution:
-        """Return the best assignment under rules and floors: the one so far if it breaks none and nothing is rewarded."""
+        """Return the best assignment under rules and floors: the one so far if it breaks none and none is rewarded."""
         before = self.solution
         chosen = before.chosen
         if chosen is None:
@@ -418,11 +421,14 @@ class Run:
         relaxation = self.solution.relaxation
         if relaxation is None or relaxation.problem is not problem:
             relaxation = relaxation_of(problem, chosen, self.clock, seed=self.seed)
+        if relaxation is None:
+            message = "there was an assignment under rules, and by counting there is none"
+            raise InternalError(message)
         enough = self.solution.bound - NEAR * abs(self.solution.bound)
         return Forcing(core, problem, relaxation, self.clock, np.random.default_rng(self.seed), enough=enough)
 
     def _relinker(self, core: Core, cost: IntArray) -> Relinker:
-        """Start from the best assignment, with potentials, and a lower bound on the cost of the level, if there is one."""
+        """Start from the best assignment, with potentials, and a lower bound on the cost of the level if there is one."""
         problem = self.problem
         linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
         # The bound counts pairs that leave groups: it holds only where groups suffice for the level.
@@ -440,7 +446,7 @@ class Run:
         if self._decided_above(linker, ways, survive=True):
             return self._critical(linker)
         # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
-        best: tuple[tuple[int, int], Hardened, State] | None = None
+        best: tuple[tuple[int, float], Hardened, State] | None = None
         for way in linker.ways or [linker.state()]:
             linker.put(way)
             linker.core.regroup()

@@ -12,8 +12,8 @@ import numpy as np
 from planner._assign.core import largest_cover
 from planner._assign.fair import too_few_good
 from planner._assign.flow import shortfall
-from planner._assign.programme import crowded_items, feasible, lacking_items
 from planner._assign.problem import unit_of
+from planner._assign.programme import crowded_items, feasible, lacking_items
 from planner.rules import Gap, Shortage, ruled_by, usual_load
 from reviewgraph._base import Mentions, counted, noun, ranging
 from reviewgraph.graph import check, level_named

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
-from planner._assign.panel_programme import Repair
+from planner._assign.programme import PanelSolution
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.cases import told
@@ -147,7 +147,8 @@ def check_alternates(result, market, rules):
 def test_a_floor_that_was_only_not_found_is_no_bound(monkeypatch):
     score = np.random.default_rng(11).random((6, 5))
     best = assign(score, demand=2, load=2, fair="maximin", target="none").fairness
-    monkeypatch.setattr("planner._assign.fair.repair", lambda *_, **__: Repair(None, False))
+    nothing = PanelSolution(None, False, np.inf)
+    monkeypatch.setattr("planner._assign.fair.best_under_rules", lambda *_, **__: nothing)
     found = assign(score, demand=2, load=2, fair="maximin", target="none")
     assert found.status == "feasible"
     assert found.fairness.smallest[1] < best.smallest[1] <= found.fairness.at_most

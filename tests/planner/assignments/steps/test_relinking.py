@@ -60,14 +60,13 @@ def test_a_tight_assignment_costs_a_fraction_of_what_the_core_alone_costs(monkey
 
 
 @pytest.mark.slow
-def test_floors_and_rules_hold_in_what_is_linked_anew(monkeypatch):
+def test_floors_and_rules_hold_at_the_level():
     score = similar(30, 45, 1)
     homes = {j: j % 9 for j in range(45)}
     call = {"affinity": score, "demand": 3, "load": 4, "floor": 3.0, "institutions": homes}
-    core, result = by_the_core_alone(monkeypatch, **call), assign(**call)
+    result = assign(**call)
     pairs = pairs_of(result)
     assert result.status == "feasible"
-    assert result.affinity > core.affinity
     assert min(np.bincount([i for _, i in pairs], [score[pair] for pair in pairs])) >= 3.0
     assert not naive.violations(
         pairs, demand=dict.fromkeys(range(30), 3), load=dict.fromkeys(range(45), 4), institutions=homes
