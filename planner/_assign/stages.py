@@ -298,10 +298,9 @@ class Run:
             return ""
         self.say("the worst-served papers")
         why = self._above_floors() if floors.asked else ""
-        if self.fairly and self.solution.chosen is not None:
-            self.minimum = largest_minimum(
-                self.problem, self.solution, self.solution.chosen, self.clock, seed=self.seed
-            )
+        best = self.solution.chosen
+        if self.fairly and best is not None:
+            self.minimum = largest_minimum(self.problem, self.solution, best, self.clock, seed=self.seed)
             self.problem = at_floor(self.problem, self.minimum.floor)
             self.solution = self.minimum.solution
         return why
@@ -428,7 +427,7 @@ class Run:
         return Forcing(core, problem, relaxation, self.clock, np.random.default_rng(self.seed), enough=enough)
 
     def _relinker(self, core: Core, cost: IntArray) -> Relinker:
-        """Start from the best assignment, with potentials, and a lower bound on the cost of the level if there is one."""
+        """Start from the best assignment, with potentials, and a lower bound on the cost of the level."""
         problem = self.problem
         linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
         # The bound counts pairs that leave groups: it holds only where groups suffice for the level.
