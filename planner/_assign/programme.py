@@ -141,6 +141,8 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     good = _compact(item[strong], strong, wanted.astype(np.int64), problem.demand)
     floors = under_floors(problem, region, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
     rows = demands, loads, *panels.rows, good, floors, *clique_rows(problem, pairs, beside)
+    if any((part.low > part.high).any() for part in rows):
+        return None
     value = np.concatenate([problem.worth[pairs], panels.reward])
     return Programme(pairs, tuple(part for part in rows if part.low.size), value, panels.brought)
 
