@@ -425,13 +425,15 @@ class Problem:
 
     def network(self, chosen: BoolArray) -> Network:
         """Return the network with the chosen pairs assigned and the given ones locked."""
-        # Pairs are sorted by item, so panels are consecutive; a reviewer's block is as long as their load.
+        # Blocks have room for every assignment: a reviewer's is as long as their load, an item's as its demand.
         by_item = np.flatnonzero(chosen)
         by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
         n_held = np.bincount(self.reviewer[by_item], minlength=self.n_reviewers)
         n_panel = np.bincount(self.item[by_item], minlength=self.n_items)
-        held_start = np.append(0, np.cumsum(self.load))
-        panel_start = starts(self.item[by_item], self.n_items)
+        held_start = np.append(0, np.cumsum(np.maximum(self.load, n_held)))
+        panel_start = np.append(0, np.cumsum(np.maximum(self.demand, n_panel)))
+        panel = np.full(panel_start[-1], -1, np.int64)
+        panel[spread(panel_start[:-1], n_panel)] = by_item
         held = np.full(held_start[-1], -1, np.int64)
         within = np.arange(by_reviewer.size) - np.repeat(np.cumsum(n_held) - n_held, n_held)
         held[held_start[self.reviewer[by_reviewer]] + within] = by_reviewer
@@ -447,7 +449,7 @@ class Problem:
             held=held,
             panel_start=panel_start,
             n_panel=n_panel,
-            panel=by_item,
+            panel=panel,
             least=self.least,
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )

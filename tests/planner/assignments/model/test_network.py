@@ -128,6 +128,22 @@ def test_flipping_keeps_the_books_and_undoes_itself(seed):
             assert sorted(panel) == np.flatnonzero(expected & (problem.item == i)).tolist()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_reviews_that_are_lacking_have_room(seed):
+    """An assignment under change may lack reviews for a while; those that come must not overwrite others."""
+    rng = np.random.default_rng(seed)
+    problem, chosen = random_case(rng)
+    lacking = chosen & (problem.item != problem.item[chosen][-1]) & (problem.item != problem.item[chosen][0])
+    net = problem.network(lacking)
+    flip(net, np.flatnonzero(chosen & ~lacking))
+    assert (net.panel_start[:-1] + net.n_panel <= net.panel_start[1:]).all()
+    assert net.panel.size >= net.n_panel.sum()
+    whole = problem.network(chosen)
+    for i in range(problem.n_items):
+        panels = [each.panel[each.panel_start[i] : each.panel_start[i] + each.n_panel[i]] for each in (net, whole)]
+        assert sorted(panels[0]) == sorted(panels[1])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_who_may_replace_somebody_is_who_breaks_no_rule(seed):
