@@ -21,7 +21,7 @@ import numpy as np
 from planner._assign.core import NO_LIMIT, NO_PAIRS, promise
 from planner._assign.kernels.flow import flip
 from planner._assign.linking import State
-from planner._assign.programme import objective, rival_rows
+from planner._assign.programme import best_choice, objective, rival_rows
 from reviewgraph._base import smallest
 
 if TYPE_CHECKING:
@@ -40,13 +40,16 @@ FUTILE = 100
 
 #: Further starts, and of those in a row without improvement; the share of forced pairs that each frees, and the
 #: standard deviation of the log factors of its ranks.
-STARTS = 10
-STALE = 5
-FREED = 0.4
-NOISE = 0.7
+STARTS = 40
+STALE = 15
+FREED = 0.3
+NOISE = 1.0
 
 #: Work of all further starts.
-WORK = 5.0
+WORK = 4.0
+
+#: Work of the best choice beside forced pairs.
+POLISHING = 0.3
 
 #: Price of a review that changes, in largest values, where as little as possible is to change.
 CHANGE = 1.0
@@ -100,8 +103,8 @@ class Forcing:
         others = np.flatnonzero(changed != assigned)
         return np.append(pair, others[others != pair]), True
 
-    def _solved(self, flipped: IntArray = NO_PAIRS, *, priced: bool = True) -> BoolArray | None:
-        """Re-optimise with some pairs flipped and those locked as they are; returns the assignment, None if none."""
+    def _bound_by_locks(self, flipped: IntArray = NO_PAIRS) -> None:
+        """Bound the columns of pairs that are locked to what they are, and of some pairs to what they are not."""
         relaxation = self.relaxation
         assigned = self.net.assigned[self.pairs].copy()
         locked = np.asarray(self.net.locked, np.bool_)[self.pairs].copy()
@@ -113,6 +116,11 @@ class Forcing:
         size = self.pairs.size
         moved = np.flatnonzero((lower != relaxation.lower[:size]) | (upper != relaxation.upper[:size]))
         relaxation.bounds(moved, lower[moved], upper[moved])
+
+    def _solved(self, flipped: IntArray = NO_PAIRS, *, priced: bool = True) -> BoolArray | None:
+        """Re-optimise with some pairs flipped and those locked as they are; returns the assignment, None if none."""
+        relaxation = self.relaxation
+        self._bound_by_locks(flipped)
         relaxation.solve(priced=priced)
         while True:
             relaxation.dive()
@@ -166,6 +174,19 @@ class Forcing:
         """Release forced pairs without which the assignment is at the level."""
         self.release(self.core.holds_with, effort)
 
+    def _polish(self) -> None:
+        """Replace what rounding found beside the forced pairs by the best choice, if the level holds then, too."""
+        self._bound_by_locks()
+        solution = best_choice(self.relaxation, self.clock, work=POLISHING)
+        if solution.picked is None:
+            return
+        before = self.state()
+        cost = self.total()
+        self._put(self.relaxation.programme.assigned(solution.picked, self.problem.given))
+        rivals = self.problem.rivals.couples_among(np.asarray(self.net.assigned, np.bool_))
+        if rivals.size or self.total() >= cost or not self.core.holds_with():
+            self.put(before)
+
     # The search
 
     def link(self) -> bool:
@@ -176,6 +197,7 @@ class Forcing:
         if not self._reach(np.ones(self.cost.size)):
             return False
         self.free()
+        self._polish()
         best = self.state()
         least = self.total()
         self.ways = [best]
@@ -193,6 +215,7 @@ class Forcing:
             if self._reach(np.exp(NOISE * self.rng.standard_normal(self.cost.size))):
                 self.free(effort)
                 if self.total() < least:
+                    self._polish()
                     best = self.state()
                     least = self.total()
                     stale = 0

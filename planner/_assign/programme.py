@@ -291,6 +291,9 @@ NOISE = 1e-6
 DEAR = 16.0
 DEARER = 64.0
 
+#: Value of a pair that is fixed at once when rounding.
+NEARLY = 0.9
+
 #: Tolerance of values and gains, relative to the largest value; and of whole numbers.
 GAIN = 1e-9
 WHOLE = 1e-6
@@ -521,7 +524,7 @@ class Relaxation:
             if not fractional.size:
                 break
             order = np.argsort(-part[fractional], kind="stable")
-            best = fractional[order[: max(1, fractional.size // 20)]]
+            best = fractional[order[: max(1, fractional.size // 20, np.count_nonzero(part[fractional] > NEARLY))]]
             self.bounds(best, 1.0, 1.0)
             self.solve(priced=False)
             # Where the other columns that are in do not allow that, others may; else the first alone, else without it.
@@ -641,12 +644,15 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
         return best
     if rounded is not None and clock.over():
         return best
+    # Columns whose bounds leave them no choice cannot lose more than any amount, nor less.
+    prices.loss[relaxation.upper == 0] = math.inf
+    prices.loss[relaxation.lower > 0] = -math.inf
     within, fixed = _near(programme, prices, rounded)
     if np.count_nonzero(within) > MOST_COLUMNS:
         if rounded is not None:
             return best
         within = prices.loss <= np.partition(prices.loss, FIRST)[FIRST]
-        fixed = np.empty(0, np.int64)
+        fixed = np.flatnonzero(relaxation.lower > 0)
     effort = clock.effort(work)
     return _checked(programme, best, _within(programme, within, fixed, effort), prices, within, effort)
 
@@ -685,6 +691,8 @@ def _checked(
 def _near(programme: Programme, prices: Prices, picked: BoolArray | None) -> tuple[BoolArray, IntArray]:
     """Return the columns that a better choice may have by the prices, and those that it must have."""
     short = prices.bound - programme.worth(picked) + tolerance(prices.bound)
+    if not np.isfinite(short):
+        return prices.loss < math.inf, np.flatnonzero(prices.loss == -math.inf)
     return prices.loss <= short, np.flatnonzero(prices.loss < -short)
 
 
