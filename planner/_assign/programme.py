@@ -1005,11 +1005,30 @@ def _reassigned(problem: Problem, chosen: BoolArray, region: BoolArray, clock: C
     return Repair(None, True)
 
 
-def feasible(problem: Problem, items: BoolArray, clock: Clock) -> bool:
-    """Whether these items could be served if all others were left out; true unless it is proved that not."""
+def clashing(problem: Problem, items: BoolArray, clock: Clock) -> BoolArray | None:
+    """Return papers among ``items``, shape (N,), that cannot all be served, whatever happens to others; None if unknown.
+
+    Where the relaxation has no solution, those on whose rows its proof depends.
+    """
     programme = programme_of(problem, problem.given, items)
     if programme is None:
-        return False
+        return items
     programme = programme._replace(value=np.zeros_like(programme.value))
     relaxation = Relaxation(programme, np.ones(programme.value.size, np.bool_), clock)
-    return not best_choice(relaxation, clock).proved
+    if not best_choice(relaxation, clock).proved:
+        return None
+    clash = items.copy()
+    if relaxation.short:
+        # Rows of one paper with a price; loads are those of all papers that are left.
+        entry = np.flatnonzero(np.abs(relaxation.dual[relaxation.columns.indices]) > WHOLE)
+        column = np.searchsorted(relaxation.columns.indptr, entry, "right") - 1
+        row = relaxation.columns.indices[entry]
+        own = column < programme.pairs.size
+        item = problem.item[programme.pairs[column[own]]]
+        first = np.full(relaxation.low.size, problem.n_items)
+        last = np.full(relaxation.low.size, -1)
+        np.minimum.at(first, row[own], item)
+        np.maximum.at(last, row[own], item)
+        clash[:] = False
+        clash[first[first == last]] = True
+    return clash

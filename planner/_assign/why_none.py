@@ -13,7 +13,7 @@ from planner._assign.core import largest_cover
 from planner._assign.fair import too_few_good
 from planner._assign.flow import shortfall
 from planner._assign.problem import unit_of
-from planner._assign.programme import crowded_items, feasible, lacking_items
+from planner._assign.programme import clashing, crowded_items, lacking_items
 from planner.rules import Gap, Shortage, ruled_by, usual_load
 from reviewgraph._base import Mentions, counted, noun, ranging
 from reviewgraph.graph import check, level_named
@@ -260,9 +260,6 @@ def rules_in_words(problem: Problem) -> list[str]:
 
 # Why the rules on who reviews a paper together cannot hold.
 
-#: Maximum number of papers for the search for a smallest set that cannot be served.
-MOST_PAPERS = 5_000
-
 #: Maximum work of that search.
 MOST_WORK = 10.0
 
@@ -319,15 +316,11 @@ def _clash(problem: Problem, clock: Clock) -> str:
     effort = clock.effort(MOST_WORK)
     whole = problem.required & (problem.open_demand() > 0)
     free = replace(problem, least=np.zeros_like(problem.least))
-    short = np.flatnonzero(whole & _crowded_out(problem))
-    if short.size:
-        core = np.arange(problem.n_items) == short[0]
-    elif whole.sum() > MOST_PAPERS or feasible(free, whole, effort):
+    # A smallest set that cannot be served even alone is more informative than "all papers".
+    core = _shrunk(free, whole, effort)
+    if core is None:
         least = " within everybody's min_load" if problem.least.any() else ""
-        return f"The papers cannot all get their reviews with {rules}{least} (proved by two solvers)."
-    else:
-        # A smallest set that cannot be served even alone is more informative than "all papers".
-        core = _shrink(free, whole, effort)
+        return f"The papers cannot all get their reviews with {rules}{least} (proved)."
     codes = np.flatnonzero(core)
     pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)
     who = np.unique(problem.reviewer[pairs])
@@ -350,36 +343,19 @@ def _clash(problem: Problem, clock: Clock) -> str:
     )
 
 
-def _crowded_out(problem: Problem) -> BoolArray:
-    """Whether each item has too few candidates under the limits of one attribute alone, shape (N,)."""
-    panels = problem.panels
-    size = max(panels.n_groups, 1)
-    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
-    item = problem.item[pairs]
-    place, group = panels.of(problem.reviewer[pairs])
-    bad = np.zeros(problem.n_items, np.bool_)
-    for attribute in range(panels.n_attributes):
-        # Reviewers of several values count for none, so the number is an upper bound.
-        values = np.bincount(place[panels.attribute[group] == attribute], minlength=pairs.size)
-        single = (panels.attribute[group] == attribute) & (values[place] == 1)
-        cell, count = np.unique(item[place[single]] * size + group[single], return_counts=True)
-        within = np.minimum(count, panels.most[cell // size, cell % size]) if cell.size else count
-        can = np.bincount(item[values != 1], minlength=problem.n_items)
-        can = can + np.bincount(cell // size, within, problem.n_items)
-        bad |= can < problem.demand
-    return bad & ~problem.old.any()
-
-
-def _shrink(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray:
-    """Remove papers, half of the untried ones at a time, while the rest stays infeasible."""
-    core = items.copy()
-    todo: list[IntArray] = [np.flatnonzero(items)]
+def _shrunk(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray | None:
+    """Remove papers, half of the untried ones at a time, while the rest stays infeasible; None if it never is."""
+    core = clashing(problem, items, effort)
+    if core is None:
+        return None
+    todo: list[IntArray] = [np.flatnonzero(core)]
     while todo and not effort.over():
         part = todo.pop()
         rest = core.copy()
         rest[part] = False
-        if rest.any() and not feasible(problem, rest, effort):
-            core = rest
+        smaller = clashing(problem, rest, effort) if rest.any() and core[part].any() else None
+        if smaller is not None:
+            core = smaller
         elif part.size > 1:
             todo += np.array_split(part, 2)
     return core

@@ -7,7 +7,7 @@ import pytest
 
 from planner import AtMost, assign
 from planner._assign import programme as module
-from planner._assign.programme import Solution, feasible, improved, programme_of, solve
+from planner._assign.programme import Solution, clashing, improved, programme_of, solve
 from reviewgraph._base import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
@@ -74,7 +74,7 @@ def test_both_solvers_agree_with_all_choices(seed):
         best = max(worth(problem, picked, *asked) for picked in good)
         assert worth(problem, first.picked[:size], *asked) == pytest.approx(best, rel=1e-3)
         assert allowed(problem, second.picked[:size], *asked)
-    assert feasible(problem, everything, Clock(None)) == bool(good)
+    assert (clashing(problem, everything, Clock(None)) is None) == bool(good)
 
 
 MARKET = {
