@@ -112,12 +112,13 @@ def assign(
 
     1. Without the level: a minimum-cost flow, exact. With a threshold or a previous assignment two more flows, for the
        fewest pairs below the threshold and the fewest changes.
-    2. Papers that break a rule on who reviews a paper together: an integer programme over them.
-    3. On request: floors on the affinity of each paper, or the largest smallest one, by the same programmes; kept in
-       the following steps as far as the level allows.
+    2. Rules on who reviews a paper together and authors who may not: one integer programme, by its linear relaxation
+       with priced columns, rounding, and branch and cut over what prices leave open.
+    3. On request: floors on the affinity of each paper, or the largest smallest one and then the total, by the same
+       programme; kept in the following steps as far as the level allows.
     4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
-       network, cheapest first; then those no longer needed are freed again. Where that loses more than a
-       ten-thousandth of the affinity beyond what it must, sets of few cheap pairs that bring it together.
+       network, or by bounds in the programme, cheapest first; then those no longer needed are freed again. Where that
+       loses more than a ten-thousandth of the affinity beyond what it must, other sets of few cheap pairs.
     5. To survive the loss of a reviewer: the same for the reviews that are missing without this reviewer.
 
     Parameters
