@@ -21,7 +21,8 @@ import numpy as np
 from planner._assign.core import NO_LIMIT, NO_PAIRS, promise
 from planner._assign.kernels.flow import flip
 from planner._assign.linking import State
-from planner._assign.programme import best_choice, objective, rival_rows
+from planner._assign.programme import best_choice, objective
+from planner._assign.rows import rival_rows
 from reviewgraph._base import smallest
 
 if TYPE_CHECKING:

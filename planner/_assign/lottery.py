@@ -37,7 +37,6 @@ from planner._assign.marginals import (
 from planner._assign.problem import Randomisation, restricted
 from planner._assign.programme import (
     PanelSolution,
-    Repair,
     broken_items,
     depends_on_rules,
     relaxation_of,
@@ -45,7 +44,7 @@ from planner._assign.programme import (
 )
 from planner._assign.robust import harden
 from planner._assign.spanning import bridge
-from planner._assign.stages import Run, decide
+from planner._assign.stages import Repair, Run, decide
 from planner._assign.why_none import level_alone, why_apart, why_capped
 from reviewgraph._base import counted, ranks, snapped
 

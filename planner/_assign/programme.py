@@ -1,7 +1,7 @@
-"""The programme of an assignment with rules: its rows, its relaxation by priced columns, and the best whole choice.
+"""The programme of an assignment with rules: its relaxation by priced columns, and the best whole choice.
 
-:func:`programme_of` writes down what an assignment of some papers must obey. :class:`Relaxation` solves the linear
-relaxation and is re-optimised after bounds change: columns come in by their prices and limits once they are broken, so
+:mod:`.rows` writes down what an assignment of some papers must obey. :class:`Relaxation` solves the linear relaxation
+and is re-optimised after bounds change: columns come in by their prices and limits once they are broken, so
 that what is solved is small. :func:`best_choice` rounds it and closes the gap by branch and cut; its bounds are sums of
 duals, which hold whatever solver these come from. :func:`best_under_rules` puts this together for a problem.
 
@@ -15,254 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.problem import NO_FLOOR, cliques_of
+from planner._assign.rows import NO_HIGH, programme_of, rival_rows
 from planner.solving import ROOT, integer_programme, simplex_work, solve_within
 from reviewgraph._base import ranks
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
+    from planner._assign.rows import Programme, Rows
     from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
-
-
-# Demands, loads, rules and floors as sparse rows.
-
-#: Maximum number of couples of rivals that all get rows from the start.
-MOST_COUPLES = 100_000
-
-#: Bits of an affinity in whole units that solvers ignore: they obey rows to a millionth.
-COARSE = 16
-
-#: No upper limit on a row.
-NO_HIGH = 1 << 40
-
-
-class Rows(NamedTuple):
-    """Constraints ``low <= weighted sum of the columns of a row <= high``; ``row[e]`` holds ``weight[e] column[e]``.
-
-    ``lazy`` rows are limits that few choices break: the relaxation holds those that its solutions have broken.
-    """
-
-    row: IntArray
-    column: IntArray
-    low: IntArray
-    high: IntArray
-    weight: IntArray
-    lazy: bool = False
-
-
-class Programme(NamedTuple):
-    """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold and ``value`` is maximal.
-
-    Columns are whole numbers from 0 to 1: the pairs and then, where different groups count, one for each group that an
-    item may come to have. ``brought`` holds such a column and a pair that brings the group, for every such pair.
-    """
-
-    pairs: IntArray
-    rows: tuple[Rows, ...]
-    value: FloatArray
-    brought: tuple[IntArray, IntArray]
-
-    def under(self, rows: Rows) -> Programme:
-        """Return the programme with more rows."""
-        return self._replace(rows=(*self.rows, rows)) if rows.low.size else self
-
-    def assigned(self, picked: BoolArray, beside: BoolArray) -> BoolArray:
-        """Return the assignment of a choice of columns beside fixed pairs, shape (P,)."""
-        chosen = beside.copy()
-        chosen[self.pairs] = picked[: self.pairs.size]
-        return chosen
-
-    def choice(self, chosen: BoolArray) -> BoolArray:
-        """Return all columns of a choice of pairs, shape (P,): groups are there where a pair brings them."""
-        picked = np.zeros(self.value.size, np.bool_)
-        picked[: self.pairs.size] = chosen[self.pairs]
-        column, pair = self.brought
-        picked[column[picked[pair]]] = True
-        return picked
-
-    def matrix(self) -> tuple[Any, IntArray, IntArray]:
-        """Return all rows as one sparse matrix, and their bounds."""
-        from scipy.sparse import csc_array
-
-        first = np.cumsum([0, *(part.low.size for part in self.rows)])
-        row = np.concatenate([part.row + start for part, start in zip(self.rows, first, strict=False)])
-        column, weight, low, high = (
-            np.concatenate([getattr(part, name) for part in self.rows]) for name in ("column", "weight", "low", "high")
-        )
-        return csc_array((weight.astype(float), (row, column)), shape=(low.size, self.value.size)), low, high
-
-    def obeyed_by(self, picked: BoolArray) -> bool:
-        """Whether a choice of columns obeys all rows."""
-        for rows in self.rows:
-            total = np.bincount(rows.row, picked[rows.column] * rows.weight, rows.low.size)
-            if (total < rows.low).any() or (total > rows.high).any():
-                return False
-        return True
-
-    def worth(self, picked: BoolArray | None) -> float:
-        """Return the value of a choice of columns; minus infinity for none."""
-        return -math.inf if picked is None else math.fsum(self.value[picked].tolist())
-
-
-def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Programme | None:
-    r"""Write down what assigning the items of a region anew must obey, the rest fixed; None if a count rules it out.
-
-    .. math::
-        \sum_{p \ni i} z_p = d_i, \quad l_j - o_j \le \sum_{p \ni j} z_p \le u_j - o_j, \quad
-        l_{ig} \le \sum_{p \ni i, g} z_p \le u_{ig}, \quad y_{ig} \le \sum_{p \ni i, g} z_p, \quad
-        \sum_{g \in a} y_{ig} \ge k_{ia}
-
-    for items i of the region, reviewers j with o reviews outside it, panel groups g and attributes a of which k
-    different groups are required; given pairs count. The value is that of pairs, and rewards for y.
-    """
-    inside = region[problem.item]
-    pairs = np.flatnonzero(inside & ~problem.given & problem.able)
-    item = problem.item[pairs]
-    reviewer = problem.reviewer[pairs]
-    beside = chosen & (problem.given | ~inside)
-    outside = np.bincount(problem.reviewer[beside], minlength=problem.n_reviewers)
-    least = problem.least - outside
-    demand = problem.open_demand()
-    starved = (least > 0) & (np.bincount(reviewer, minlength=problem.n_reviewers) == 0)
-    short = region & (np.bincount(item, minlength=problem.n_items) < demand)
-    if short.any() or starved.any():
-        return None
-    panels = panel_rows(problem, region, pairs)
-    if panels is None:
-        return None
-    column = np.arange(pairs.size)
-    demands = _compact(item, column, demand, demand)
-    loads = _compact(reviewer, column, least, problem.load - outside)
-    # A pair at the floor for the best reviewer of each item that has none such given.
-    wanted = problem.wanting & region
-    strong = np.flatnonzero(problem.strong[pairs] & wanted[item])
-    if (np.bincount(item[strong], minlength=problem.n_items) < wanted).any():
-        return None
-    good = _compact(item[strong], strong, wanted.astype(np.int64), problem.demand)
-    floors = under_floors(problem, region, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
-    rows = demands, loads, *panels.rows, good, floors, *clique_rows(problem, pairs, beside)
-    if any((part.low > part.high).any() for part in rows):
-        return None
-    value = np.concatenate([problem.worth[pairs], panels.reward])
-    return Programme(pairs, tuple(part for part in rows if part.low.size), value, panels.brought)
-
-
-class PanelRows(NamedTuple):
-    """The rules on panels as rows; the reward of each further column, and the pairs that bring it."""
-
-    rows: tuple[Rows, ...]
-    reward: FloatArray
-    brought: tuple[IntArray, IntArray]
-
-
-def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRows | None:
-    """Write down the rules on the items of a region; None where too few pairs could satisfy them."""
-    panels = problem.panels
-    bound = region & problem.bound
-    size = max(panels.n_groups, 1)
-    # A cell is a paper and a panel group: the number of given pairs there, and the columns that could be.
-    place, group = panels.of(problem.reviewer[pairs])
-    mine = bound[problem.item[pairs[place]]]
-    cell = (problem.item[pairs[place]] * size + group)[mine]
-    place = place[mine]
-    stand = np.flatnonzero(problem.given & bound[problem.item])
-    there, held = panels.of(problem.reviewer[stand])
-    taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
-    cells, row = np.unique(cell, return_inverse=True)
-    item = cells // size
-    kind = cells % size
-    # A group that an item lacks must be among its cells.
-    lacking_item, lacking_group = np.nonzero((panels.least > 0) & bound[:, np.newaxis])
-    missing = np.setdiff1d(lacking_item * size + lacking_group, cells)
-    given = _counts(cells, taken, have)
-    if (_counts(missing, taken, have) < panels.least[missing // size, missing % size]).any():
-        return None
-    could = np.bincount(row, minlength=cells.size)
-    low = np.maximum(panels.least[item, kind] - given, 0)
-    high = np.maximum(panels.most[item, kind] - given, 0)
-    if (could < low).any():
-        return None
-    # Minimums with their limits, and limits alone.
-    needed = (low > 0)[row]
-    limited = ((low == 0) & (high < could))[row]
-    rows = [
-        _compact(row[needed], place[needed], low, high),
-        _compact(row[limited], place[limited], low, high)._replace(lazy=True),
-    ]
-    # Columns for groups that an item may come to have; one is present only where one of its pairs is: y - sum z <= 0.
-    owner = panels.attribute[kind] if cells.size else np.empty(0, np.int64)
-    counts = (panels.different[item, owner] > 0) | (panels.reward[item, owner] > 0)
-    new = np.flatnonzero(counts & (given == 0))
-    column = np.full(cells.size, -1)
-    column[new] = pairs.size + np.arange(new.size)
-    member = np.flatnonzero(column[row] >= 0)
-    brought = column[row[member]], place[member]
-    bringing = Rows(
-        np.concatenate([np.arange(new.size), brought[0] - pairs.size]),
-        np.concatenate([column[new], brought[1]]),
-        np.full(new.size, -pairs.size),
-        np.zeros(new.size, np.int64),
-        np.concatenate([np.ones(new.size, np.int64), np.full(member.size, -1)]),
-    )
-    rows.append(bringing)
-    # The different groups of an attribute that each item lacks.
-    for attribute in np.flatnonzero(panels.different.any(axis=0)).tolist():
-        of_attribute = panels.attribute[taken % size] == attribute
-        present = np.bincount(taken[of_attribute] // size, minlength=problem.n_items)
-        lack = np.where(bound, np.maximum(panels.different[:, attribute] - present, 0), 0)
-        ours = new[owner[new] == attribute]
-        within_reach = np.bincount(item[ours], minlength=problem.n_items)
-        if (within_reach < lack).any():
-            return None
-        rows.append(_compact(item[ours], column[ours], lack, within_reach))
-    return PanelRows(tuple(rows), panels.reward[item[new], owner[new]], brought)
-
-
-def _counts(cells: IntArray, taken: IntArray, have: IntArray) -> IntArray:
-    """Return the counts ``have`` of the cells ``taken``, which are sorted, at some cells; 0 at others."""
-    counts = np.zeros(cells.size, np.int64)
-    present = np.isin(cells, taken)
-    counts[present] = have[np.searchsorted(taken, cells[present])]
-    return counts
-
-
-def clique_rows(problem: Problem, pairs: IntArray, beside: BoolArray) -> tuple[Rows, ...]:
-    """Return rows that separate all rivals among some pairs and those ``beside``; none where they are too many."""
-    shut = np.flatnonzero(problem.rivals.count_among(beside)[pairs])
-    within = problem.rivals.among(pairs)
-    if within.rival.size > 2 * MOST_COUPLES or not within.rival.size + shut.size:
-        return ()
-    row, column = cliques_of(within)
-    number = int(row.max(initial=-1)) + 1
-    high = np.append(np.ones(number, np.int64), np.zeros(shut.size, np.int64))
-    row = np.append(row, number + np.arange(shut.size))
-    return (Rows(row, np.append(column, shut), np.zeros_like(high), high, np.ones(row.size, np.int64), lazy=True),)
-
-
-def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
-    """Return rows that allow one of each couple, or none where the other one is no column."""
-    columns = np.isin(couples, pairs).reshape(couples.shape)
-    row, side = np.nonzero(columns)
-    lines, row = np.unique(row, return_inverse=True)
-    column = np.searchsorted(pairs, couples[lines[row], side])
-    high = (columns[lines].sum(axis=1) == 2).astype(np.int64)
-    return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
-
-
-def under_floors(problem: Problem, region: BoolArray, pairs: IntArray, floor: IntArray) -> Rows:
-    """Return a row for each item of a region with a lower bound on its score, in whole units, shape (N,)."""
-    given = problem.scores(problem.given)
-    # Rounding may change each review by half a unit.
-    low = ((floor - given) >> COARSE) - problem.demand - 1
-    column = np.flatnonzero((region & (floor > NO_FLOOR // 2))[problem.item[pairs]])
-    weight = np.rint(problem.whole[pairs[column]] / 2.0**COARSE).astype(np.int64)
-    return _compact(problem.item[pairs[column]], column, low, np.full(low.size, NO_HIGH), weight)
-
-
-def _compact(group: IntArray, column: IntArray, low: IntArray, high: IntArray, weight: IntArray | None = None) -> Rows:
-    """Return rows of those groups that have a column."""
-    distinct, row = np.unique(group, return_inverse=True)
-    return Rows(row, column, low[distinct], high[distinct], np.ones(row.size, np.int64) if weight is None else weight)
 
 
 # The linear relaxation, solved again and again.
@@ -506,7 +266,8 @@ class Relaxation:
         self.solve()
         proved = np.isfinite(self.short) and self._bound(self.by_column @ self.dual) < -WHOLE
         solved = self.short == 0
-        self.values(value, DEAR)
+        # A solution that no price brought about is one at a price that is still higher.
+        self.values(value, DEAR if proved else DEAR * DEARER**3)
         return False if proved else solved or None
 
     # Rounding
@@ -539,9 +300,10 @@ class Relaxation:
         return np.concatenate([np.empty(0, np.int64), *fixed])
 
     def extend(self, rows: Rows) -> None:
-        """Add rows, which all must hold from now on."""
+        """Add rows to the programme."""
         from scipy.sparse import csr_array, vstack
 
+        self.programme = self.programme.under(rows)
         more = csr_array((rows.weight.astype(float), (rows.row, rows.column)), shape=(rows.low.size, self.value.size))
         self.rows = vstack([self.rows, more]).tocsr()
         self.columns = self.rows.tocsc()
@@ -561,9 +323,12 @@ class Relaxation:
         return picked
 
 
-def relaxation_of(problem: Problem, chosen: BoolArray, clock: Clock, *, seed: int = 0) -> Relaxation | None:
-    """Return the relaxation over all papers, to be started from an assignment; None if a count rules it out."""
-    programme = programme_of(problem, problem.given, np.ones(problem.n_items, np.bool_))
+def relaxation_of(
+    problem: Problem, chosen: BoolArray, clock: Clock, region: BoolArray | None = None, seed: int = 0
+) -> Relaxation | None:
+    """Return the relaxation over a region, by default all papers, for an assignment; None if a count rules it out."""
+    everywhere = np.ones(problem.n_items, np.bool_)
+    programme = programme_of(problem, chosen, everywhere if region is None else region)
     if programme is None:
         return None
     relaxation = Relaxation(programme, first_columns(problem, programme, chosen), clock, seed=seed)
@@ -910,43 +675,48 @@ class PanelSolution(NamedTuple):
 
 
 def best_under_rules(
-    problem: Problem, start: BoolArray, clock: Clock, *, seed: int = 0, work: float = BEST_WORK
+    problem: Problem,
+    start: BoolArray,
+    clock: Clock,
+    *,
+    region: BoolArray | None = None,
+    seed: int = 0,
+    work: float = BEST_WORK,
 ) -> PanelSolution:
     """Return the best assignment under all rules and floors, or a proof that there is none.
 
-    ``start`` is an assignment within demands and loads, such as the best one without rules. Rivals that are too many to
-    be written down get rows once they come up; the bound is valid all the same.
+    ``start`` is an assignment within demands and loads, such as the best one without rules; items beyond the
+    ``region``, by default none, keep their reviewers. Rivals that are too many to be written down get rows once they
+    come up; the bound is valid all the same.
     """
-    none = PanelSolution(None, True, -math.inf)
-    relaxation = None if crowded_items(problem, problem.given).size else relaxation_of(problem, start, clock, seed=seed)
+    everywhere = np.ones(problem.n_items, np.bool_)
+    inside = everywhere if region is None else region
+    relaxation = (
+        None if crowded_items(problem, problem.given).size else relaxation_of(problem, start, clock, inside, seed)
+    )
     if relaxation is None:
-        return none
-    beside = objective(problem, problem.given)
+        return PanelSolution(None, True, -math.inf)
+    beside = start & (problem.given | ~inside[problem.item])
     bound = math.inf
     chosen: BoolArray | None = None
     while True:
         solution = best_choice(relaxation, clock, work=work)
-        bound = min(bound, solution.bound + beside)
+        bound = min(bound, solution.bound + objective(problem, beside))
         if solution.picked is None:
             break
-        chosen = relaxation.programme.assigned(solution.picked, problem.given)
-        couples = problem.rivals.couples_among(chosen)
-        if not couples.size:
+        assigned = relaxation.programme.assigned(solution.picked, beside)
+        rows = rival_rows(relaxation.programme.pairs, problem.rivals.couples_among(assigned))
+        if not rows.low.size:
+            chosen = assigned
             break
-        chosen = None
         if clock.over():
             break
-        rows = rival_rows(relaxation.programme.pairs, couples)
-        relaxation.programme = relaxation.programme.under(rows)
         relaxation.extend(rows)
-    if chosen is None and solution.proved:
-        return none
-    if chosen is None:
+    if chosen is None and region is None and not solution.proved:
         # The papers that break a rule alone.
-        repaired = repair(problem, start, clock)
-        if repaired.chosen is None:
-            return PanelSolution(None, repaired.proved, bound)
-        chosen = repaired.chosen
+        chosen = repair(problem, start, clock).chosen
+    if chosen is None:
+        return PanelSolution(None, solution.proved, bound)
     value = objective(problem, chosen)
     # A bound below the value of the assignment is wrong, whichever solver reports it.
     if bound < value - tolerance(value):
@@ -954,61 +724,29 @@ def best_under_rules(
     return PanelSolution(chosen, bound - value <= tolerance(value), max(bound, value), relaxation)
 
 
-# The repair of panels that break rules: as few papers as suffice, reassigned.
+def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> PanelSolution:
+    """Reassign the items that break a rule at the least loss, the others keep their reviewers.
 
-
-class Repair(NamedTuple):
-    """The pairs chosen, or None: then ``proved`` is whether no assignment obeys all constraints."""
-
-    chosen: BoolArray | None
-    proved: bool
-
-
-def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> Repair:
-    """Reassign the broken items at the least loss, the others keep their reviewers.
-
-    Where that is infeasible, the items that compete for their candidates are reassigned, too, in the end all of them.
+    Where that fails, the items that compete for their candidates are reassigned, too, in the end all of them.
     """
-    if crowded_items(problem, problem.given).size:
-        return Repair(None, True)
     region = np.zeros(problem.n_items, np.bool_)
     region[broken_items(problem, chosen)] = True
     while region.any():
-        whole = bool(region[problem.item].all())
-        solution = _reassigned(problem, chosen, region, clock)
-        if whole or solution.chosen is not None or clock.over():
-            return solution._replace(proved=solution.proved and whole)
+        solution = best_under_rules(problem, chosen, clock, region=region)
+        if solution.chosen is not None or region[problem.item].all() or clock.over():
+            return solution
         candidates = np.zeros(problem.n_reviewers, np.bool_)
         candidates[problem.reviewer[region[problem.item] & problem.able]] = True
         wider = region.copy()
         wider[problem.item[chosen & candidates[problem.reviewer]]] = True
         region = wider if wider.sum() > region.sum() else np.ones_like(region)
-    return Repair(chosen, False)
-
-
-def _reassigned(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock) -> Repair:
-    """Assign the items of a region anew, the rest fixed."""
-    programme = programme_of(problem, chosen, region)
-    beside = chosen & (problem.given | ~region[problem.item])
-    while programme is not None:
-        relaxation = Relaxation(programme, first_columns(problem, programme, chosen), clock)
-        solution = best_choice(relaxation, clock)
-        if solution.picked is None:
-            return Repair(None, solution.proved)
-        assigned = programme.assigned(solution.picked, beside)
-        rows = rival_rows(programme.pairs, problem.rivals.couples_among(assigned))
-        if not rows.low.size:
-            return Repair(assigned, False)
-        if clock.over():
-            return Repair(None, False)
-        programme = programme.under(rows)
-    return Repair(None, True)
+    return PanelSolution(chosen, False, math.inf)
 
 
 def clashing(problem: Problem, items: BoolArray, clock: Clock) -> BoolArray | None:
-    """Return papers among ``items``, shape (N,), that cannot all be served, whatever happens to others; None if unknown.
+    """Return papers among ``items``, shape (N,), that cannot all be served, whatever happens to others.
 
-    Where the relaxation has no solution, those on whose rows its proof depends.
+    None if that is not proved. Where the relaxation has no solution, those on whose rows its proof depends.
     """
     programme = programme_of(problem, problem.given, items)
     if programme is None:

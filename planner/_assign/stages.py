@@ -24,20 +24,18 @@ from planner._assign.linking import Relinker, least_loss
 from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
 from planner._assign.programme import (
     PanelSolution,
-    Repair,
-    Rows,
     best_under_rules,
     broken_items,
     depends_on_rules,
     improved,
     objective,
     presence,
-    programme_of,
     relaxation_of,
     rewards,
     solve,
 )
 from planner._assign.robust import alternates_of, harden, missing_without
+from planner._assign.rows import Rows, programme_of
 from planner._assign.spanning import span
 from planner._assign.why_none import (
     NO_OTHER,
@@ -74,6 +72,14 @@ if TYPE_CHECKING:
 # Adding reviews never breaks a level. So where an assignment misses it, pairs are added as long as it is still missed:
 # whatever reaches the level has one of the remaining pairs. Such cuts are added until the best assignment that obeys
 # them reaches the level, or nothing obeys them, according to two solvers.
+
+
+class Repair(NamedTuple):
+    """The pairs chosen, or None: then ``proved`` is whether no assignment obeys all constraints."""
+
+    chosen: BoolArray | None
+    proved: bool
+
 
 #: Maximum number of free pairs, of programmes, and of cuts per solution.
 MOST_PAIRS = 64

@@ -8,7 +8,8 @@ import pytest
 
 from planner import AtMost, assign
 from planner._assign import programme as module
-from planner._assign.programme import Solution, clashing, improved, programme_of, solve
+from planner._assign.programme import Solution, clashing, improved, solve
+from planner._assign.rows import programme_of
 from planner._assign.why_none import _shrunk
 from reviewgraph._base import Clock
 from tests.planner.assignments import naive_rules as naive

@@ -1,0 +1,253 @@
+"""What an assignment with rules must obey, as sparse rows: demands, loads, rules on panels, rivals and floors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner._assign.problem import NO_FLOOR, cliques_of
+
+if TYPE_CHECKING:
+    from planner._assign.problem import Problem
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
+
+
+#: Maximum number of couples of rivals that all get rows from the start.
+MOST_COUPLES = 100_000
+
+#: Bits of an affinity in whole units that solvers ignore: they obey rows to a millionth.
+COARSE = 16
+
+#: No upper limit on a row.
+NO_HIGH = 1 << 40
+
+
+class Rows(NamedTuple):
+    """Constraints ``low <= weighted sum of the columns of a row <= high``; ``row[e]`` holds ``weight[e] column[e]``.
+
+    ``lazy`` rows are limits that few choices break: the relaxation holds those that its solutions have broken.
+    """
+
+    row: IntArray
+    column: IntArray
+    low: IntArray
+    high: IntArray
+    weight: IntArray
+    lazy: bool = False
+
+
+class Programme(NamedTuple):
+    """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold and ``value`` is maximal.
+
+    Columns are whole numbers from 0 to 1: the pairs and then, where different groups count, one for each group that an
+    item may come to have. ``brought`` holds such a column and a pair that brings the group, for every such pair.
+    """
+
+    pairs: IntArray
+    rows: tuple[Rows, ...]
+    value: FloatArray
+    brought: tuple[IntArray, IntArray]
+
+    def under(self, rows: Rows) -> Programme:
+        """Return the programme with more rows."""
+        return self._replace(rows=(*self.rows, rows)) if rows.low.size else self
+
+    def assigned(self, picked: BoolArray, beside: BoolArray) -> BoolArray:
+        """Return the assignment of a choice of columns beside fixed pairs, shape (P,)."""
+        chosen = beside.copy()
+        chosen[self.pairs] = picked[: self.pairs.size]
+        return chosen
+
+    def choice(self, chosen: BoolArray) -> BoolArray:
+        """Return all columns of a choice of pairs, shape (P,): groups are there where a pair brings them."""
+        picked = np.zeros(self.value.size, np.bool_)
+        picked[: self.pairs.size] = chosen[self.pairs]
+        column, pair = self.brought
+        picked[column[picked[pair]]] = True
+        return picked
+
+    def matrix(self) -> tuple[Any, IntArray, IntArray]:
+        """Return all rows as one sparse matrix, and their bounds."""
+        from scipy.sparse import csc_array
+
+        first = np.cumsum([0, *(part.low.size for part in self.rows)])
+        row = np.concatenate([part.row + start for part, start in zip(self.rows, first, strict=False)])
+        column, weight, low, high = (
+            np.concatenate([getattr(part, name) for part in self.rows]) for name in ("column", "weight", "low", "high")
+        )
+        return csc_array((weight.astype(float), (row, column)), shape=(low.size, self.value.size)), low, high
+
+    def obeyed_by(self, picked: BoolArray) -> bool:
+        """Whether a choice of columns obeys all rows."""
+        for rows in self.rows:
+            total = np.bincount(rows.row, picked[rows.column] * rows.weight, rows.low.size)
+            if (total < rows.low).any() or (total > rows.high).any():
+                return False
+        return True
+
+    def worth(self, picked: BoolArray | None) -> float:
+        """Return the value of a choice of columns; minus infinity for none."""
+        return -math.inf if picked is None else math.fsum(self.value[picked].tolist())
+
+
+def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Programme | None:
+    r"""Write down what assigning the items of a region anew must obey, the rest fixed; None if a count rules it out.
+
+    .. math::
+        \sum_{p \ni i} z_p = d_i, \quad l_j - o_j \le \sum_{p \ni j} z_p \le u_j - o_j, \quad
+        l_{ig} \le \sum_{p \ni i, g} z_p \le u_{ig}, \quad y_{ig} \le \sum_{p \ni i, g} z_p, \quad
+        \sum_{g \in a} y_{ig} \ge k_{ia}
+
+    for items i of the region, reviewers j with o reviews outside it, panel groups g and attributes a of which k
+    different groups are required; given pairs count. The value is that of pairs, and rewards for y.
+    """
+    inside = region[problem.item]
+    pairs = np.flatnonzero(inside & ~problem.given & problem.able)
+    item = problem.item[pairs]
+    reviewer = problem.reviewer[pairs]
+    beside = chosen & (problem.given | ~inside)
+    outside = np.bincount(problem.reviewer[beside], minlength=problem.n_reviewers)
+    least = problem.least - outside
+    demand = problem.open_demand()
+    starved = (least > 0) & (np.bincount(reviewer, minlength=problem.n_reviewers) == 0)
+    short = region & (np.bincount(item, minlength=problem.n_items) < demand)
+    if short.any() or starved.any():
+        return None
+    panels = panel_rows(problem, region, pairs)
+    if panels is None:
+        return None
+    column = np.arange(pairs.size)
+    demands = _compact(item, column, demand, demand)
+    loads = _compact(reviewer, column, least, problem.load - outside)
+    # A pair at the floor for the best reviewer of each item that has none such given.
+    wanted = problem.wanting & region
+    strong = np.flatnonzero(problem.strong[pairs] & wanted[item])
+    if (np.bincount(item[strong], minlength=problem.n_items) < wanted).any():
+        return None
+    good = _compact(item[strong], strong, wanted.astype(np.int64), problem.demand)
+    floors = under_floors(problem, region, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
+    rows = demands, loads, *panels.rows, good, floors, *clique_rows(problem, pairs, beside)
+    if any((part.low > part.high).any() for part in rows):
+        return None
+    value = np.concatenate([problem.worth[pairs], panels.reward])
+    return Programme(pairs, tuple(part for part in rows if part.low.size), value, panels.brought)
+
+
+class PanelRows(NamedTuple):
+    """The rules on panels as rows; the reward of each further column, and the pairs that bring it."""
+
+    rows: tuple[Rows, ...]
+    reward: FloatArray
+    brought: tuple[IntArray, IntArray]
+
+
+def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRows | None:
+    """Write down the rules on the items of a region; None where too few pairs could satisfy them."""
+    panels = problem.panels
+    bound = region & problem.bound
+    size = max(panels.n_groups, 1)
+    # A cell is a paper and a panel group: the number of given pairs there, and the columns that could be.
+    place, group = panels.of(problem.reviewer[pairs])
+    mine = bound[problem.item[pairs[place]]]
+    cell = (problem.item[pairs[place]] * size + group)[mine]
+    place = place[mine]
+    stand = np.flatnonzero(problem.given & bound[problem.item])
+    there, held = panels.of(problem.reviewer[stand])
+    taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
+    cells, row = np.unique(cell, return_inverse=True)
+    item = cells // size
+    kind = cells % size
+    # A group that an item lacks must be among its cells.
+    lacking_item, lacking_group = np.nonzero((panels.least > 0) & bound[:, np.newaxis])
+    missing = np.setdiff1d(lacking_item * size + lacking_group, cells)
+    given = _counts(cells, taken, have)
+    if (_counts(missing, taken, have) < panels.least[missing // size, missing % size]).any():
+        return None
+    could = np.bincount(row, minlength=cells.size)
+    low = np.maximum(panels.least[item, kind] - given, 0)
+    high = np.maximum(panels.most[item, kind] - given, 0)
+    if (could < low).any():
+        return None
+    # Minimums with their limits, and limits alone.
+    needed = (low > 0)[row]
+    limited = ((low == 0) & (high < could))[row]
+    rows = [
+        _compact(row[needed], place[needed], low, high),
+        _compact(row[limited], place[limited], low, high)._replace(lazy=True),
+    ]
+    # Columns for groups that an item may come to have; one is present only where one of its pairs is: y - sum z <= 0.
+    owner = panels.attribute[kind] if cells.size else np.empty(0, np.int64)
+    counts = (panels.different[item, owner] > 0) | (panels.reward[item, owner] > 0)
+    new = np.flatnonzero(counts & (given == 0))
+    column = np.full(cells.size, -1)
+    column[new] = pairs.size + np.arange(new.size)
+    member = np.flatnonzero(column[row] >= 0)
+    brought = column[row[member]], place[member]
+    bringing = Rows(
+        np.concatenate([np.arange(new.size), brought[0] - pairs.size]),
+        np.concatenate([column[new], brought[1]]),
+        np.full(new.size, -pairs.size),
+        np.zeros(new.size, np.int64),
+        np.concatenate([np.ones(new.size, np.int64), np.full(member.size, -1)]),
+    )
+    rows.append(bringing)
+    # The different groups of an attribute that each item lacks.
+    for attribute in np.flatnonzero(panels.different.any(axis=0)).tolist():
+        of_attribute = panels.attribute[taken % size] == attribute
+        present = np.bincount(taken[of_attribute] // size, minlength=problem.n_items)
+        lack = np.where(bound, np.maximum(panels.different[:, attribute] - present, 0), 0)
+        ours = new[owner[new] == attribute]
+        within_reach = np.bincount(item[ours], minlength=problem.n_items)
+        if (within_reach < lack).any():
+            return None
+        rows.append(_compact(item[ours], column[ours], lack, within_reach))
+    return PanelRows(tuple(rows), panels.reward[item[new], owner[new]], brought)
+
+
+def _counts(cells: IntArray, taken: IntArray, have: IntArray) -> IntArray:
+    """Return the counts ``have`` of the cells ``taken``, which are sorted, at some cells; 0 at others."""
+    counts = np.zeros(cells.size, np.int64)
+    present = np.isin(cells, taken)
+    counts[present] = have[np.searchsorted(taken, cells[present])]
+    return counts
+
+
+def clique_rows(problem: Problem, pairs: IntArray, beside: BoolArray) -> tuple[Rows, ...]:
+    """Return rows that separate all rivals among some pairs and those ``beside``; none where they are too many."""
+    shut = np.flatnonzero(problem.rivals.count_among(beside)[pairs])
+    within = problem.rivals.among(pairs)
+    if within.rival.size > 2 * MOST_COUPLES or not within.rival.size + shut.size:
+        return ()
+    row, column = cliques_of(within)
+    number = int(row.max(initial=-1)) + 1
+    high = np.append(np.ones(number, np.int64), np.zeros(shut.size, np.int64))
+    row = np.append(row, number + np.arange(shut.size))
+    return (Rows(row, np.append(column, shut), np.zeros_like(high), high, np.ones(row.size, np.int64), lazy=True),)
+
+
+def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
+    """Return rows that allow one of each couple, or none where the other one is no column."""
+    columns = np.isin(couples, pairs).reshape(couples.shape)
+    row, side = np.nonzero(columns)
+    lines, row = np.unique(row, return_inverse=True)
+    column = np.searchsorted(pairs, couples[lines[row], side])
+    high = (columns[lines].sum(axis=1) == 2).astype(np.int64)
+    return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
+
+
+def under_floors(problem: Problem, region: BoolArray, pairs: IntArray, floor: IntArray) -> Rows:
+    """Return a row for each item of a region with a lower bound on its score, in whole units, shape (N,)."""
+    given = problem.scores(problem.given)
+    # Rounding may change each review by half a unit.
+    low = ((floor - given) >> COARSE) - problem.demand - 1
+    column = np.flatnonzero((region & (floor > NO_FLOOR // 2))[problem.item[pairs]])
+    weight = np.rint(problem.whole[pairs[column]] / 2.0**COARSE).astype(np.int64)
+    return _compact(problem.item[pairs[column]], column, low, np.full(low.size, NO_HIGH), weight)
+
+
+def _compact(group: IntArray, column: IntArray, low: IntArray, high: IntArray, weight: IntArray | None = None) -> Rows:
+    """Return rows of those groups that have a column."""
+    distinct, row = np.unique(group, return_inverse=True)
+    return Rows(row, column, low[distinct], high[distinct], np.ones(row.size, np.int64) if weight is None else weight)
