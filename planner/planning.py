@@ -12,6 +12,7 @@ import numpy as np
 from planner._plans import reasons
 from planner._plans.arrivals import joins
 from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
+from planner._plans.match import FIRST_LOOK, expected_beliefs
 from planner._plans.objectives import (
     OBJECTIVES,
     Decision,
@@ -31,12 +32,13 @@ from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked, counted
+from reviewgraph.graph import Assumptions
 from reviewgraph.io import Order
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
-    from planner._plans.objectives import Objective
+    from planner._plans.objectives import Beliefs, Objective
     from planner._plans.process import Rounds
     from planner._plans.target import Target
     from planner._plans.task import Task
@@ -99,7 +101,17 @@ def check_rounds(process: Mapping[str, Any], *, in_rounds: bool, max_reviews: in
         raise InputError(message)
     rounds = process["rounds"]
     worth = process["worth"]
-    if rounds is not None and max_reviews is None and process["after"] is None:
+    match = process["match"]
+    if match is not None:
+        beside = {"max_reviews": max_reviews, "worth": worth, "after": process["after"]}
+        for name, value in beside.items():
+            if value is not None:
+                message = f"{name}: expected none with match, which determines the number of reviews; drop one of them"
+                raise InputError(message)
+        if match < 2:
+            message = f"match: expected 2 or more reviews per paper, found {match!r}"
+            raise InputError(message)
+    if rounds is not None and max_reviews is None and process["after"] is None and match is None:
         message = f"rounds: expected max_reviews with it, the number of reviews of all {rounds} rounds; found none"
         raise InputError(message)
     if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
@@ -165,6 +177,7 @@ def plan_extra_reviews(
     rounds: int | None = None,
     worth: float | None = None,
     after: Plan | Mapping[str, Any] | None = None,
+    match: int | None = None,
     **given: Any,
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
@@ -239,6 +252,11 @@ def plan_extra_reviews(
         are taken from it (rounds and budget as they remain). Its reviews without a score are still to come, or lost if
         their reviewer is ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and
         limits per item count the reviews of all rounds.
+    match
+        Plan the first round of a process that decides as well as this number of reviews for every paper, for
+        ``decision``: how many reviews that takes, and in how many rounds unless ``rounds`` is given, is simulated.
+        Without scores the first round is a first look, two reviews per paper or ``min_reviews``, and reviewers are
+        assumed to differ as in :class:`reviewgraph.Assumptions`.
     **given
         Rules as keywords of their own, as in ``plan_extra_reviews(reviews, conflicts=pairs, spare=2)``.
 
@@ -283,7 +301,7 @@ def plan_extra_reviews(
     check_limits(max_reviews, time_limit)
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)._in_order(order)
-    process = {"rounds": rounds, "worth": worth, "after": after}
+    process = {"rounds": rounds, "worth": worth, "after": after, "match": match}
     any_process = any(part is not None for part in (*process.values(), stated.min_reviews or None))
     in_rounds = not asked and goal.selects and any_process
     panels = panel_rules(stated)
@@ -292,8 +310,8 @@ def plan_extra_reviews(
     check_rounds(process, in_rounds=in_rounds, max_reviews=max_reviews)
     prices = order.numbered(cost, "cost"), order.numbered(affinity, "affinity"), min_affinity
     if in_rounds:
-        terms = Terms(rounds or 0, max_reviews, n_selected, worth)
-        return _round(reviews, stated, goal, terms, after, prices, draws, seed, whole)
+        terms = Terms(rounds or 0, max_reviews, n_selected, worth, match=match)
+        return _round(reviews, stated, goal, terms, after, prices, draws, seed, whole, progress)
     constraints = constrain(reviews, stated, *prices)
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
@@ -395,6 +413,7 @@ def _round(
     draws: FloatArray | None,
     seed: int | np.random.Generator,
     clock: Clock,
+    progress: Callable[[PlanProgress], object] | None,
 ) -> Plan:
     """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
     budgeted = terms.budget is not None
@@ -403,26 +422,46 @@ def _round(
         terms = continued(terms, last)
         stated = inherited(stated, last)
         terms, reviews = received(terms, reviews, stated, stated=budgeted)
-    terms = replace(terms, left=max(terms.left, 1), rules={name: getattr(stated, name) for name in INHERITED})
+    unscored = terms.match is not None and not reviews.scored.any()
+    if unscored:
+        # The first look precedes the rounds.
+        least = stated.min_reviews or min(FIRST_LOOK, int(terms.match or 0) - 1)
+        stated = replace(stated, min_reviews=least)
+        terms = replace(terms, number=0)
+    # A match finds its number of rounds.
+    least_left = 1 if terms.match is None else 0
+    terms = replace(terms, left=max(terms.left, least_left), rules={name: getattr(stated, name) for name in INHERITED})
     constraints = within_limits(constrain(reviews, stated, *prices), terms.earlier)
     fixed = constraints.fixed
+
+    def beliefs() -> Beliefs:
+        if unscored:
+            return expected_beliefs(constraints.reviews, fixed, int(stated.min_reviews or 0), Assumptions())
+        return beliefs_of(constraints.reviews, fixed, draws)
+
     # The calibration of the existing scores is not part of the search and its time.
     with clock.paused():
-        aim = goal.known(lambda: beliefs_of(constraints.reviews, fixed, draws), terms.select)
+        aim = goal.known(beliefs, terms.select)
     if not isinstance(aim, Decision):
         message = f"objective: expected one that selects papers for rounds, found {goal.name!r}"
         raise InputError(message)
     number = int(np.random.default_rng(seed).integers(2**32))
-    budget = (aim.worth_reading() or 0) + len(fixed) if terms.budget is None else terms.budget
+    budget = terms.budget
+    if budget is None and terms.match is None:
+        budget = (aim.worth_reading() or 0) + len(fixed)
     terms = replace(terms, budget=budget)
+
+    def tell(words: str) -> None:
+        if progress is not None:
+            progress(PlanProgress(clock.elapsed(), words, None))
 
     def search(rules: Constraints, clock: Clock) -> Plan:
         task = _task(rules, clock, 0.0)
         target = target_named("double")
-        ledger = Ledger(clock, None, budget - len(fixed))
+        ledger = Ledger(clock, None, None if budget is None else budget - len(fixed))
         if too_many := reasons.fixed_too_many(task, ledger.budget):
             return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-        this_round = round_of(aim, task, terms, ledger, number)
+        this_round = round_of(aim, task, terms, ledger, number, tell)
         if this_round is None:
             return _finish(task, target, ledger, clock)
         plan = _plan(task, target, ledger, PlanStatus.CHOSEN, this_round.first, [], this_round.more)

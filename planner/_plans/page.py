@@ -32,6 +32,7 @@ from reviewgraph.graph import level_named, structure_of
 from reviewgraph.report import MOST, Bar, bars, group_map, grouping_of, not_counted
 
 if TYPE_CHECKING:
+    from planner._plans.match import Match
     from planner._plans.outcome import Purchase
     from planner._plans.plan import Plan
     from planner._plans.process import Rounds
@@ -52,7 +53,7 @@ def page_of(plan: Plan, output: str = "") -> Page:
     rounds = None if plan.rounds is None or plan.rounds.stop else plan.rounds
     good, verdict, summary = _verdict(plan)
     first = [_table(plan, "first", output)] if plan.reviews else []
-    first += [] if rounds is None else [_after(rounds)]
+    first += [] if rounds is None else [_after(rounds) if rounds.match is None else _matched(rounds, rounds.match)]
     return Page(
         "Plan of extra reviews",
         good,
@@ -131,6 +132,8 @@ def _expected(deal: Purchase) -> str:
 
 
 def _verdict_on_round(rounds: Rounds) -> tuple[bool | None, str, str]:
+    if rounds.match is not None:
+        return _verdict_on_match(rounds, rounds.match)
     wrong = f"wrong of {rounds.terms.select} selected"
     if rounds.stop is not None:
         return None, "The process ends here:", f"{rounds.stop}; expect {rounds.before:.2f} {wrong}"
@@ -139,6 +142,17 @@ def _verdict_on_round(rounds: Rounds) -> tuple[bool | None, str, str]:
         kept = f"{rounds.unspent:,} of {rounds.budget:,} not spent" if rounds.unspent else "none held back"
     now = f"Round {rounds.number} of {rounds.number + rounds.left - 1}, {counted(rounds.now, 'review')} now:"
     return True, now, f"{kept}; expect {rounds.after[0].wrong:.2f} {wrong}, instead of {rounds.before:.2f}"
+
+
+def _verdict_on_match(rounds: Rounds, match: Match) -> tuple[bool | None, str, str]:
+    even = f"{match.per_paper} for every paper ({match.even:,})"
+    if not match.reached:
+        return None, "No fewer reviews in rounds", f"decide as well as {even}, as far as the simulation tells"
+    look = "so far" if rounds.number else "as a first look"
+    parts = f"{match.existing:,} {look} and {match.more:,} in {counted(match.needed.rounds, 'round')}"
+    low, high = match.interval
+    words = f"as {even}: {parts}{f', {rounds.now:,} now' if rounds.now else ''} ({low:,} to {high:,} in all)"
+    return True, f"About {match.needed.reviews:,} reviews decide as well", words
 
 
 # What is seen first: the reviews and why, whom they are asked of, what is expected, and what may be wrong.
@@ -179,6 +193,8 @@ def _why(plan: Plan, place: int) -> str:
     review = plan.reviews[place]
     if place < len(plan.constraints.fixed) and not plan.links:
         return "fixed"
+    if plan.rounds is not None and place < plan.rounds.required:
+        return "too few reviews"
     for_level = plan.purchase is None or place < plan.purchase.first
     return review.joins if plan.status != PlanStatus.CHOSEN and for_level else review.buys
 
@@ -189,7 +205,7 @@ def _facts(plan: Plan) -> list[Fact]:
     if plan.affinity is not None or plan.constraints.cost:
         priced = ("Cost", plan.cost) if plan.affinity is None else ("Affinity", plan.affinity)
         facts.append(Fact(priced[0], f"{priced[1]:g}"))
-    if plan.purchase is not None:
+    if plan.purchase is not None and plan.constraints.reviews.scored.any():
         facts.append(Fact("Scores", plan.constraints.reviews.direction))
     if plan.rounds is not None:
         facts += _on_round(plan.rounds)
@@ -306,28 +322,33 @@ def _after(rounds: Rounds) -> Table:
     return Table("after", caption, columns, "rounds", (), live=False, shown=FIRST_ROUNDS + 1)
 
 
+def _matched(rounds: Rounds, match: Match) -> Table:
+    """Return the reviews that decide as well, in fewer rounds, too, beside those of the same number for every paper."""
+    look = "the reviews so far" if rounds.number else "the first look"
+    ways = [look, f"{match.per_paper} for every paper", *(counted(way.rounds, "round") for way in match.by_rounds)]
+    reviews = [match.existing, match.even, *(way.reviews for way in match.by_rounds)]
+    wrong: list[float | None] = [match.before.wrong, match.each.wrong]
+    wrong += [match.planned.wrong if way == match.needed else None for way in match.by_rounds]
+    columns = [
+        Column("decided by", ways),
+        Column("reviews in all", reviews, "number"),
+        Column("+-", [None, None, *(way.error for way in match.by_rounds)], "number", 0),
+        Column(f"wrong of {rounds.terms.select}", wrong, "number", 1),
+    ]
+    caption = "Reviews that decide as well in rounds, with standard errors (+-), and expected wrong selections"
+    return Table("matched", caption, columns, "rounds", (), live=False)
+
+
 def _rounds(rounds: Rounds) -> list[Part]:
-    """Return the picture of the rounds, and what other numbers of rounds would reach."""
-    first, *more = rounds.reach
-    after = [(f"after {rounds.name_after(place)}", expected.wrong) for place, expected in enumerate(rounds.after)]
-    other = [("all in one round", first.wrong)] if more else []
-    named = [("now", rounds.before), *after, *other, ("spread evenly", rounds.even.wrong)]
-    shown = [Bar(name, round(wrong, 2), stands_out=(name, wrong) in after) for name, wrong in named]
-    reach = f"{first.wrong:.2f} in 1 round{''.join(f', {later.wrong:.2f} in {later.rounds}' for later in more)}"
-    words = (
-        f"Expected wrong selections of {rounds.terms.select}: now, after each round, and with the same reviews spread "
-        "evenly over all papers."
-    )
+    """Return what the numbers of rounds are based on, and what to tell authors."""
+    noise = "existing ones" if rounds.number else "check assumes"
     sentences = [
-        f"Expected after all {rounds.reach[-1].reviews:.0f} reviews in equal rounds: {reach}; {rounds.even.wrong:.2f} "
-        "with these reviews spread evenly over all papers.",
         f"Means of {rounds.rollouts} simulated continuations, in which loads and conflicts do not bind, and future "
-        "scores are as noisy as the existing ones. What each review saves is without the move of the cut.",
+        f"scores are as noisy as the {noise}. What each review saves is without the move of the cut.",
         "To authors: papers get further reviews where the reviews so far leave it open whether they are selected; all "
         "papers are compared by the same calibrated scores, whatever their number of reviews.",
     ]
-    draw = partial(bars, shown, heading="wrong selections")
-    return [Picture("rounds", "Wrong selections by round", words, draw), Prose(sentences)]
+    return [Prose(sentences)]
 
 
 # Details: reviewers, groups, proofs, letters.

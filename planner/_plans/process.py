@@ -14,25 +14,22 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.covering import cover
 from planner._plans.lower_bounds import why_uncovered
-from planner._plans.rounds import Papers, flat, play, schedule
+from planner._plans.match import matched
+from planner._plans.rounds import Expected, Papers, play, rollouts_for, schedule
 from reviewgraph._base import TIE, InputError, counted, largest, snapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from planner._plans.constraints import Constraints
+    from planner._plans.match import Match
     from planner._plans.objectives import Decision, Objective
-    from planner._plans.rounds import Rollouts
     from planner._plans.target import Ledger
     from planner._plans.task import Left, Task
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.io import Rules
     from reviewgraph.table import Reviews
 
-#: Rollouts, and the papers times rollouts above which there are fewer.
-ROLLOUTS = 64
-FEWEST_ROLLOUTS = 16
-MOST_PAPERS = 80_000
 #: What reviews are for, in letters to reviewers.
 OPEN = "decide on papers whose reviews so far leave it open whether they are selected"
 
@@ -58,7 +55,9 @@ class Terms:
     worth
         Wrong selections that a review must be expected to avoid.
     number
-        Number of this round.
+        Number of this round; 0 for the first look at all papers, before there are scores.
+    match
+        Reviews per paper of the assignment that the process is to match; its budget follows from it.
     rules
         Rules that the next round inherits.
     earlier
@@ -76,20 +75,12 @@ class Terms:
     select: int | None
     worth: float | None = None
     number: int = 1
+    match: int | None = None
     rules: Mapping[str, int | None] = field(default_factory=dict)
     earlier: tuple[Asked, ...] = ()
     outstanding: tuple[Asked, ...] = ()
     lost: tuple[Asked, ...] = ()
     absent: tuple[Asked, ...] = ()
-
-
-class Expected(NamedTuple):
-    """Wrong selections expected after a number of rounds, with the Monte Carlo error, and the reviews spent by then."""
-
-    rounds: int
-    reviews: float
-    wrong: float
-    error: float
 
 
 @dataclass(frozen=True)
@@ -106,16 +97,12 @@ class Rounds:
         Reviews that the choice by gain was given.
     required
         The first of them, which papers short of reviews must have; the others are chosen by their gain.
-    schedule
-        Reviews by round, in equal rounds; the first is this one.
     before
         Expected wrong selections as things stand.
     after
         By round: expected wrong selections.
-    reach
-        With 1, 2, ... rounds of equal size: expected wrong selections in the end.
-    even
-        With the same number of reviews spread evenly over all papers: expected wrong selections.
+    match
+        What the process takes to decide as well as a number of reviews for every paper; None where nobody asked.
     capacity
         Upper bound on the reviews that loads and limits allow.
     rollouts, seed
@@ -126,18 +113,16 @@ class Rounds:
     now: int
     share: int
     required: int
-    schedule: tuple[int, ...]
     before: float
     after: tuple[Expected, ...]
-    reach: tuple[Expected, ...]
-    even: Expected
+    match: Match | None
     capacity: int
     rollouts: int
     seed: int
 
     @property
     def number(self) -> int:
-        """Number of this round, 1 for the first."""
+        """Number of this round, 1 for the first after the first look."""
         return self.terms.number
 
     @property
@@ -186,7 +171,7 @@ class Rounds:
     @property
     def stop(self) -> str | None:
         """Why the process ends here; None if it asks for something."""
-        if self.now:
+        if self.now or not self.number:
             return None
         if not self.budget:
             return "the budget is spent"
@@ -212,9 +197,7 @@ class Rounds:
             "stop": self.stop,
             "before": self.before,
             "after": [expected._asdict() for expected in self.after],
-            "reach": [expected._asdict() for expected in self.reach],
-            "even": self.even._asdict(),
-            "schedule": list(self.schedule),
+            "match": None if self.match is None else self.match.to_dict(),
             "capacity": self.capacity,
             "rules": dict(terms.rules),
             **{name: [review._asdict() for review in getattr(terms, name)] for name in PAST},
@@ -467,58 +450,7 @@ def required(task: Task, ledger: Ledger) -> IntArray:
     return filled.pairs[order][: ledger.budget]
 
 
-# The rest of the process, by rollouts.
-
-
-class Outlook:
-    """Rollouts of a process with common draws.
-
-    ``taken`` (N,) is the precision that this round brings in any case, in addition to the pending reviews, by ``asked``
-    reviews; ``budget`` reviews are still free.
-    """
-
-    def __init__(self, aim: Decision, terms: Terms, taken: FloatArray, asked: int, budget: int, seed: int) -> None:
-        beliefs = aim.beliefs
-        self.papers = Papers(beliefs.mean, beliefs.sd, beliefs.pending + taken, beliefs.typical, aim.n)
-        self.rollouts = rollouts_for(beliefs.mean.size)
-        self.seed = seed
-        self.terms = terms
-        self.spendable = budget
-        self.left = terms.left
-        self.asked = asked
-        self._played: dict[tuple[int, ...], Rollouts] = {}
-
-    def play(self, parts: Sequence[int]) -> Rollouts:
-        """Play a schedule; the same draws serve all."""
-        key = tuple(parts)
-        if key not in self._played:
-            draws = np.random.default_rng(self.seed)
-            self._played[key] = play(self.papers, key, draws, worth=self.terms.worth or 0.0, rollouts=self.rollouts)
-        return self._played[key]
-
-    def reach(self) -> tuple[Expected, ...]:
-        """Return what 1, 2, ... rounds of equal size would reach."""
-        played = [self.play(schedule(self.spendable, rounds)) for rounds in range(1, self.left + 1)]
-        return tuple(_at(rollouts, rounds, rounds, self.asked) for rounds, rollouts in enumerate(played, 1))
-
-    def even(self, count: int) -> Rollouts:
-        """Spread a number of reviews evenly over all papers."""
-        return flat(self.papers, count, np.random.default_rng(self.seed), rollouts=self.rollouts)
-
-
-def _at(played: Rollouts, place: int, rounds: int, asked: int) -> Expected:
-    """Return what is expected after a number of rounds; ``asked`` reviews are asked for in any case."""
-    reviews = asked + float(played.spent[:, :place].sum(axis=1).mean())
-    return Expected(rounds, reviews, float(played.mean[place]), float(played.error[place]))
-
-
-def rollouts_for(papers: int) -> int:
-    """Return the number of rollouts: the relative error falls with the papers, too.
-
-    >>> rollouts_for(400), rollouts_for(5_000)
-    (64, 16)
-    """
-    return int(np.clip(MOST_PAPERS // max(papers, 1), FEWEST_ROLLOUTS, ROLLOUTS))
+# The round, and the rest of the process by rollouts.
 
 
 def at_most(spare: IntArray, room: IntArray, barred: IntArray) -> int:
@@ -546,38 +478,47 @@ class Round(NamedTuple):
     rounds: Rounds
 
 
-def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int) -> Round | None:
-    """Plan the round of a process with a budget; None if papers cannot have what they must have."""
+def round_of(
+    aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int, tell: Callable[[str], object]
+) -> Round | None:
+    """Plan the round of a process, see :class:`Terms`; None if papers cannot have what they must have.
+
+    ``tell`` is called with lines on the progress.
+    """
     first = required(task, ledger)
     if ledger.infeasible:
         return None
     rules = task.constraints
-    fixed = task.constraints.fixed
     left = task.left(first)
-    free = int(terms.budget or 0) - len(fixed) - len(first)
     closed = np.column_stack(np.divmod(rules.closed_pairs, max(rules.reviews.n_items, 1)))
     room = at_most(left.spare, left.room, np.concatenate([closed, first]))
-    taken = aim.beliefs.brought_by(first)
-    sure = len(fixed) + len(first)
-    ahead = Outlook(aim, terms, taken, sure, min(free, room), seed)
-    parts = schedule(ahead.spendable, terms.left)
+    sure = len(rules.fixed) + len(first)
+    beliefs = aim.beliefs
+    pending = beliefs.pending + beliefs.brought_by(first)
+    papers = Papers(beliefs.mean, beliefs.sd, pending, beliefs.typical, aim.n)
+    # The first look asks for required reviews alone.
+    looks = int(terms.number == 0)
+    match = None
+    if terms.match is not None:
+        count = task.table(first).reviews_per_item
+        match = matched(papers, count, terms.match, terms.left, looks, seed, tell)
+        terms = replace(terms, budget=sure + match.more, left=looks + match.needed.rounds)
+    parts = [0] * looks + schedule(min(int(terms.budget or 0) - sure, room), terms.left - looks)
     # Required reviews come first: this round has at least its share, and they are a part of it.
     share = parts[0]
     picked = choose(aim, task, first, share, terms.worth or 0.0)
-    played = ahead.play(parts)
-    even = ahead.even(int(np.rint(played.spent.sum(axis=1).mean())))
+    rollouts = rollouts_for(beliefs.mean.size)
+    played = play(papers, parts, np.random.default_rng(seed), worth=terms.worth or 0.0, rollouts=rollouts)
     shown = Rounds(
         terms=terms,
         now=sure + len(picked),
         share=share,
         required=sure,
-        schedule=tuple(parts),
         before=float(played.mean[0]),
-        after=tuple(_at(played, place, place, sure) for place in range(1, terms.left + 1)),
-        reach=ahead.reach(),
-        even=_at(even, 1, 1, sure),
+        after=tuple(Expected.of(played, place, sure) for place in range(1, terms.left + 1)),
+        match=match,
         capacity=room + sure,
-        rollouts=ahead.rollouts,
+        rollouts=rollouts,
         seed=seed,
     )
     return Round(first, picked, shown)

@@ -32,8 +32,11 @@ AT_ONCE = 80_000
 STEPS = 240
 SETTLED = 1e-10
 WIDE = 40.0
-#: Rollouts: the standard error of the expected number of wrong selections is about a hundredth of it.
-ROLLOUTS = 64
+#: Rollouts: the standard error of the expected number of wrong selections is about a hundredth of it. Their
+#: minimum number, and the papers times rollouts above which there are fewer.
+ROLLOUTS = 100
+FEWEST_ROLLOUTS = 16
+MOST_PAPERS = 80_000
 
 
 class Papers(NamedTuple):
@@ -54,15 +57,11 @@ class Rollouts(NamedTuple):
     """What came of a schedule in each of K rollouts.
 
     ``wrong`` (K, R + 1): expected wrong selections before the first round and after each; ``spent`` (K, R): reviews
-    asked for in each; ``asked``, ``accepted``, ``truth`` (K, N): reviews asked for in all rounds, whether the paper is
-    selected in the end, and its quality.
+    asked for in each.
     """
 
     wrong: FloatArray
     spent: IntArray
-    asked: IntArray
-    accepted: FloatArray
-    truth: FloatArray
 
     @property
     def mean(self) -> FloatArray:
@@ -74,6 +73,21 @@ class Rollouts(NamedTuple):
         """Shape (R + 1,): standard errors of :attr:`mean`; 0 for a single rollout."""
         size = len(self.wrong)
         return np.asarray(self.wrong.std(axis=0, ddof=1) / np.sqrt(size)) if size > 1 else np.zeros(self.wrong.shape[1])
+
+
+class Expected(NamedTuple):
+    """Wrong selections expected after a number of rounds, with the Monte Carlo error, and the reviews spent by then."""
+
+    rounds: int
+    reviews: float
+    wrong: float
+    error: float
+
+    @staticmethod
+    def of(played: Rollouts, rounds: int, asked: int) -> Expected:
+        """Return what is expected after some rounds; ``asked`` reviews are asked for in any case."""
+        reviews = asked + float(played.spent[:, :rounds].sum(axis=1).mean())
+        return Expected(rounds, reviews, float(played.mean[rounds]), float(played.error[rounds]))
 
 
 class Standing(NamedTuple):
@@ -227,15 +241,13 @@ def _in_parts(
     papers: Papers,
     rng: np.random.Generator,
     rollouts: int,
-    run: Callable[[_Draws, list[np.random.Generator]], Rollouts],
+    run: Callable[[_Draws], Rollouts],
 ) -> Rollouts:
     """Run rollouts a part at a time, and put their results together."""
     together = max(AT_ONCE // max(papers.mean.size, 1), 1)
     generators = rng.spawn(rollouts)
-    parts = []
-    for start in range(0, rollouts, together):
-        part = generators[start : start + together]
-        parts.append(run(_Draws(papers, part), part))
+    starts = range(0, rollouts, together)
+    parts = [run(_Draws(papers, generators[start : start + together])) for start in starts]
     return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
@@ -272,7 +284,7 @@ def play(
     budget = np.array([budgets[0] if budgets else 0])
     first = asked_for(papers, mean, sd, papers.pending[None, :], budget, worth, begun)[0]
 
-    def run(draws: _Draws, _: list[np.random.Generator]) -> Rollouts:
+    def run(draws: _Draws) -> Rollouts:
         return _played(papers, budgets, draws, first, float(begun.wrong[0]), worth)
 
     return _in_parts(papers, rng, rollouts, run)
@@ -294,6 +306,8 @@ def _played(
     for place, budget in enumerate(budgets):
         if now is None:
             asked = np.broadcast_to(first, shape)
+        elif not (budget + saved).any():
+            asked = np.zeros(shape, np.int64)
         else:
             asked = asked_for(papers, mean, sd, nothing, budget + saved, worth, now)
         asked = np.minimum(asked, MOST_REVIEWS - count)
@@ -303,39 +317,37 @@ def _played(
         mean, sd = draws.beliefs(count)
         now = standing(mean, sd, papers.n)
         wrong[:, place + 1] = now.wrong
-    return Rollouts(wrong, spent, count, selected(mean, papers.n), draws.truth)
+    return Rollouts(wrong, spent)
 
 
-def flat(papers: Papers, budget: int, rng: np.random.Generator, *, rollouts: int = ROLLOUTS) -> Rollouts:
-    """Play one round that spreads a budget evenly over all papers, at random where it does not divide.
+def play_at_once(papers: Papers, count: IntArray, rng: np.random.Generator, *, rollouts: int = ROLLOUTS) -> Rollouts:
+    """Play one round in which each paper gets a number of reviews, ``count`` (N,).
 
     The same generator state as in :func:`play` gives the same qualities and noise.
 
     >>> papers = Papers(np.linspace(-1, 1, 40), np.full(40, 0.5), np.zeros(40), 1.0, 10)
-    >>> flat(papers, 50, np.random.default_rng(0), rollouts=2).asked.sum(axis=1).tolist()
-    [50, 50]
+    >>> played = play_at_once(papers, np.ones(40, np.int64), np.random.default_rng(0))
+    >>> bool(played.mean[1] < played.mean[0])
+    True
     """
-    size = papers.mean.size
     begun = float(standing(papers.mean[None, :], papers.sd[None, :], papers.n).wrong[0])
-    per_paper, rest = divmod(budget, size)
 
-    def run(draws: _Draws, generators: list[np.random.Generator]) -> Rollouts:
-        one_more = np.array([generator.permutation(size) < rest for generator in generators])
-        count = per_paper + one_more.astype(np.int64)
-        mean, sd = draws.beliefs(np.minimum(count, MOST_REVIEWS))
-        wrong = np.full((len(generators), 2), begun)
-        wrong[:, 1] = standing(mean, sd, papers.n).wrong
-        spent = np.full((len(generators), 1), budget)
-        return Rollouts(wrong, spent, count, selected(mean, papers.n), draws.truth)
+    def run(draws: _Draws) -> Rollouts:
+        shape = draws.truth.shape
+        mean, sd = draws.beliefs(np.broadcast_to(np.minimum(count, MOST_REVIEWS), shape))
+        wrong = np.column_stack([np.full(shape[0], begun), standing(mean, sd, papers.n).wrong])
+        return Rollouts(wrong, np.full((shape[0], 1), count.sum()))
 
     return _in_parts(papers, rng, rollouts, run)
 
 
-def selected(mean: FloatArray, n: int) -> FloatArray:
-    """Return 1 for the ``n`` papers of highest means in each rollout, of equals the first, and 0 for the others."""
-    accepted = np.zeros(mean.shape)
-    np.put_along_axis(accepted, order_of(-mean)[:, :n], 1.0, 1)
-    return accepted
+def rollouts_for(papers: int) -> int:
+    """Return the number of rollouts: the relative error falls with the papers, too.
+
+    >>> rollouts_for(400), rollouts_for(5_000)
+    (100, 16)
+    """
+    return int(np.clip(MOST_PAPERS // max(papers, 1), min(FEWEST_ROLLOUTS, ROLLOUTS), ROLLOUTS))
 
 
 def schedule(budget: int, rounds: int) -> list[int]:

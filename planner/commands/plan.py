@@ -79,6 +79,10 @@ GONE = {
         ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
         ("Letters to the invited reviewers:", "plan reviews.csv --to mail -o letters.csv"),
         (
+            "How many reviews, in four rounds, decide as well as three for every paper, and the first of these rounds:",
+            "plan reviews.csv --for decision --select 10% --match 3 --json > round1.json",
+        ),
+        (
             "The first of four rounds of 100 reviews in all:",
             "plan reviews.csv --for decision --select 10% --max-reviews 100 --rounds 4 --json > round1.json",
         ),
@@ -119,6 +123,14 @@ GONE = {
     help="With --for decision and --max-reviews: spend these reviews in R rounds, each planned from the scores so far. "
     "This is the first of them, or with --after the next; the page says what is held back, and what each round is "
     "expected to save.",
+)
+@option(
+    "Selection",
+    "--match K",
+    minimum=2,
+    everyday=True,
+    help="With --for decision: how many reviews, asked for in rounds, decide as well as K for every paper, and the first "
+    "of these rounds; before there are scores a first look. --rounds gives their number.",
 )
 @option(
     "Selection",
@@ -237,7 +249,7 @@ def plan(
 
     request: dict[str, Any] = {
         "objective": objective,
-        "n_selected": None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
+        "n_selected": None if select is None else select.of(_selected_from(reviews, options["match"])),
         "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
         **files,
@@ -263,7 +275,7 @@ def plan(
             page,
             warnings=[*page.warnings, *warnings],
             uploads=uploads,
-            following=_next_round(session, extra) or [_next(session, extra, destination)],
+            following=_next_round(session, extra, destination) or [_next(session, extra, destination)],
             subject=session.table(whole=True),
         )
 
@@ -281,10 +293,16 @@ def _warnings(session: Session, destination: Destination, extra: Plan, known: Co
     return warnings
 
 
+def _selected_from(reviews: Reviews, match: int | None) -> int:
+    """Return the number of papers of which some are selected: all, if no scores are needed yet and none are there."""
+    scored = int((reviews.only_scored().reviews_per_item > 0).sum())
+    return scored if scored or match is None else reviews.n_items
+
+
 #: Parameters that are arguments of :func:`planner.plan_extra_reviews` as they are.
 AS_GIVEN = (
     *("spare", "min_affinity", "max_per_item", "max_reviews"),
-    *("time_limit", "seed", "best_effort", "rounds", "worth"),
+    *("time_limit", "seed", "best_effort", "rounds", "worth", "match"),
 )
 
 
@@ -315,12 +333,12 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
 
 #: Options that the next round takes from the answer of this one.
 OF_ROUNDS = {
-    *("rounds", "after", "worth", "max_reviews", "select", "min_reviews"),
+    *("rounds", "after", "worth", "max_reviews", "select", "min_reviews", "match"),
     *("spare", "max_per_item", "fixed", "html", "anonymous", "goal"),
 }
 
 
-def _next_round(session: Session, extra: Plan) -> list[Next]:
+def _next_round(session: Session, extra: Plan, destination: Destination) -> list[Next]:
     """Return how to keep this round, and how to plan the one after it; nothing for a last round."""
     from reviewgraph._base import Next
 
@@ -328,6 +346,11 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
     table = session.table(extra.constraints.reviews)
     if rounds is None or rounds.last:
         return []
+    if not rounds.number:
+        # The rounds are planned from the scores of the first look.
+        why = "the first round, once these reviews have scores"
+        unwritten = extra.reviews and destination.output is None
+        return [] if unwritten else [Next.of("plan", table, session.again(NOT_AGAIN), why=why)]
     # A shell empties the file of > before it runs the command: never that of --after.
     number = rounds.number
     while f"round{number}.json" in str(session.params["after"]):

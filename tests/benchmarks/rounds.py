@@ -25,7 +25,7 @@ import numpy as np
 from lsc.estimate import plain_averages
 from lsc.posteriors import PosteriorEstimate, posterior
 from planner import plan_extra_reviews
-from planner._plans import process
+from planner._plans import rounds
 from reviewgraph import Reviews
 from reviewgraph._base import IntArray
 from tests.benchmarks.harness.measures import summary
@@ -33,7 +33,7 @@ from tests.benchmarks.harness.running import markdown
 from tests.benchmarks.harness.storing import append, records
 
 #: Rollouts of a plan: enough for the expectation of a round to be compared with what came, over all draws.
-process.ROLLOUTS = 16
+rounds.ROLLOUTS = 16
 
 
 class Cell(NamedTuple):
@@ -79,11 +79,11 @@ class World:
         size = cell.papers
         rng = np.random.default_rng([zlib.crc32(repr(cell).encode()), draw])
         slope = rng.lognormal(0.0, 0.2, size)
-        offset = rng.normal(0.0, 0.5, size)
+        offset = rng.normal(0.0, 1.5 if cell.family == "severe" else 0.5, size)
         noise = np.full(size, {"quiet": 0.6, "noisy": 1.5}.get(cell.family, 1.0))
         if cell.family == "careless":
             noise *= rng.lognormal(-0.125, 0.5, size)
-        if cell.family == "heavy":
+        if cell.family in ("heavy", "coarse"):
             self.truth = rng.standard_t(3, size) / np.sqrt(3)
             error = rng.standard_t(4, (size, size)) / np.sqrt(2)
         else:
@@ -96,6 +96,8 @@ class World:
         self.score = offset[:, None] + slope[:, None] * self.truth + error
         if cell.family == "whole":
             self.score = np.clip(np.rint(5.5 + 1.3 * self.score), 1, 10)
+        if cell.family == "coarse":
+            self.score = np.clip(np.rint(3.0 + self.score), 1, 5)
         self.best = np.argsort(-self.truth, kind="stable")[: cell.select]
 
     def spread(self, table: IntArray, counts: IntArray) -> IntArray:

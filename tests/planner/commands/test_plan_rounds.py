@@ -29,7 +29,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("planner._plans.process.ROLLOUTS", 16)
+    monkeypatch.setattr("planner._plans.rounds.ROLLOUTS", 16)
     rng = np.random.default_rng(2)
     pairs = [(paper, who) for paper in range(1, 21) for who in rng.permutation(PEOPLE)[:2].tolist()]
     rows = [f"{paper},Paper {paper},{who},{rng.integers(1, 10)}" for paper, who in pairs]
