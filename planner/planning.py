@@ -12,7 +12,7 @@ import numpy as np
 from planner._plans import reasons
 from planner._plans.arrivals import joins
 from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
-from planner._plans.match import FIRST_LOOK, expected_beliefs
+from planner._plans.match import FIRST_PHASE, expected_beliefs
 from planner._plans.objectives import (
     OBJECTIVES,
     Decision,
@@ -255,7 +255,7 @@ def plan_extra_reviews(
     match
         Plan the first round of a process that decides as well as this number of reviews for every paper, for
         ``decision``: how many reviews that takes, and in how many rounds unless ``rounds`` is given, is simulated.
-        Without scores the first round is a first look, two reviews per paper or ``min_reviews``, and reviewers are
+        Without scores the first round is a first phase, two reviews per paper or ``min_reviews``, and reviewers are
         assumed to differ as in :class:`reviewgraph.Assumptions`.
     **given
         Rules as keywords of their own, as in ``plan_extra_reviews(reviews, conflicts=pairs, spare=2)``.
@@ -424,8 +424,8 @@ def _round(
         terms, reviews = received(terms, reviews, stated, stated=budgeted)
     unscored = terms.match is not None and not reviews.scored.any()
     if unscored:
-        # The first look precedes the rounds.
-        least = stated.min_reviews or min(FIRST_LOOK, int(terms.match or 0) - 1)
+        # The first phase precedes the rounds.
+        least = stated.min_reviews or min(FIRST_PHASE, int(terms.match or 0) - 1)
         stated = replace(stated, min_reviews=least)
         terms = replace(terms, number=0)
     # A match finds its number of rounds.

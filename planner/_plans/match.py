@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 #: preferred, if their number is not given.
 ROUNDS = (1, 2, 4)
 ALMOST = 0.01
-#: Reviews per paper of the first look: with fewer, papers and reviewers fall into many pieces.
-FIRST_LOOK = 2
+#: Reviews per paper of the first phase: with fewer, papers and reviewers fall into many pieces.
+FIRST_PHASE = 2
 #: Standard errors on both sides of a number that is stated as a range.
 WIDE = 2.0
 
@@ -88,10 +88,11 @@ class Match:
         return low, int(np.ceil(self.needed.reviews + width))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, and the interval."""
-        expected = {name: getattr(self, name)._asdict() for name in ("needed", "before", "each", "planned")}
+        """Return the needed reviews, rounds and error, and what they are compared with, as ``--json`` prints it."""
+        expected = {name: getattr(self, name)._asdict() for name in ("before", "each", "planned")}
+        numbers = {name: getattr(self, name) for name in ("per_paper", "existing", "even", "reached")}
         by_rounds = [needed._asdict() for needed in self.by_rounds]
-        return {**vars(self), **expected, "by_rounds": by_rounds, "interval": list(self.interval)}
+        return {**self.needed._asdict(), **numbers, "interval": [*self.interval], **expected, "by_rounds": by_rounds}
 
 
 def expected_beliefs(reviews: Reviews, fixed: IntArray, least: int, assumed: Assumptions) -> Beliefs:
@@ -134,7 +135,7 @@ def matched(
     count: IntArray,
     per_paper: int,
     rounds: int,
-    looks: int,
+    lead: int,
     seed: int,
     tell: Callable[[str], object],
 ) -> Match:
@@ -150,7 +151,7 @@ def matched(
         Number of reviews that every paper would have.
     rounds
         Number of rounds; 0 for the fewest of :data:`ROUNDS` that take almost as few reviews as the most of them.
-    looks
+    lead
         Number of mailings before the first round.
     seed
         Of the draws, the same for all.
@@ -177,7 +178,7 @@ def matched(
         return play_at_once(papers, number, np.random.default_rng(seed), rollouts=rollouts)
 
     def in_rounds(number: int, budget: int) -> Rollouts:
-        parts = [0] * looks + schedule(budget, number)
+        parts = [0] * lead + schedule(budget, number)
         return play(papers, parts, np.random.default_rng(seed), rollouts=rollouts)
 
     def difference(number: int, budget: int) -> FloatArray:
@@ -185,8 +186,10 @@ def matched(
 
     each = at_once(lacking)
     by_rounds = []
+    more = most
     for number in sorted({min(number, rounds or number) for number in (*ROUNDS, rounds or 1)}):
-        more, error = fewest(partial(difference, number), most)
+        # More rounds take no more reviews.
+        more, error = fewest(partial(difference, number), more)
         by_rounds.append(Needed(number, existing + more, error))
         tell(f"{existing + more:,} reviews decide as well in {counted(number, 'round')}")
     enough = by_rounds[-1].reviews * (1.0 + ALMOST)
@@ -200,7 +203,7 @@ def matched(
         by_rounds=tuple(by_rounds),
         before=Expected.of(at_once(np.zeros_like(count)), 1, 0),
         each=Expected.of(each, 1, 0),
-        planned=Expected.of(planned, looks + needed.rounds, 0),
+        planned=Expected.of(planned, lead + needed.rounds, 0),
         reached=needed.reviews < existing + most,
     )
 

@@ -82,22 +82,6 @@ def both_above(first: FloatArray, second: FloatArray, correlation: FloatArray) -
     return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - parts - 0.5 * (h * k < 0.0))
 
 
-def settled(distance: FloatArray, sd: FloatArray, precision: FloatArray, error_rate: float) -> FloatArray:
-    """Return the probability that a paper will be in, or out, with at most an error rate after more reviews.
-
-    >>> import numpy as np
-    >>> settled(np.zeros(2), np.ones(2), np.array([0.0, 1.0]), 0.1).round(2).tolist()
-    [0.0, 0.2]
-    """
-    import numpy as np
-    from scipy.special import ndtr, ndtri
-
-    left = variance_left(sd, precision)
-    moves = np.sqrt(np.maximum(sd**2 - left, np.finfo(float).tiny))
-    sure = -ndtri(error_rate) * np.sqrt(left)
-    return np.asarray(ndtr((distance - sure) / moves) + ndtr((-distance - sure) / moves))
-
-
 # The objectives, one class each; their names are never compared.
 
 
@@ -105,7 +89,7 @@ class Objective(ABC):
     """What extra reviews are for: a loss of each item, which more reviews are expected to lower.
 
     ``name`` is used by commands and arguments, ``words`` by help. ``helps`` completes "it helps us ..." in letters to
-    reviewers; empty for a level. ``unit`` is that of :meth:`total`, as in "1.3 wrong of 20 selected". With
+    reviewers; empty for a level. ``unit`` is that of the sum of losses, as in "1.3 wrong of 20 selected". With
     ``needs_level`` a plan always has a target; with ``selects`` the number of items to select is required.
     """
 
@@ -132,22 +116,18 @@ class Objective(ABC):
         """Return the expected loss of items, shape (K,), after reviews of a precision beyond the pending ones."""
 
     @abstractmethod
-    def total(self, losses: float) -> float:
-        """Return a sum of losses over all items in ``unit``."""
-
-    @abstractmethod
-    def effect(self, item: int, before: float, after: float) -> str:
-        """Describe a review that raises the precision beyond the pending one from ``before`` to ``after``, briefly."""
+    def effect(self, item: int) -> str:
+        """Describe why a review of an item is asked for, briefly."""
 
     def worth_reading(self) -> int | None:
         """Return the default number of reviews to plan; None if it has to be given."""
         return None
 
     def left(self, extra: FloatArray) -> float:
-        """Return the total after reviews of precisions ``extra``, shape (N,), beyond the pending ones."""
+        """Return the sum of losses after reviews of precisions ``extra``, shape (N,), beyond the pending ones."""
         import numpy as np
 
-        return float(self.total(float(self.losses(np.arange(extra.size), extra).sum())))
+        return float(self.losses(np.arange(extra.size), extra).sum())
 
 
 #: A paper is settled if it is in, or out, with at most this error probability.
@@ -194,17 +174,8 @@ class Decision(Objective):
         coming = self.beliefs.pending[item] + precision
         return misplaced(self.distance[item], self.beliefs.sd[item], coming, self.price)
 
-    def total(self, losses: float) -> float:
-        return losses
-
-    def effect(self, item: int, before: float, after: float) -> str:
-        import numpy as np
-
-        coming = self.beliefs.pending[item] + np.array([before, after])
-        distance = np.full(2, self.distance[item])
-        sd = np.full(2, self.beliefs.sd[item])
-        often = settled(distance, sd, coming, ERROR_RATE)[1]
-        return f"chance {100 * self.chance[item]:.0f} %, settles {_times(often)}"
+    def effect(self, item: int) -> str:
+        return f"chance {100 * self.chance[item]:.0f} %"
 
     def worth_reading(self) -> int | None:
         import numpy as np
@@ -212,16 +183,6 @@ class Decision(Objective):
         from reviewgraph._base import snapped
 
         return int((snapped(np.minimum(self.chance, 1.0 - self.chance) - ERROR_RATE, 1.0) > 0).sum())
-
-
-def _times(often: float) -> str:
-    """Round a share to tenths.
-
-    >>> _times(0.38), _times(0.01)
-    ('4 in 10', 'rarely')
-    """
-    tenths = int(10.0 * often + 0.5)
-    return f"{tenths} in 10" if tenths else "rarely"
 
 
 class OnlyLevel(Objective):
@@ -352,7 +313,7 @@ def _averages(reviews: Reviews) -> FloatArray:
 
 
 def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
-    """Return the total after ``count`` reviews of random papers, each with its share of a review.
+    """Return the sum of losses after ``count`` reviews of random papers, each with its share of a review.
 
     ``extra`` (N,) is the precision of other reviews beyond the pending ones. Exact if reviewers are alike and nobody
     gets a second review before all have one: a paper's expected loss is then the mean of that with and without a
@@ -365,11 +326,11 @@ def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
     rounds, rest = divmod(count, extra.size)
     without = aim.losses(every, extra + rounds * typical).sum()
     with_one = aim.losses(every, extra + (rounds + 1) * typical).sum()
-    return aim.total(float(without + (with_one - without) * rest / extra.size))
+    return float(without + (with_one - without) * rest / extra.size)
 
 
 class Bought(NamedTuple):
-    """Gain of each review, shape (P,), in words, and the total after all of them."""
+    """Gain of each review, why it is asked for, and the sum of losses after all of them."""
 
     gains: list[float]
     words: list[str]
@@ -383,21 +344,13 @@ def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
     every = np.arange(table.n_items)
     extra = np.zeros(table.n_items)
     losses = aim.losses(every, extra)
-    sum_ = float(losses.sum())
-    now = aim.total(sum_)
     gains = []
-    words = []
     for reviewer, item in pairs.tolist():
-        before = float(extra[item])
         extra[item] += aim.beliefs.review_precision[reviewer]
-        then = float(aim.losses(every[item : item + 1], extra[item : item + 1])[0])
-        sum_ += then - float(losses[item])
-        losses[item] = then
-        total = float(aim.total(sum_))
-        gains.append(now - total)
-        words.append(aim.effect(item, before, float(extra[item])))
-        now = total
-    return Bought(gains, words, now)
+        loss = float(aim.losses(every[item : item + 1], extra[item : item + 1])[0])
+        gains.append(float(losses[item]) - loss)
+        losses[item] = loss
+    return Bought(gains, [aim.effect(item) for item in pairs[:, 1].tolist()], float(losses.sum()))
 
 
 def purchase(aim: Objective, after: float, count: int, first: int) -> Purchase:

@@ -148,8 +148,8 @@ def _verdict_on_match(rounds: Rounds, match: Match) -> tuple[bool | None, str, s
     even = f"{match.per_paper} for every paper ({match.even:,})"
     if not match.reached:
         return None, "No fewer reviews in rounds", f"decide as well as {even}, as far as the simulation tells"
-    look = "so far" if rounds.number else "as a first look"
-    parts = f"{match.existing:,} {look} and {match.more:,} in {counted(match.needed.rounds, 'round')}"
+    phase = "so far" if rounds.number else "as a first phase"
+    parts = f"{match.existing:,} {phase} and {match.more:,} in {counted(match.needed.rounds, 'round')}"
     low, high = match.interval
     words = f"as {even}: {parts}{f', {rounds.now:,} now' if rounds.now else ''} ({low:,} to {high:,} in all)"
     return True, f"About {match.needed.reviews:,} reviews decide as well", words
@@ -193,10 +193,8 @@ def _why(plan: Plan, place: int) -> str:
     review = plan.reviews[place]
     if place < len(plan.constraints.fixed) and not plan.links:
         return "fixed"
-    if plan.rounds is not None and place < plan.rounds.required:
-        return "too few reviews"
-    for_level = plan.purchase is None or place < plan.purchase.first
-    return review.joins if plan.status != PlanStatus.CHOSEN and for_level else review.buys
+    is_required = plan.purchase is None or place < plan.purchase.first
+    return review.joins if is_required else review.buys
 
 
 def _facts(plan: Plan) -> list[Fact]:
@@ -324,8 +322,8 @@ def _after(rounds: Rounds) -> Table:
 
 def _matched(rounds: Rounds, match: Match) -> Table:
     """Return the reviews that decide as well, in fewer rounds, too, beside those of the same number for every paper."""
-    look = "the reviews so far" if rounds.number else "the first look"
-    ways = [look, f"{match.per_paper} for every paper", *(counted(way.rounds, "round") for way in match.by_rounds)]
+    phase = "the reviews so far" if rounds.number else "the first phase"
+    ways = [phase, f"{match.per_paper} for every paper", *(counted(way.rounds, "round") for way in match.by_rounds)]
     reviews = [match.existing, match.even, *(way.reviews for way in match.by_rounds)]
     wrong: list[float | None] = [match.before.wrong, match.each.wrong]
     wrong += [match.planned.wrong if way == match.needed else None for way in match.by_rounds]

@@ -17,6 +17,7 @@ from reviewgraph.graph import level_named
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
     from planner._plans.outcome import Purchase, Recruits, RuleStanding
+    from planner._plans.match import Match
     from planner._plans.process import Rounds
     from planner._plans.target import Bound, Reach
     from reviewgraph._base import Backend, IntArray, Label
@@ -154,6 +155,11 @@ class Plan(Paged):
             deal = self.purchase
             return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
+
+    @property
+    def match(self) -> Match | None:
+        """What it takes to decide as well as a number of reviews for every paper; None where nobody asked."""
+        return None if self.rounds is None else self.rounds.match
 
     @property
     def attained(self) -> bool:
@@ -372,6 +378,7 @@ class Plan(Paged):
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,
             "rounds": None if self.rounds is None else self.rounds.to_dict(),
+            "match": None if self.match is None else self.match.to_dict(),
             **self.constraints.reviews.origin.to_dict(),
         }
 

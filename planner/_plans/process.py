@@ -55,7 +55,7 @@ class Terms:
     worth
         Wrong selections that a review must be expected to avoid.
     number
-        Number of this round; 0 for the first look at all papers, before there are scores.
+        Number of this round; 0 for the first phase at all papers, before there are scores.
     match
         Reviews per paper of the assignment that the process is to match; its budget follows from it.
     rules
@@ -122,7 +122,7 @@ class Rounds:
 
     @property
     def number(self) -> int:
-        """Number of this round, 1 for the first after the first look."""
+        """Number of this round, 1 for the first after the first phase."""
         return self.terms.number
 
     @property
@@ -197,7 +197,6 @@ class Rounds:
             "stop": self.stop,
             "before": self.before,
             "after": [expected._asdict() for expected in self.after],
-            "match": None if self.match is None else self.match.to_dict(),
             "capacity": self.capacity,
             "rules": dict(terms.rules),
             **{name: [review._asdict() for review in getattr(terms, name)] for name in PAST},
@@ -496,14 +495,14 @@ def round_of(
     beliefs = aim.beliefs
     pending = beliefs.pending + beliefs.brought_by(first)
     papers = Papers(beliefs.mean, beliefs.sd, pending, beliefs.typical, aim.n)
-    # The first look asks for required reviews alone.
-    looks = int(terms.number == 0)
+    # The first phase asks for required reviews alone.
+    lead = int(terms.number == 0)
     match = None
     if terms.match is not None:
         count = task.table(first).reviews_per_item
-        match = matched(papers, count, terms.match, terms.left, looks, seed, tell)
-        terms = replace(terms, budget=sure + match.more, left=looks + match.needed.rounds)
-    parts = [0] * looks + schedule(min(int(terms.budget or 0) - sure, room), terms.left - looks)
+        match = matched(papers, count, terms.match, terms.left, lead, seed, tell)
+        terms = replace(terms, budget=sure + match.more, left=lead + match.needed.rounds)
+    parts = [0] * lead + schedule(min(int(terms.budget or 0) - sure, room), terms.left - lead)
     # Required reviews come first: this round has at least its share, and they are a part of it.
     share = parts[0]
     picked = choose(aim, task, first, share, terms.worth or 0.0)

@@ -129,8 +129,8 @@ GONE = {
     "--match K",
     minimum=2,
     everyday=True,
-    help="With --for decision: how many reviews, asked for in rounds, decide as well as K for every paper, and the first "
-    "of these rounds; before there are scores a first look. --rounds gives their number.",
+    help="With --for decision: how many reviews, asked for in rounds, decide as well as K for every paper, and the "
+    "first of these rounds; before there are scores a first phase. --rounds gives their number.",
 )
 @option(
     "Selection",
@@ -347,7 +347,7 @@ def _next_round(session: Session, extra: Plan, destination: Destination) -> list
     if rounds is None or rounds.last:
         return []
     if not rounds.number:
-        # The rounds are planned from the scores of the first look.
+        # The rounds are planned from the scores of the first phase.
         why = "the first round, once these reviews have scores"
         unwritten = extra.reviews and destination.output is None
         return [] if unwritten else [Next.of("plan", table, session.again(NOT_AGAIN), why=why)]

@@ -5,6 +5,10 @@ a first phase of equally many reviews per paper, calibrated; further reviews by 
 truth, calibrated again after every round. All rules of a draw have the same papers, reviewers, first phase and scores.
 A killed run goes on where it ended; ``--table`` prints what there is. About ten CPU seconds a draw of 400 papers.
 
+``--match``: does `plan --match 3` state the number of reviews that it takes? In three worlds and on two public panels,
+whose true best are those by all scores, the process runs with the number stated and with others; the number needed is
+where the mean of its wrong selections falls to that of three each. Five CPU seconds a draw.
+
 Rounds should win most where many papers are far from the cut, and least where a review says little: with few papers
 near the cut a flat assignment spends most reviews on papers that are decided.
 """
@@ -25,15 +29,15 @@ import numpy as np
 from lsc.estimate import plain_averages
 from lsc.posteriors import PosteriorEstimate, posterior
 from planner import plan_extra_reviews
-from planner._plans import rounds
-from reviewgraph import Reviews
-from reviewgraph._base import IntArray
+from planner._plans import rounds as simulation
+from reviewgraph import Reviews, read_reviews
+from reviewgraph._base import FloatArray, IntArray
 from tests.benchmarks.harness.measures import summary
 from tests.benchmarks.harness.running import markdown
 from tests.benchmarks.harness.storing import append, records
 
-#: Rollouts of a plan: enough for the expectation of a round to be compared with what came, over all draws.
-rounds.ROLLOUTS = 16
+#: Rollouts of a plan: enough for what is expected and stated to be compared with what came, over all draws.
+simulation.ROLLOUTS = 16
 
 
 class Cell(NamedTuple):
@@ -64,6 +68,19 @@ CELLS = (
 )
 
 
+#: The cells of ``--match``: papers and reviewers are those of the table for a public one.
+MATCHED = (
+    Cell("plain", 400, 40, 2, 400),
+    Cell("coarse", 400, 40, 2, 400),
+    Cell("severe", 400, 40, 2, 400),
+    Cell("vqeg_525_high", 90, 9, 2, 90),
+    Cell("skating_2018", 250, 25, 2, 250),
+)
+#: Further reviews per paper with which the process is run.
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.3)
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
 class World:
     """Qualities, and the score that any reviewer would give to any paper.
 
@@ -72,7 +89,8 @@ class World:
         y = b + a x + s e,   x, e ~ N(0, 1),   log a ~ N(0, .2^2),   b ~ N(0, .5^2)
 
     s is 1 (``plain``), .6 (``quiet``) or 1.5 (``noisy``); log-normal over reviewers with deviation .5 (``careless``);
-    x and e are Student's t with 3 and 4 degrees of freedom (``heavy``); scores are rounded to 1 to 10 (``whole``).
+    x and e are Student's t with 3 and 4 degrees of freedom (``heavy``); scores are rounded to 1 to 10 (``whole``); the
+    heavy ones to 1 to 5 (``coarse``); b has a deviation of 1.5 (``severe``).
     """
 
     def __init__(self, cell: Cell, draw: int) -> None:
@@ -91,7 +109,6 @@ class World:
             error = rng.standard_normal((size, size))
         error *= noise[:, None]
         self.cell = cell
-        self.size = size
         self.rng = rng
         self.score = offset[:, None] + slope[:, None] * self.truth + error
         if cell.family == "whole":
@@ -100,14 +117,27 @@ class World:
             self.score = np.clip(np.rint(3.0 + self.score), 1, 5)
         self.best = np.argsort(-self.truth, kind="stable")[: cell.select]
 
+    #: Most extra reviews of a reviewer.
+    spare = 3
+
+    @property
+    def size(self) -> int:
+        """Number of papers."""
+        return self.truth.size
+
+    @property
+    def conflicts(self) -> list[tuple[int, int]]:
+        """Pairs without a score."""
+        return [(j, i) for j, i in np.argwhere(np.isnan(self.score)).tolist()]
+
     def spread(self, table: IntArray, counts: IntArray) -> IntArray:
         """Give papers further reviews by reviewers of fewest reviews, at random among equals: pairs, shape (P, 2)."""
-        has = np.zeros((self.size, self.size), np.bool_)
+        has = np.isnan(self.score)
         has[table[:, 0], table[:, 1]] = True
-        load = has.sum(axis=1).astype(np.float64)
+        load = np.bincount(table[:, 0], minlength=len(has)).astype(np.float64)
         pairs = []
         for paper in self.rng.permutation(np.repeat(np.arange(self.size), counts)).tolist():
-            order = load + self.rng.random(self.size)
+            order = load + self.rng.random(load.size)
             order[has[:, paper]] = np.inf
             reviewer = int(np.argmin(order))
             has[reviewer, paper] = True
@@ -118,7 +148,22 @@ class World:
     def reviews(self, table: IntArray) -> Reviews:
         """Return the scores of some pairs, by code."""
         who, what = table.T
-        return Reviews.from_codes(who, what, self.score[who, what], reviewers=self.size, items=self.size)
+        return Reviews.from_codes(who, what, self.score[who, what], reviewers=len(self.score), items=self.size)
+
+
+class Panel(World):
+    """The scores of a public table; a paper is as good as its mean score."""
+
+    spare = 30
+
+    def __init__(self, cell: Cell, draw: int) -> None:
+        reviews = read_reviews(DATA / cell.family / "scores.csv")
+        self.cell = cell
+        self.rng = np.random.default_rng(draw)
+        self.score = np.full((reviews.n_reviewers, reviews.n_items), np.nan)
+        self.score[reviews.reviewer, reviews.item] = reviews.score
+        self.truth = np.nanmean(self.score, axis=0)
+        self.best = np.argsort(-self.truth, kind="stable")[: cell.select]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +215,8 @@ SIMPLE: dict[str, Rule] = {"flat": _random, "borderline": _border, "P(1 - P)": _
 ROUNDS = {"one batch": 1, "2 rounds": 2, "4 rounds": 4}
 
 
-def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
+def played(world: World, state: State, rounds: int, budget: int) -> Iterator[dict[str, Any]]:
     """Plan and receive the rounds: after each the outcome, and what the plan expected of it."""
-    budget = world.cell.further
     for left in range(rounds, 0, -1):
         plan = plan_extra_reviews(
             state.reviews,
@@ -180,7 +224,8 @@ def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
             n_selected=world.cell.select,
             max_reviews=budget,
             rounds=left,
-            spare=3,
+            spare=world.spare,
+            conflicts=world.conflicts,
             seed=0,
         )
         said = plan.to_dict()["rounds"]["after"]
@@ -200,9 +245,81 @@ def measured(cell: Cell, draw: int) -> dict[str, Any]:
     for name, rule in SIMPLE.items():
         more = world.spread(first, rule(world, start, cell.further))
         record[name] = State.of(world, np.concatenate([first, more])).outcome(world)[0]
-    for name, rounds in ROUNDS.items():
-        record[name] = list(played(world, start, rounds))
+    for name, number in ROUNDS.items():
+        record[name] = list(played(world, start, number, cell.further))
     return record | {"seconds": time.process_time() - started}
+
+
+def matched(cell: Cell, draw: int) -> dict[str, Any]:
+    """State how many reviews decide as well as three each, and run the process with that number and with others."""
+    world = Panel(cell, draw) if (DATA / cell.family).is_dir() else World(cell, draw)
+    first = world.spread(np.empty((0, 2), np.int64), np.full(world.size, cell.first))
+    third = world.spread(first, np.ones(world.size, np.int64))
+    start = State.of(world, first)
+    options = {"objective": "decision", "n_selected": cell.select, "match": cell.first + 1}
+    options |= {"spare": world.spare, "conflicts": world.conflicts}
+    planned = Reviews.from_codes(*first.T, reviewers=len(world.score), items=world.size)
+    before = plan_extra_reviews(planned, **options).rounds.match.needed
+    after = plan_extra_reviews(start.reviews, **options).rounds.match.needed
+
+    def wrong(budget: int) -> int:
+        return list(played(world, start, after.rounds, budget))[-1]["wrong"]
+
+    return {
+        **cell._asdict(),
+        "draw": draw,
+        "before": before.reviews,
+        "stated": after.reviews,
+        "error": after.error,
+        "rounds": after.rounds,
+        "look": start.outcome(world)[0],
+        "each": State.of(world, np.concatenate([first, third])).outcome(world)[0],
+        "plan": wrong(after.reviews - len(first)),
+        "run": [wrong(round(share * world.size)) for share in SHARES],
+    }
+
+
+def needed(run: FloatArray, each: FloatArray, existing: int, papers: int) -> float:
+    """Return the reviews at which the mean of wrong selections (draws, shares) falls to that of three each."""
+    mean = np.minimum.accumulate(run.mean(axis=0))[::-1]
+    more = np.interp(each.mean(), mean, np.array(SHARES)[::-1])
+    return float(existing + more * papers)
+
+
+def match_table(path: Path) -> str:
+    """Return a row per cell: reviews stated and needed, and wrong selections paired with those of three each."""
+    cells: dict[Cell, list[dict[str, Any]]] = {}
+    for record in records(path):
+        cells.setdefault(Cell(*(record[name] for name in Cell._fields)), []).append(record)
+    rows = []
+    rng = np.random.default_rng(0)
+    for cell, draws in cells.items():
+        column = {name: np.array([draw[name] for draw in draws], np.float64) for name in draws[0] if name != "family"}
+        existing = cell.first * cell.papers
+        really = needed(column["run"], column["each"], existing, cell.papers)
+        again = [rng.integers(len(draws), size=len(draws)) for _ in range(500)]
+        error = np.std([needed(column["run"][k], column["each"][k], existing, cell.papers) for k in again])
+        stated = column["stated"].mean()
+        rows.append(
+            [
+                cell.family,
+                f"{cell.papers}",
+                f"{cell.select}",
+                f"{len(draws)}",
+                f"{existing + cell.papers}",
+                f"{column['before'].mean():.0f}",
+                f"{stated:.0f} ({column['stated'].min():.0f} to {column['stated'].max():.0f})",
+                f"{really:.0f} ± {error:.0f}",
+                f"{stated / really:.2f}",
+                f"{column['look'].mean():.1f}",
+                f"{column['each'].mean():.1f}",
+                f"{column['plan'].mean():.1f}",
+                f"{summary(column['plan'] - column['each']):+.1f}",
+            ]
+        )
+    reviews = ["three each", "stated before", "stated after", "needed", "stated / needed"]
+    wrong = ["two each", "three each", "plan", "plan - three each"]
+    return markdown(["family", "papers", "selected", "draws", *reviews, *wrong], rows)
 
 
 def tables(path: Path) -> str:
@@ -240,15 +357,18 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=26, help="draws of each cell (26)")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the cells to measure (all)")
     parser.add_argument("--table", action="store_true", help="print the tables of what there is, measure nothing")
+    parser.add_argument("--match", action="store_true", help="measure plan --match 3")
     options = parser.parse_args()
+    cells = MATCHED if options.match else CELLS
+    measure = matched if options.match else measured
     if not options.table:
         done = {tuple(record[name] for name in (*Cell._fields, "draw")) for record in records(options.output)}
         for draw in range(options.draws):
-            for number, cell in enumerate(CELLS):
+            for number, cell in enumerate(cells):
                 if (options.only is None or number in options.only) and (*cell, draw) not in done:
-                    append(options.output, measured(cell, draw))
+                    append(options.output, measure(cell, draw))
                     print(cell, draw, file=sys.stderr, flush=True)
-    print(tables(options.output))
+    print(match_table(options.output) if options.match else tables(options.output))
     return 0
 
 

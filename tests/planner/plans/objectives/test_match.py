@@ -1,0 +1,113 @@
+"""Reviews that decide as well as a number for every paper: the search against enumeration, and plans from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planner import plan_extra_reviews
+from planner._plans.match import fewest, matched, typical_precision
+from planner._plans.rounds import Papers, play, play_at_once, schedule
+from reviewgraph import Assumptions, InputError, Reviews
+from reviewgraph.graph import expected_errors, random_assignment
+from tests.planner.plans.objectives.test_rounds import table, written
+
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+OPTIONS = {"objective": "decision", "n_selected": 5, "match": 3}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_fewest_are_those_of_trying_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    falling = np.sort(rng.normal(0.3, 1.0, (41, 30)), axis=0)[::-1]
+    more, error = fewest(lambda number: falling[min(number, 40)], 40)
+    assert more == next((number for number in range(1, 41) if falling[number].mean() <= 0), 40)
+    assert error > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_match_is_the_first_number_that_is_not_worse(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    papers = Papers(rng.standard_normal(20), rng.uniform(0.3, 0.9, 20), np.zeros(20), 1.3, 5)
+    count = rng.integers(1, 4, 20)
+    match = matched(papers, count, 3, 2, 0, seed, lambda words: None)
+    lacking = np.maximum(3 - count, 0)
+
+    def draws() -> np.random.Generator:
+        return np.random.default_rng(seed)
+
+    goal = play_at_once(papers, lacking, draws(), rollouts=100).mean[-1]
+    tried = [play(papers, schedule(number, 2), draws(), rollouts=100).mean[-1] for number in range(lacking.sum() + 1)]
+    assert match.more == next(number for number, wrong in enumerate(tried) if wrong <= goal)
+    assert (match.existing, match.even) == (count.sum(), count.sum() + lacking.sum())
+    assert (match.each.wrong, match.planned.wrong) == pytest.approx((goal, tried[match.more]))
+    assert match.reached
+    low, high = match.interval
+    assert low <= match.needed.reviews <= high
+
+
+@pytest.mark.parametrize("noise", [0.6, 1.0])
+@pytest.mark.parametrize(("reviewers", "load"), [(60, 4), (20, 12)])
+def test_the_precision_of_a_review_is_that_of_expected_errors(noise: float, reviewers: int, load: int) -> None:
+    assumed = Assumptions(noise=noise)
+    reviews = random_assignment(60, reviewers, load, np.random.default_rng(0))
+    variance = (expected_errors(reviews, assumptions=assumed) ** 2).mean()
+    per_paper = reviewers * load / 60
+    assert 1 / (1 + per_paper * typical_precision(load, per_paper, assumed)) == pytest.approx(variance, rel=0.1)
+
+
+def test_a_match_plans_the_first_round_of_its_reviews() -> None:
+    reviews = table(40)
+    plan = plan_extra_reviews(reviews, **OPTIONS)
+    match = plan.rounds.match
+    assert (match.per_paper, match.existing, match.even) == (3, 80, 120)
+    assert plan.rounds.budget == match.more < 40
+    by_hand = {**OPTIONS, "match": None, "max_reviews": match.more, "rounds": match.needed.rounds}
+    assert plan.pairs.tolist() == plan_extra_reviews(reviews, **by_hand).pairs.tolist()
+    page = plan.page()
+    assert page.verdict == f"About {match.needed.reviews} reviews decide as well"
+    assert page.summary.startswith(f"as 3 for every paper (120): 80 so far and {match.more} in ")
+    one = plan_extra_reviews(reviews, **OPTIONS, rounds=1)
+    assert [needed.rounds for needed in one.rounds.match.by_rounds] == [1]
+    assert one.count == one.rounds.match.more
+    arrived = reviews._with_codes(*plan.pairs.T, np.linspace(-1, 1, plan.count))
+    after = plan_extra_reviews(arrived, objective="decision", after=written(plan))
+    assert after.rounds.budget == match.more - plan.count
+
+
+def test_before_scores_the_first_round_is_a_first_phase() -> None:
+    everything = random_assignment(24, 24, 2, np.random.default_rng(0))
+    plan = plan_extra_reviews(everything, **OPTIONS)
+    assert (plan.count, plan.rounds.number, plan.rounds.name, plan.rounds.last) == (0, 0, "R1", False)
+    assert plan.rounds.match.existing == 48
+    assert "48 as a first phase" in plan.page().summary
+    part = Reviews.from_codes(everything.reviewer[:30], everything.item[:30], reviewers=24, items=24)
+    plan = plan_extra_reviews(part, **OPTIONS)
+    assert plan.count == plan.rounds.required == np.maximum(2 - part.reviews_per_item, 0).sum()
+    assert plan.rounds.match.existing == 30 + plan.count
+    assert (plan.reviews_with_plan.reviews_per_item >= 2).all()
+    one = plan_extra_reviews(part, **OPTIONS, min_reviews=1)
+    assert one.count == (part.reviews_per_item == 0).sum()
+
+
+def test_where_papers_need_all_reviews_no_fewer_are_said_to_do() -> None:
+    papers = Papers(np.zeros(2), np.ones(2), np.zeros(2), 1.0, 1)
+    match = matched(papers, np.ones(2, np.int64), 2, 1, 0, 0, lambda words: None)
+    assert (match.reached, match.more) == (False, 2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"match": 1}, "match: expected 2 or more reviews per paper, found 1"),
+        ({"match": 2}, "match: expected more than the 2 reviews or more that every paper has, found 2"),
+        ({"max_reviews": 5}, "max_reviews: expected none with match"),
+        ({"worth": 0.1}, "worth: expected none with match"),
+        ({"after": {}}, "after: expected none with match"),
+        ({"target": "double"}, "match: expected objective 'decision' without a target"),
+    ],
+)
+def test_what_does_not_go_with_a_match_is_refused(wrong: dict, words: str) -> None:
+    with pytest.raises(InputError, match=f"^{words}"):
+        plan_extra_reviews(table(), **{**OPTIONS, **wrong})
