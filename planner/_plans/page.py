@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from planner._plans.process import Rounds
     from reviewgraph._base import Label
 
-#: Reviews that are seen first, and rounds.
+#: Reviews that are seen first, also those of a round, and rounds.
 FIRST = 6
+FIRST_OF_ROUND = 2
 FIRST_ROUNDS = 4
 #: Characters of what a review joins that are never cut.
 BRIEF = 42
@@ -164,7 +165,8 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     reviews = plan.reviews
     first = name == "first"
     # A line on the rest takes the place of one more row.
-    shown = FIRST if first and plan.count > FIRST + 1 else plan.count
+    few = FIRST if plan.rounds is None else FIRST_OF_ROUND
+    shown = few if first and plan.count > few + 1 else plan.count
     why = [_why(plan, place) for place in range(plan.count)]
     papers = paper_columns(table, plan.pairs[:, 1].tolist())
     if first:

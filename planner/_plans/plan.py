@@ -16,8 +16,8 @@ from reviewgraph.graph import level_named
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
-    from planner._plans.outcome import Purchase, Recruits, RuleStanding
     from planner._plans.match import Match
+    from planner._plans.outcome import Purchase, Recruits, RuleStanding
     from planner._plans.process import Rounds
     from planner._plans.target import Bound, Reach
     from reviewgraph._base import Backend, IntArray, Label

@@ -263,8 +263,11 @@ def plan(
         say(f"{output}: not written, since there is no plan")
     complete = none or destination.write(extra.outgoing())
     rounds = extra.rounds
-    if rounds is not None and rounds.terms.absent and session.params["as_json"]:
-        say(f"{session.params['after']}: {absent_words(rounds)}")
+    if rounds is not None and session.params["as_json"]:
+        if rounds.terms.absent:
+            say(f"{session.params['after']}: {absent_words(rounds)}")
+        for proposal in _next_round(session, extra):
+            say(f"Next: {proposal}")
     uploads = destination.uploads(session, extra.reviews, None if rounds is None else rounds.name)
     known = {*reviews.reviewers, *files.get("willing", ())}
     warnings = _warnings(session, destination, extra, known) if extra.reviews else []
@@ -275,7 +278,7 @@ def plan(
             page,
             warnings=[*page.warnings, *warnings],
             uploads=uploads,
-            following=_next_round(session, extra, destination) or [_next(session, extra, destination)],
+            following=_next_round(session, extra) or [_next(session, extra, destination)],
             subject=session.table(whole=True),
         )
 
@@ -338,29 +341,29 @@ OF_ROUNDS = {
 }
 
 
-def _next_round(session: Session, extra: Plan, destination: Destination) -> list[Next]:
-    """Return how to keep this round, and how to plan the one after it; nothing for a last round."""
+def _next_round(session: Session, extra: Plan) -> list[Next]:
+    """Return how to keep this round, or once it is kept how to plan the one after it; nothing for a last round."""
     from reviewgraph._base import Next
 
     rounds = extra.rounds
-    table = session.table(extra.constraints.reviews)
     if rounds is None or rounds.last:
         return []
+    table = session.table(extra.constraints.reviews)
+    later = "once these reviews have scores"
     if not rounds.number:
         # The rounds are planned from the scores of the first phase.
-        why = "the first round, once these reviews have scores"
-        unwritten = extra.reviews and destination.output is None
-        return [] if unwritten else [Next.of("plan", table, session.again(NOT_AGAIN), why=why)]
+        unwritten = extra.reviews and session.params["output"] is None
+        return [] if unwritten else [Next.of("plan", table, session.again(NOT_AGAIN), why=f"the first round, {later}")]
     # A shell empties the file of > before it runs the command: never that of --after.
     number = rounds.number
     while f"round{number}.json" in str(session.params["after"]):
         number += 1
     file = f"round{number}.json"
+    if session.params["as_json"]:
+        again = session.again(NOT_AGAIN | OF_ROUNDS)
+        return [Next.of("plan", table, f"--after {file}", again, why=f"the next round, {later}")]
     kept = session.again({*TABLE, *SHOWN_BY, "conference", "html", "anonymous"})
-    keep = Next.of("plan", table, kept, f"--json > {file}", why="to keep this round")
-    again = session.again(NOT_AGAIN | OF_ROUNDS)
-    why = "the next round, once these reviews have scores"
-    return [keep, Next.of("plan", table, f"--after {file}", again, why=why)]
+    return [Next.of("plan", table, kept, f"--json > {file}", why=f"to keep this round, which --after {file} continues")]
 
 
 def _next(session: Session, extra: Plan, destination: Destination) -> Next:
