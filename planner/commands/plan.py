@@ -79,8 +79,8 @@ GONE = {
         ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
         ("Letters to the invited reviewers:", "plan reviews.csv --to mail -o letters.csv"),
         (
-            "How many reviews, in four rounds, decide as well as three for every paper, and the first of these rounds:",
-            "plan reviews.csv --for decision --select 10% --match 3 --json > round1.json",
+            "How many reviews in rounds decide as well as five for every paper, and the first of these rounds:",
+            "plan reviews.csv --for decision --select 10% --match 5 --json > round1.json",
         ),
         (
             "The first of four rounds of 100 reviews in all:",
