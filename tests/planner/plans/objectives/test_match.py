@@ -68,6 +68,8 @@ def test_a_match_plans_the_first_round_of_its_reviews() -> None:
     page = plan.page()
     assert page.verdict == f"About {match.needed.reviews} reviews decide as well"
     assert page.summary.startswith(f"as 3 for every paper (120): 80 so far and {match.more} in ")
+    stated = written(plan)["match"]
+    assert {name: stated[name] for name in ("rounds", "reviews", "error")} == match.needed._asdict()
     one = plan_extra_reviews(reviews, **OPTIONS, rounds=1)
     assert [needed.rounds for needed in one.rounds.match.by_rounds] == [1]
     assert one.count == one.rounds.match.more
