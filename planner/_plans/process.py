@@ -55,7 +55,7 @@ class Terms:
     worth
         Wrong selections that a review must be expected to avoid.
     number
-        Number of this round; 0 for the first phase at all papers, before there are scores.
+        Number of this round; 0 for the first phase, before there are scores.
     match
         Reviews per paper of the assignment that the process is to match; its budget follows from it.
     rules
