@@ -77,7 +77,7 @@ MATCHED = (
     Cell("skating_2018", 250, 25, 2, 250),
 )
 #: Further reviews per paper with which the process is run.
-SHARES = (0.05, 0.1, 0.15, 0.2, 0.3)
+SHARES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
