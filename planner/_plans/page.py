@@ -54,7 +54,10 @@ def page_of(plan: Plan, output: str = "") -> Page:
     rounds = None if plan.rounds is None or plan.rounds.stop else plan.rounds
     good, verdict, summary = _verdict(plan)
     first = [_table(plan, "first", output)] if plan.reviews else []
-    first += [] if rounds is None else [_after(rounds) if rounds.match is None else _matched(rounds, rounds.match)]
+    if rounds is not None and rounds.match is not None:
+        first.insert(0, _matched(rounds, rounds.match))
+    elif rounds is not None:
+        first.append(_after(rounds))
     return Page(
         "Plan of extra reviews",
         good,
