@@ -19,7 +19,7 @@ from planner._plans.objectives import (
     ObjectiveName,
     OnlyLevel,
     beliefs_of,
-    bought,
+    gains_of,
     objective_named,
     purchase,
 )
@@ -135,13 +135,12 @@ def expect_an_end(aim: Objective, budget: int | None) -> None:
 def priced(plan: Plan, aim: Objective, beyond: int, rounds: Rounds | None = None) -> Plan:
     """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
-    effect = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
+    pairs = plan.pairs[fixed:]
     reviews = plan.reviews[:fixed] + tuple(
-        replace(review, gain=gain, buys=words)
-        for review, gain, words in zip(plan.reviews[fixed:], effect.gains, effect.words, strict=True)
+        replace(review, gain=gain, buys=aim.effect(item))
+        for review, gain, item in zip(plan.reviews[fixed:], gains_of(aim, pairs), pairs[:, 1].tolist(), strict=True)
     )
-    deal = purchase(aim, effect.after, plan.count - fixed, plan.count - beyond)
-    return replace(plan, reviews=reviews, purchase=deal, rounds=rounds)
+    return replace(plan, reviews=reviews, purchase=purchase(aim, pairs, plan.count - beyond), rounds=rounds)
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.

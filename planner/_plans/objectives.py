@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from reviewgraph._base import InputError, named
 
@@ -329,20 +329,12 @@ def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
     return float(without + (with_one - without) * rest / extra.size)
 
 
-class Bought(NamedTuple):
-    """Gain of each review, why it is asked for, and the sum of losses after all of them."""
-
-    gains: list[float]
-    words: list[str]
-    after: float
-
-
-def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
-    """Let reviews, shape (P, 2), arrive one after another; their gains sum to the gain of all."""
+def gains_of(aim: Objective, pairs: IntArray) -> list[float]:
+    """Return the gain of each review, shape (P, 2), after those before it; they sum to the gain of all."""
     import numpy as np
 
-    every = np.arange(table.n_items)
-    extra = np.zeros(table.n_items)
+    every = np.arange(aim.beliefs.mean.size)
+    extra = np.zeros(every.size)
     losses = aim.losses(every, extra)
     gains = []
     for reviewer, item in pairs.tolist():
@@ -350,17 +342,18 @@ def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
         loss = float(aim.losses(every[item : item + 1], extra[item : item + 1])[0])
         gains.append(float(losses[item]) - loss)
         losses[item] = loss
-    return Bought(gains, [aim.effect(item) for item in pairs[:, 1].tolist()], float(losses.sum()))
+    return gains
 
 
-def purchase(aim: Objective, after: float, count: int, first: int) -> Purchase:
-    """Compare the gain of a plan of ``count`` reviews with that of as many reviews at random.
+def purchase(aim: Objective, pairs: IntArray, first: int) -> Purchase:
+    """Compare the gain of reviews, shape (P, 2), with that of as many at random.
 
-    ``after`` is the total with the plan, ``first`` the first review for the objective.
+    ``first`` is the number of the first review for the objective.
     """
     import numpy as np
 
     from planner._plans.outcome import Purchase
 
     nothing = np.zeros(aim.beliefs.mean.size)
-    return Purchase(aim.name, aim.unit, aim.left(nothing), after, at_random(aim, nothing, count), first, aim.helps)
+    after = aim.left(aim.beliefs.brought_by(pairs))
+    return Purchase(aim.name, aim.unit, aim.left(nothing), after, at_random(aim, nothing, len(pairs)), first, aim.helps)

@@ -296,9 +296,6 @@ def _on_round(rounds: Rounds) -> list[Fact]:
         if reviews:
             named = listed([f"{review.item} by {review.reviewer}" for review in reviews])
             facts.append(Fact(name, f"{counted(len(reviews), 'review')} of earlier rounds {words}: {named}"))
-    unplaced = min(rounds.share, rounds.capacity) - (rounds.now - rounds.required)
-    if unplaced > 0 and not rounds.stop and not terms.worth:
-        facts.append(Fact("Unused", f"{counted(unplaced, 'review')} of this round: loads, rules, or no gain"))
     return facts
 
 

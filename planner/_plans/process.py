@@ -93,8 +93,6 @@ class Rounds:
         What the process may spend; its budget is a number.
     now
         Reviews that are asked for.
-    share
-        Reviews that the choice by gain was given.
     required
         The first of them, which papers short of reviews must have; the others are chosen by their gain.
     before
@@ -111,7 +109,6 @@ class Rounds:
 
     terms: Terms
     now: int
-    share: int
     required: int
     before: float
     after: tuple[Expected, ...]
@@ -189,7 +186,6 @@ class Rounds:
             "left": self.left,
             "budget": self.budget,
             "now": self.now,
-            "share": self.share,
             "required": self.required,
             "held_back": self.held_back,
             "select": terms.select,
@@ -503,15 +499,13 @@ def round_of(
         match = matched(papers, count, terms.match, terms.left, lead, seed, tell)
         terms = replace(terms, budget=sure + match.more, left=lead + match.needed.rounds)
     parts = [0] * lead + schedule(min(int(terms.budget or 0) - sure, room), terms.left - lead)
-    # Required reviews come first: this round has at least its share, and they are a part of it.
-    share = parts[0]
-    picked = choose(aim, task, first, share, terms.worth or 0.0)
+    # Required reviews come first, and the share of this round in addition.
+    picked = choose(aim, task, first, parts[0], terms.worth or 0.0)
     rollouts = rollouts_for(beliefs.mean.size)
     played = play(papers, parts, np.random.default_rng(seed), worth=terms.worth or 0.0, rollouts=rollouts)
     shown = Rounds(
         terms=terms,
         now=sure + len(picked),
-        share=share,
         required=sure,
         before=float(played.mean[0]),
         after=tuple(Expected.of(played, place, sure) for place in range(1, terms.left + 1)),
