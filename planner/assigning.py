@@ -68,8 +68,8 @@ LARGER = 3
 
 #: The rules that apply to assignments.
 HEEDED = (
-    "conflicts", "fixed", "demand", "load", "min_load", "institutions", "senior", "attributes", "at_most", "at_least",
-    "rewards", "authors", "author_distance", "allow_cycles", "allow_coauthors",
+    "conflicts", "fixed", "demand", "load", "min_load", "institutions", "senior", "attributes", "item_attributes",
+    "conflict_by", "at_most", "at_least", "rewards", "authors", "author_distance", "allow_cycles", "allow_coauthors",
 )  # fmt: skip
 
 
@@ -262,7 +262,7 @@ def assign(
     # The data.
     clock = Clock(time_limit)
     scored = scored_pairs(affinity, reviewers, items, merge)
-    stated = stated._in_order(scored.order)
+    stated = stated._in_order(scored.order)._with_shared(scored.reviewers, scored.items, scored.spellings)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)

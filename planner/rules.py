@@ -3,47 +3,47 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import reduce
-from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from functools import cached_property, partial, reduce
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reviewgraph._base import InputError, counted, listed, refuse, spread
-from reviewgraph.formats import INSTITUTION, REVIEWER, SENIOR
+from reviewgraph._base import InputError, LabelWarning, counted, listed, refuse, spread, warn
+from reviewgraph.formats import INSTITUTION, ITEM, REVIEWER, SENIOR
 from reviewgraph.io import REVIEWS, Rules, by_label, labels_of, match_labels, stated_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from reviewgraph._base import FloatArray, IntArray, Label
-    from reviewgraph.formats import Spellings
-    from reviewgraph.io import Chosen, Valued
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
+    from reviewgraph.formats import Role, Spellings
 
-
-if TYPE_CHECKING:
-    Attributes: TypeAlias = Mapping[Any, Mapping[str, Any]]
+    #: The values of each attribute by label.
+    Values: TypeAlias = dict[str, dict[Any, Any]]
 
 #: Names listed in a message.
 NAMED = 6
 
 
-class Attribute(NamedTuple):
-    """An attribute of reviewers, with one or several values each, as codes.
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """An attribute of reviewers, and perhaps of papers, with one or several values each, as codes.
 
     Parameters
     ----------
     name
         Its name in rules.
     values
-        Values that some reviewer has, shape (V,); for a boolean attribute (``flag``) only True.
+        Values that some reviewer or paper has, shape (V,); for a boolean attribute (``flag``) only True.
     start, value
         The values of reviewer j are ``value[start[j]:start[j + 1]]``, codes among ``values``; shapes (M + 1,) and (K,).
     flag
         Whether it is boolean.
+    papers
+        The values of each paper as codes, shape (N,); None if papers do not have the attribute.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Attribute(NamedTuple):
     start: IntArray
     value: IntArray
     flag: bool
+    papers: tuple[tuple[int, ...], ...] | None = None
 
     @property
     def owner(self) -> IntArray:
@@ -62,27 +63,66 @@ class Attribute(NamedTuple):
         """Number of reviewers with each value."""
         return np.bincount(self.value, minlength=len(self.values))
 
+    @property
+    def held(self) -> list[Hashable]:
+        """The values that some reviewer has."""
+        return [value for value, count in zip(self.values, self.holders.tolist(), strict=True) if count]
+
+    @cached_property
+    def of_paper(self) -> BoolArray:
+        """Which values each paper has, shape (N, V)."""
+        papers = self.papers or ()
+        mask = np.zeros((len(papers), len(self.values)), np.bool_)
+        for paper, codes in enumerate(papers):
+            mask[paper, list(codes)] = True
+        return mask
+
     def kind(self, value: int, what: str = "reviewer") -> str:
         """Return words for reviewers with a value, given by code: "senior reviewer", "reviewer of region Asia"."""
         return f"{self.name} {what}" if self.flag else f"{what} of {self.name} {self.values[value]}"
 
+    def merged(self, unions: Sequence[tuple[int, ...]]) -> Attribute:
+        """Return an attribute whose values are unions of values: a reviewer with one of them has it."""
+        mask = np.zeros((self.start.size - 1, len(self.values)), np.bool_)
+        mask[self.owner, self.value] = True
+        member = np.array([mask[:, list(union)].any(axis=1) for union in unions], np.bool_).reshape(len(unions), -1)
+        reviewer, value = np.nonzero(member.T)
+        start = np.searchsorted(reviewer, np.arange(self.start.size)).astype(np.int64)
+        names = tuple(" or ".join(str(self.values[code]) for code in union) for union in unions)
+        return Attribute(self.name, names, start, value, self.flag)
 
-def attribute_of(name: str, known: Mapping[Any, Any], reviewers: Sequence[Label]) -> Attribute:
+
+def attribute_of(
+    name: str, known: Mapping[Any, Any], reviewers: Sequence[Label], papers: Sequence[Any] | None = None
+) -> Attribute:
     """Encode one attribute from the value of each reviewer, or several in a list, tuple or set; None and "" are none.
+
+    ``papers`` are the values of each paper likewise.
 
     >>> attribute_of("region", {"a": "Asia", "b": ["Europe", "Asia"]}, ["a", "b", "c"]).start.tolist()
     [0, 1, 3, 3]
     """
     several = [_several(known.get(label)) for label in reviewers]
-    distinct = sorted({value for values in several for value in values}, key=lambda value: (str(value), repr(value)))
+    of_papers = None if papers is None else list(map(_several, papers))
+    distinct = sorted(
+        {value for values in (*several, *(of_papers or ())) for value in values},
+        key=lambda value: (str(value), repr(value)),
+    )
     flag = bool(distinct) and all(isinstance(value, bool | np.bool_) for value in distinct)
     # "No" is not a value: it is the absence of a yes.
     kept: list[Hashable] = [True] if flag else distinct
     code = {value: number for number, value in enumerate(kept)}
-    codes = [sorted(code[value] for value in set(values) if value in code) for values in several]
+
+    def encoded(values: list[Hashable]) -> tuple[int, ...]:
+        return tuple(sorted(code[value] for value in set(values) if value in code))
+
+    codes = list(map(encoded, several))
     start = np.zeros(len(reviewers) + 1, np.int64)
     np.cumsum([len(values) for values in codes], out=start[1:])
-    return Attribute(name, tuple(kept), start, np.array([c for values in codes for c in values], np.int64), flag)
+    value = np.array([c for values in codes for c in values], np.int64)
+    return Attribute(
+        name, tuple(kept), start, value, flag, None if of_papers is None else tuple(map(encoded, of_papers))
+    )
 
 
 def _several(known: Any) -> list[Hashable]:
@@ -125,14 +165,109 @@ def _free(attribute: Attribute) -> Terms:
     return Terms(np.zeros((1, size), np.int64), np.full((1, size), NO_MOST), np.zeros(1, np.int64), np.zeros(1))
 
 
-def _miscounted(text: str, number: Any) -> str:
-    if isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0:
+class ByPaper(NamedTuple):
+    """A number for each paper by code, None where there is none, and the name of that attribute of papers."""
+
+    name: str
+    numbers: tuple[Any, ...]
+
+
+#: A number for all papers, numbers by paper, or the name of an attribute of papers that has them.
+Number: TypeAlias = "float | str | Mapping[Any, float] | ByPaper"
+
+#: The value that means those of the paper, in ``AtLeast("country", 1, "same")``.
+SAME = "same"
+
+
+class _Rule:
+    """What rules have in common: a number, and perhaps a value of the attribute."""
+
+    attribute: str
+    value: Hashable
+    option: ClassVar[str]
+    field: ClassVar[str] = "number"
+    #: Values with a meaning of their own where papers have the attribute, too.
+    relations: ClassVar[tuple[str, ...]] = (SAME,)
+
+    @property
+    def stated(self) -> Number:
+        """The number, or numbers."""
+        number: Number = getattr(self, self.field)
+        return number
+
+    @property
+    def listed(self) -> tuple[Any, ...]:
+        """The number of each paper, or of all."""
+        return self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,)
+
+    @property
+    def text(self) -> str:
+        """The rule as an option of the command."""
+        value = "" if self.value is None else f":{self.value}"
+        return f"{self.option} {self.attribute}{value}={self.named}"
+
+    @property
+    def named(self) -> str:
+        """Return the number as text, the name of numbers by paper."""
+        if isinstance(self.stated, ByPaper):
+            return self.stated.name
+        if isinstance(self.stated, Mapping):
+            return "by paper"
+        return f"{self.stated:g}" if isinstance(self.stated, float) else str(self.stated)
+
+    def fault(self, attribute: Attribute) -> str:
+        """Return the reason why the rule cannot use that attribute, or an empty text."""
+        name = self.attribute
+        if _related(self, attribute):
+            taken = self.value in attribute.held
+            why = f"{self.text}: expected no reviewer whose {name} is {self.value!r}, which here means the paper's"
+            return f"{why}; rename that value" if taken else self._miscounted()
+        if self.value in self.relations and self.value not in attribute.held:
+            return f"{self.text}: expected papers with the attribute {name}, too, found none; add it to theirs"
+        if self.value is not None and attribute.flag:
+            return (
+                f"{self.text}: expected no value of {name}, which is only yes or no, found {self.value!r}; write "
+                f"{self.option} {name}={self.named}"
+            )
+        if self.value is not None and self.value not in attribute.held:
+            return unknown(self.text, f"value of {name}", self.value, attribute.held)
+        return self._miscounted()
+
+    def _miscounted(self) -> str:
+        for number in self.listed:
+            whole = isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0
+            if not whole and number is not None:
+                return f"{self.text}: expected a whole number, 0 or more, found {number!r}"
         return ""
-    return f"{text}: expected a whole number, 0 or more, found {number!r}"
+
+    @property
+    def whose(self) -> str:
+        """Return the attribute in words, and its value."""
+        if self.value == SAME:
+            return f"the paper's {self.attribute}"
+        return f"{self.attribute} {self.value}"
+
+
+def _numbers(rule: Rule, without: float) -> Any:
+    """Return the number of each paper, or of all; ``without`` where a paper has none."""
+    return np.array([without if number is None else number for number in rule.listed])
+
+
+def _related(rule: _Rule, attribute: Attribute) -> bool:
+    """Whether the value of a rule stands for values of the paper."""
+    return rule.value in rule.relations and attribute.papers is not None
+
+
+def _chosen(rule: Rule, attribute: Attribute) -> BoolArray:
+    """Return the values that a rule is on, shape (N, V), or (1, V) where they are the same on all papers."""
+    if _related(rule, attribute):
+        return attribute.of_paper
+    wanted = True if attribute.flag else rule.value
+    return np.array([[wanted is None or value == wanted for value in attribute.values]], np.bool_)
 
 
 @dataclass(frozen=True)
-class AtMost:
+class AtMost(_Rule):
     """At most ``number`` reviewers per paper with the same value of an attribute.
 
     Parameters
@@ -140,38 +275,38 @@ class AtMost:
     attribute
         Its name.
     number
-        The maximum; for a boolean attribute that of reviewers with a yes.
+        The maximum; for a boolean attribute that of reviewers with a yes. Or numbers by paper, or the name of an
+        attribute of papers with them; a paper without one is not limited.
+    value
+        The only value that is limited, or ``"same"``: those that the paper has itself. By default every value.
 
     Examples
     --------
-    >>> AtMost("institution", 1).text
-    '--at-most institution=1'
+    >>> AtMost("institution", 1).text, AtMost("country", 1, "same").text
+    ('--at-most institution=1', '--at-most country:same=1')
     """
 
     attribute: str
-    number: int
+    number: int | str | Mapping[Any, int] | ByPaper
+    value: Hashable = None
 
-    @property
-    def text(self) -> str:
-        """The rule as an option of the command."""
-        return f"--at-most {self.attribute}={self.number}"
+    option: ClassVar[str] = "--at-most"
 
-    def fault(self, attribute: Attribute) -> str:
-        """Return the reason why the rule cannot use that attribute, or an empty text."""
-        return _miscounted(self.text, self.number)
-
-    def terms(self, attribute: Attribute) -> Terms:
-        """Limit every value."""
-        free = _free(attribute)
-        return free._replace(most=np.full_like(free.most, self.number))
+    def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
+        """Limit every value, or those that are meant."""
+        number = _numbers(self, NO_MOST)[:, np.newaxis]
+        most = np.where(_chosen(self, attribute), number, NO_MOST)
+        return [(attribute, _free(attribute)._replace(most=most))]
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
-        return f"at most {self.number} {'' if attribute.flag else 'of one '}{self.attribute}"
+        if self.value is not None:
+            return f"at most {self.named} of {self.whose}"
+        return f"at most {self.named} {'' if attribute.flag else 'of one '}{self.attribute}"
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class AtLeast(_Rule):
     """At least ``number`` reviewers per paper with a value of an attribute, or ``number`` different values.
 
     Parameters
@@ -179,57 +314,52 @@ class AtLeast:
     attribute
         Its name.
     number
-        The minimum.
+        The minimum. Or numbers by paper, or the name of an attribute of papers with them; a paper without one needs
+        nobody.
     value
-        The value; by default the rule is on reviewers with a yes if the attribute is boolean, else on different values.
+        The value, or ``"same"``: any that the paper has itself, and nobody where it has none. By default the rule is
+        on reviewers with a yes if the attribute is boolean, else on different values.
 
     Examples
     --------
-    >>> AtLeast("region", 1, "Asia").text
-    '--at-least region:Asia=1'
+    >>> AtLeast("region", 1, "Asia").text, AtLeast("senior", "seniors_needed").text
+    ('--at-least region:Asia=1', '--at-least senior=seniors_needed')
     """
 
     attribute: str
-    number: int
+    number: int | str | Mapping[Any, int] | ByPaper
     value: Hashable = None
 
-    @property
-    def text(self) -> str:
-        """The rule as an option of the command."""
-        value = "" if self.value is None else f":{self.value}"
-        return f"--at-least {self.attribute}{value}={self.number}"
+    option: ClassVar[str] = "--at-least"
 
-    def fault(self, attribute: Attribute) -> str:
-        """Return the reason why the rule cannot use that attribute, or an empty text."""
-        if self.value is not None and attribute.flag:
-            return (
-                f"{self.text}: expected no value of {self.attribute}, which is only yes or no, found "
-                f"{self.value!r}; write --at-least {self.attribute}={self.number}"
-            )
-        if self.value is not None and self.value not in attribute.values:
-            return unknown(self.text, f"value of {self.attribute}", self.value, attribute.values)
-        return _miscounted(self.text, self.number)
-
-    def terms(self, attribute: Attribute) -> Terms:
+    def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
         """Require reviewers with one value, or different values."""
-        free = _free(attribute)
+        number = _numbers(self, 0)
         if self.value is None and not attribute.flag:
-            return free._replace(different=np.array([self.number]))
-        wanted = True if self.value is None else self.value
-        asked = np.array([value == wanted for value in attribute.values], np.bool_)
-        return free._replace(least=np.where(asked, self.number, 0)[np.newaxis])
+            return [(attribute, _free(attribute)._replace(different=number))]
+        chosen = _chosen(self, attribute)
+        if chosen.sum(axis=1).max(initial=0) > 1:
+            # Reviewers with any of the values of the paper count together: one value for each set of them.
+            papers = attribute.papers or ()
+            unions = sorted({codes for codes in papers if codes})
+            attribute = attribute.merged(unions)
+            place = {codes: number for number, codes in enumerate(unions)}
+            chosen = np.array([place.get(codes, -1) for codes in papers])[:, np.newaxis] == np.arange(len(unions))
+        return [(attribute, _free(attribute)._replace(least=np.where(chosen, number[:, np.newaxis], 0)))]
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
         if self.value is not None:
-            return f"at least {self.number} of {self.attribute} {self.value}"
+            return f"at least {self.named} of {self.whose}"
         if attribute.flag:
-            return f"at least {self.number} {self.attribute}"
-        return f"at least {counted(self.number, f'{self.attribute}', f'different values of {self.attribute}')}"
+            return f"at least {self.named} {self.attribute}"
+        if self.number == 1:
+            return f"at least 1 {self.attribute}"
+        return f"at least {self.named} different values of {self.attribute}"
 
 
 @dataclass(frozen=True)
-class Reward:
+class Reward(_Rule):
     """``amount`` of affinity for each different value of an attribute on a paper.
 
     Parameters
@@ -237,7 +367,10 @@ class Reward:
     attribute
         Its name.
     amount
-        In units of affinity, 0 or more; for a boolean attribute once per paper, if a reviewer has a yes.
+        In units of affinity, 0 or more; for a boolean attribute once per paper, if a reviewer has a yes. Or amounts by
+        paper, or the name of an attribute of papers with them; a paper without one earns nothing.
+    value
+        The only value that is rewarded, or ``"same"``: those that the paper has itself. By default every value.
 
     Examples
     --------
@@ -246,35 +379,47 @@ class Reward:
     """
 
     attribute: str
-    amount: float
+    amount: float | str | Mapping[Any, float] | ByPaper
+    value: Hashable = None
 
-    @property
-    def text(self) -> str:
-        """The rule as an option of the command."""
-        amount = f"{self.amount:g}" if isinstance(self.amount, Real) else repr(self.amount)
-        return f"--reward {self.attribute}={amount}"
+    option: ClassVar[str] = "--reward"
+    field: ClassVar[str] = "amount"
 
-    def fault(self, attribute: Attribute) -> str:
-        """Return the reason why the rule cannot use that attribute, or an empty text."""
-        if isinstance(self.amount, int | float | np.number) and np.isfinite(self.amount) and self.amount >= 0:
-            return ""
-        return f"{self.text}: expected a finite amount of affinity, 0 or more, found {self.amount!r}"
+    def _miscounted(self) -> str:
+        for amount in self.listed:
+            finite = isinstance(amount, int | float | np.number) and np.isfinite(amount) and amount >= 0
+            if not finite and amount is not None:
+                return f"{self.text}: expected a finite amount of affinity, 0 or more, found {amount!r}"
+        return ""
 
-    def terms(self, attribute: Attribute) -> Terms:
-        """Reward every value once."""
-        return _free(attribute)._replace(reward=np.array([float(self.amount)]))
+    def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
+        """Reward every value once, or those that are meant."""
+        amount = _numbers(self, 0.0).astype(np.float64)
+        if self.value is None:
+            return [(attribute, _free(attribute)._replace(reward=amount))]
+        # A paper rewards all values of an attribute alike, so each value is an attribute of its own.
+        chosen = _chosen(self, attribute)
+        parts = []
+        for code in np.flatnonzero(chosen.any(axis=0) & (attribute.holders > 0)).tolist():
+            alone = attribute.merged([(code,)])
+            parts.append((alone, _free(alone)._replace(reward=np.where(chosen[:, code], amount, 0.0))))
+        return parts
 
     def words(self, attribute: Attribute) -> str:
         """Return the reward in words."""
+        if self.value == SAME:
+            return f"{self.named} for each different {self.attribute} of the paper"
+        if self.value is not None:
+            return f"{self.named} for {self.whose}"
         what = f"a {self.attribute}" if attribute.flag else f"each different {self.attribute}"
-        return f"{self.amount:g} for {what}"
+        return f"{self.named} for {what}"
 
 
 #: A rule on one attribute.
 Rule: TypeAlias = AtMost | AtLeast | Reward
 
 #: The class of the objects in each field of :class:`reviewgraph.Rules` on panels.
-_KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast, "rewards": Reward}
+KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast, "rewards": Reward}
 
 
 def panel_rules(rules: Rules) -> list[Rule]:
@@ -284,15 +429,14 @@ def panel_rules(rules: Rules) -> list[Rule]:
     ['--at-most institution=1', '--at-least region:Asia=1']
     """
     chosen: list[Rule] = []
-    for name, kind in _KINDS.items():
+    for name, kind in KINDS.items():
         stated = getattr(rules, name) or ()
-        for rule in stated.items() if isinstance(stated, Mapping) else stated:
-            if not isinstance(stated, Mapping):
-                rule = rule
-            elif kind is AtLeast and isinstance(rule[0], tuple) and len(rule[0]) == 2:
-                rule = AtLeast(rule[0][0], rule[1], rule[0][1])
-            else:
-                rule = kind(*rule)
+        for entry in stated.items() if isinstance(stated, Mapping) else stated:
+            rule = entry
+            if isinstance(stated, Mapping):
+                key, number = entry
+                pair = isinstance(key, tuple) and len(key) == 2
+                rule = kind(key[0], number, key[1]) if pair else kind(key, number)
             if not isinstance(rule, kind) or not isinstance(rule.attribute, str):
                 message = (
                     f"{name}: expected {kind.__name__} objects, or numbers by attribute, found {listed([repr(rule)])}"
@@ -314,7 +458,7 @@ def asked_rules(
             message = f"rules: expected AtMost, AtLeast and Reward objects, found {listed([repr(rule)])}"
             raise InputError(message)
     parts: dict[str, Any] = {}
-    for name, kind in _KINDS.items():
+    for name, kind in KINDS.items():
         parts[name] = [rule for rule in panel_rules if isinstance(rule, kind)] or None
     return stated_rules(caller, Rules(**parts), given, heeded)
 
@@ -372,12 +516,16 @@ class Panels(NamedTuple):
 
 
 class Ruled(NamedTuple):
-    """Rules in force, the attribute of each, their bounds, and attribute and value of each panel group."""
+    """Rules in force, the attribute of each, their bounds, and attribute and value of each panel group.
+
+    ``names`` are those of the attributes of the bounds, shape (A,).
+    """
 
     rules: tuple[Rule, ...]
     attributes: tuple[Attribute, ...]
     panels: Panels
     groups: tuple[tuple[Attribute, int], ...] = ()
+    names: tuple[str, ...] = ()
 
     def words(self) -> list[str]:
         """Return each rule in words."""
@@ -395,19 +543,21 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items:
     A limit that a group has too few members to exceed does not matter. Bounds that all papers share are views, which
     take no memory by paper.
     """
-    by_name: dict[str, tuple[Attribute, list[Terms]]] = {}
-    for rule, attribute in asked:
-        by_name.setdefault(attribute.name, (attribute, []))[1].append(rule.terms(attribute))
+    by_name: dict[tuple[str, tuple[Hashable, ...]], tuple[Attribute, list[Terms]]] = {}
+    for rule, stated in asked:
+        for attribute, bounds_of_rule in rule.terms(stated):
+            by_name.setdefault((attribute.name, attribute.values), (attribute, []))[1].append(bounds_of_rule)
     none = np.empty(0, np.int64)
     parts = [(none, none, none)]
     bounds = []
     groups = list[tuple[Attribute, int]]()
-    for number, (attribute, terms) in enumerate(by_name.values()):
-        different = reduce(np.maximum, [t.different for t in terms])
-        reward = reduce(np.add, [t.reward for t in terms])
-        low = reduce(np.maximum, [t.least for t in terms])
-        high = reduce(np.minimum, [t.most for t in terms])
-        kept = ((low > 0) | (high < attribute.holders)).any(axis=0) | different.any() | reward.any()
+    for number, (attribute, alike) in enumerate(by_name.values()):
+        different = reduce(np.maximum, [terms.different for terms in alike])
+        reward = reduce(np.add, [terms.reward for terms in alike])
+        low = reduce(np.maximum, [terms.least for terms in alike])
+        high = reduce(np.minimum, [terms.most for terms in alike])
+        counted_ones = (attribute.holders > 0) & bool(different.any() or reward.any())
+        kept = ((low > 0) | (high < attribute.holders)).any(axis=0) | counted_ones
         place = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
         counts = place >= 0
         parts.append((attribute.owner[counts], place[counts], np.full(kept.sum(), number)))
@@ -418,7 +568,9 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items:
     start = np.searchsorted(who[order], np.arange(n_reviewers + 1)).astype(np.int64)
     least, most, different, reward = (_beside(columns, n_items) for columns in zip(_NO_BOUNDS, *bounds, strict=True))
     panels = Panels(start, group[order], owner, least, most, different, reward)
-    return Ruled(tuple(rule for rule, _ in asked), tuple(attribute for _, attribute in asked), panels, tuple(groups))
+    rules = tuple(rule for rule, _ in asked)
+    attributes = tuple(attribute for _, attribute in asked)
+    return Ruled(rules, attributes, panels, tuple(groups), tuple(name for name, _ in by_name))
 
 
 _NONE = np.empty((1, 0), np.int64)
@@ -434,87 +586,121 @@ def _beside(columns: Sequence[Any], n_items: int) -> Any:
 
 def ruled(
     reviewers: Sequence[Label],
-    n_items: int,
+    items: Sequence[Label],
     rules: Rules,
     where: str = REVIEWS,
     other: Iterable[Label] = (),
     spellings: Spellings | None = None,
 ) -> Ruled:
-    """Return the rules on panels, with short forms, as arrays; ``where`` and ``other`` are for messages."""
-    asked = rules_of(reviewers, rules.attributes, panel_rules(rules), where, other, spellings)
-    short = short_forms(reviewers, rules.institutions, rules.senior, where, other, spellings)
-    return ruled_by(merged(asked, short), len(reviewers), n_items)
+    """Return the rules on panels as arrays; ``where`` and ``other`` are for messages."""
+    match = partial(match_labels, where=where, other=other)
+    people = _by_name(rules.attributes, "attributes", REVIEWER, spellings, partial(match, known=reviewers))
+    papers = _by_name(
+        rules.item_attributes, "item_attributes", ITEM, spellings, partial(match_labels, known=items, where=where)
+    )
+    stated = panel_rules(rules)
+    # Short forms: rules with an attribute of their own.
+    short: list[tuple[Rule, dict[Any, Any]]] = []
+    if rules.institutions is not None:
+        homes = by_label(rules.institutions, "institutions", REVIEWER, INSTITUTION.role, spellings)
+        match(list(homes), reviewers, "institutions", "reviewer")
+        if any(_several(home) for home in homes.values()):
+            short.append((AtMost("institution", 1), homes))
+    if rules.senior is not None:
+        chosen = labels_of(rules.senior, "senior", REVIEWER, SENIOR.role, spellings)
+        match(chosen, reviewers, "senior", "reviewer")
+        short.append((AtLeast("senior", 1), dict.fromkeys(reviewers, False) | dict.fromkeys(chosen, True)))
+    for rule, _ in short:
+        if rule.attribute in {other.attribute for other in stated}:
+            message = (
+                f"rules: expected one kind of rules on {rule.attribute!r}, found also {rule.text}; put it "
+                "among the rules and leave institutions and senior out"
+            )
+            raise InputError(message)
+    asked = rules_of(reviewers, items, stated, people, papers)
+    asked += [(rule, attribute_of(rule.attribute, values, reviewers)) for rule, values in short]
+    return ruled_by(asked, len(reviewers), len(items))
+
+
+def _by_name(
+    table: Mapping[Any, Any] | None, name: str, role: Role, spellings: Spellings | None, match: Callable[..., Any]
+) -> Values:
+    """Return attributes by name and label."""
+    if table is None:
+        return {}
+    refuse(name, table, "Mapping")
+    for label, values in table.items():
+        refuse(f"{name} of {label!r}", values, "Mapping")
+    entries = by_label(table, name, role, role, spellings)
+    match(list(entries), name=name, role="paper" if role is ITEM else "reviewer")
+    by_name: Values = {}
+    for label, values in entries.items():
+        for attribute, value in values.items():
+            by_name.setdefault(attribute, {})[label] = value
+    return by_name
 
 
 def rules_of(
     reviewers: Sequence[Label],
-    attributes: Attributes | None,
+    items: Sequence[Label],
     rules: Sequence[Rule],
-    where: str = REVIEWS,
-    other: Iterable[Label] = (),
-    spellings: Spellings | None = None,
-) -> list[Any]:
-    """Return each rule with its attribute; ``where`` and ``other`` are for messages."""
-    if attributes is not None:
-        refuse("attributes", attributes, "Mapping")
-    for label, values in (attributes or {}).items():
-        refuse(f"attributes of {label!r}", values, "Mapping")
-    if attributes is not None:
-        attributes = by_label(attributes, "attributes", REVIEWER, REVIEWER, spellings)
-    match_labels(list(attributes or ()), reviewers, "attributes", "reviewer", where=where, other=other)
-    values_of: dict[str, dict[Any, Any]] = {}
-    for label, values in (attributes or {}).items():
-        for name, value in values.items():
-            values_of.setdefault(name, {})[label] = value
+    people: Values,
+    papers: Values | None = None,
+) -> list[tuple[Rule, Attribute]]:
+    """Return each rule, with the number of each paper, and its attribute: ``people`` and ``papers`` are the values."""
+    papers = papers or {}
+    numbered = list(dict.fromkeys(_by_paper(rule, items, papers) for rule in rules))
     attribute_named: dict[str, Attribute] = {}
-    for rule in dict.fromkeys(rules):
+    for rule in numbered:
         name = rule.attribute
-        if name not in values_of:
-            raise InputError(unknown(rule.text, "attribute", name, values_of))
-        attribute = attribute_named.setdefault(name, attribute_of(name, values_of[name], reviewers))
+        if name not in people:
+            raise InputError(unknown(rule.text, "attribute", name, people))
+        if name not in attribute_named:
+            of_papers = [papers[name].get(label) for label in items] if name in papers else None
+            attribute_named[name] = attribute_of(name, people[name], reviewers, of_papers)
+        attribute = attribute_named[name]
         fault = rule.fault(attribute)
         if not fault and not attribute.value.size:
             fault = f"{rule.text}: expected an attribute that some reviewer has, found {name} empty, or no, for all"
         if fault:
             raise InputError(fault)
-    return [(rule, attribute_named[rule.attribute]) for rule in dict.fromkeys(rules)]
+        bare = [label for label, codes in zip(items, attribute.papers or (), strict=False) if not codes]
+        if _related(rule, attribute) and bare:
+            message = f"item_attributes: {counted(len(bare), 'paper has', 'papers have')} no {name} for {rule.text}"
+            warn(f"{message}: {first_named(list(map(str, bare)))}", LabelWarning)
+    return [(rule, attribute_named[rule.attribute]) for rule in numbered]
 
 
-def short_forms(
-    reviewers: Sequence[Label],
-    institutions: Valued | None,
-    senior: Chosen | None,
-    where: str = REVIEWS,
-    other: Iterable[Label] = (),
-    spellings: Spellings | None = None,
-) -> list[Any]:
-    """Return ``institutions`` and ``senior`` as rules, each with its attribute."""
-    asked: list[Any] = []
-    given = {} if institutions is None else institutions
-    homes = by_label(given, "institutions", REVIEWER, INSTITUTION.role, spellings)
-    match_labels(list(homes), reviewers, "institutions", "reviewer", where=where, other=other)
-    if homes:
-        asked.append((AtMost("institution", 1), attribute_of("institution", homes, reviewers)))
-    if senior is not None:
-        chosen = labels_of(senior, "senior", REVIEWER, SENIOR.role, spellings)
-        match_labels(chosen, reviewers, "senior", "reviewer", where=where, other=other)
-        among = set(chosen)
-        yes = attribute_of("senior", {label: label in among for label in reviewers}, reviewers)
-        asked.append((AtLeast("senior", 1), yes))
-    return asked
+def _by_paper(rule: Rule, items: Sequence[Label], papers: Values) -> Rule:
+    """Return a rule with the numbers of the papers, where they are not the same for all."""
+    stated = rule.stated
+    if isinstance(stated, str):
+        if stated not in papers:
+            raise InputError(unknown(rule.text, "attribute of papers, or a number", stated, papers))
+        numbers = {label: number_of(value) for label, value in papers[stated].items()}
+    elif isinstance(stated, Mapping):
+        numbers = by_label(stated, rule.text, ITEM, ITEM)
+        match_labels(list(numbers), items, rule.text, "paper")
+    else:
+        return rule
+    by_paper: dict[str, Any] = {rule.field: ByPaper(rule.named, tuple(numbers.get(label) for label in items))}
+    return replace(rule, **by_paper)
 
 
-def merged(asked: Sequence[tuple[Rule, Attribute]], short: Sequence[tuple[Rule, Attribute]]) -> list[Any]:
-    """Return rules and short forms; refuse two on one attribute."""
-    names = {attribute.name for _, attribute in asked}
-    for rule, attribute in short:
-        if attribute.name in names:
-            message = (
-                f"rules: expected one kind of rules on {attribute.name!r}, found also {rule.text}; put it "
-                "among the rules and leave institutions and senior out"
-            )
-            raise InputError(message)
-    return [*asked, *short]
+def number_of(value: Any) -> Any:
+    """Return the number that a text or a flag says, and anything else as it is.
+
+    >>> number_of("2"), number_of("0.1"), number_of("seniors_needed"), number_of(True)
+    (2, 0.1, 'seniors_needed', 1)
+    """
+    if isinstance(value, bool):
+        return int(value)
+    for kind in (int, float) if isinstance(value, str) else ():
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
 
 
 class Gap(NamedTuple):

@@ -254,7 +254,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
-        ruled=ruled(scored.reviewers, len(scored.items), rules, LISTS, spellings=scored.spellings),
+        ruled=ruled(scored.reviewers, scored.items, rules, LISTS, spellings=scored.spellings),
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
         barred=np.bincount(by_authors // max(M, 1), minlength=N),
         wrote=wrote,

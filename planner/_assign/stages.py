@@ -52,7 +52,7 @@ from planner._assign.why_none import (
     why_unreachable,
 )
 from planner.errors import InternalError
-from planner.rules import ruled_by
+from planner.rules import Reward, ruled_by
 from reviewgraph._base import Clock, Mentions, counted, reaches
 from reviewgraph.table import Reviews
 
@@ -539,10 +539,11 @@ class Run:
         for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
             papers = int(np.count_nonzero(problem.bound))
             earned = None
-            if rule.terms(attribute).reward.any():
+            if isinstance(rule, Reward):
                 alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers, problem.n_items))
                 item, group, _ = presence(alone, assigned)
-                cells = np.unique((item * alone.panels.n_groups + group)[problem.bound[item]])
+                earns = problem.bound[item] & (alone.panels.reward[item, alone.panels.attribute[group]] > 0)
+                cells = np.unique((item * alone.panels.n_groups + group)[earns])
                 papers = int(np.unique(cells // max(alone.panels.n_groups, 1)).size)
                 earned = int(cells.size)
             rules.append(KeptRule(rule.text, rule.words(attribute), papers, earned))

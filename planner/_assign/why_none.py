@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from planner._assign.flow import Shortfall
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
-    from planner.rules import Attribute, Rule
     from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray, Label
 
 
@@ -275,18 +274,19 @@ def why_no_panels(problem: Problem, clock: Clock) -> str:
         if full.size:
             all_fixed = f"{papers(full, 'has', 'have')} all reviews fixed"
             return f"{all_fixed}, and not {rule.words(attribute)} among them. Lift one of them."
-        too_few = _too_few_members(alone, rule, attribute)
+        too_few = _too_few_members(alone, rule.words(attribute))
         if too_few:
             return too_few
     return _clash(problem, clock)
 
 
-def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
+def _too_few_members(problem: Problem, words: str) -> str:
     """Name papers that need more reviewers of a value than there can be: a cut of the flow of them alone."""
     load, _ = problem.open_loads()
-    for value, least in enumerate(rule.terms(attribute).least.T):
+    reviewer, member_group = problem.panels.of(np.arange(problem.n_reviewers))
+    for group, least in enumerate(problem.panels.least.T):
         member = np.zeros(problem.n_reviewers, np.bool_)
-        member[attribute.owner[attribute.value == value]] = True
+        member[reviewer[member_group == group]] = True
         # Each paper demands as many units of flow as it lacks among its fixed reviews.
         have = np.bincount(problem.item[problem.given & member[problem.reviewer]], minlength=problem.n_items)
         wanted = np.where(problem.bound, np.maximum(least - have, 0), 0)
@@ -298,8 +298,8 @@ def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
         return ""
     # The cut is the proof: these papers need more than crosses it.
     items = cut.items[wanted[cut.items] > 0]
-    needy = f"{papers(items, 'needs', 'need')} {rule.words(attribute)}"
-    kind = attribute.kind(value)
+    needy = f"{papers(items, 'needs', 'need')} {words}"
+    kind = problem.ruled.kind(group)
     if cut.reviewers.size:
         rest = f"others have {counted(cut.pairs, 'allowed pair')} with them"
         sums = _sums(cut, f"{_givers(cut, load, ' who may take them', 'such reviewer')} {cut.supply}", rest)

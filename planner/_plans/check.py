@@ -152,18 +152,19 @@ def _panels(constraints: Constraints) -> Iterable[PanelRule]:
             str(j): tuple(g for g in held.tolist() if panels.attribute[g] == attribute) for j, held in enumerate(groups)
         }
         for group in np.flatnonzero(panels.attribute == attribute).tolist():
-            least = int(panels.least[:, group].max(initial=0))
-            most = int(panels.most[:, group].min(initial=NO_MOST))
+            least = {str(item): number for item, number in enumerate(panels.least[:, group].tolist()) if number}
+            most = {str(item): number for item, number in enumerate(panels.most[:, group].tolist()) if number < NO_MOST}
             if least:
                 yield PanelRule(
                     PanelRule.at_least, constraints.people.ruled.kind(group), str(attribute), mine, least, group
                 )
-            if most < NO_MOST:
+            if most:
                 groups_of = {name: (group,) for name, held in mine.items() if group in held}
                 yield PanelRule(
                     PanelRule.at_most, constraints.people.ruled.kind(group), f"most {group}", groups_of, most, group
                 )
-        different = int(panels.different[:, attribute].max(initial=0))
+        column = panels.different[:, attribute].tolist()
+        different = {str(item): number for item, number in enumerate(column) if number}
         if different:
             yield PanelRule(PanelRule.at_least, "different", str(attribute), mine, different)
 

@@ -182,7 +182,7 @@ class People:
 
     @property
     def attribute_names(self) -> list[str]:
-        return list(dict.fromkeys(attribute.name for attribute in self.ruled.attributes))
+        return list(self.ruled.names)
 
     @property
     def asks(self) -> bool:
@@ -239,7 +239,7 @@ def _most_of(members: IntArray, mine: BoolArray) -> IntArray:
 
 def people(table: Reviews, rules: Rules) -> People:
     """Return the panel rules and minimum reviews for a table; unknown reviewers raise a warning."""
-    asked = ruled(table.reviewers, table.n_items, rules, other=table.item_code, spellings=table._spellings())
+    asked = ruled(table.reviewers, table.items, rules, other=table.item_code, spellings=table._spellings())
     return People(asked, min(rules.min_reviews or 0, UNLIMITED))
 
 
@@ -408,7 +408,7 @@ def pieces(reviews: Reviews) -> int:
 #: The rules that a plan respects; rewards raise their own message.
 HEEDED = (
     "conflicts", "fixed", "gone", "capacity", "spare", "min_reviews", "max_per_item", "willing", "institutions",
-    "senior", "attributes", "at_most", "at_least", "rewards",
+    "senior", "attributes", "item_attributes", "conflict_by", "at_most", "at_least", "rewards",
 )  # fmt: skip
 
 
@@ -559,6 +559,7 @@ def constrain(
     loads[np.isin(np.arange(loads.size), codes_among(lost.reviewers, table.reviewers))] = 0
     # Limits, and pairs that may not be or must be.
     limit = UNLIMITED if rules.max_per_item is None else min(rules.max_per_item, UNLIMITED)
+    rules = rules._with_shared(table.reviewers, table.items, spellings)
     conflicts = pairs_of(rules.conflicts or (), "conflicts", spellings)
     codes = (table.reviewer_code, table.item_code)
     gone = lost.reviewers

@@ -13,7 +13,6 @@ from planner._assign.findings import DRAWS
 from planner._assign.levels import DESIGNS, FAIR, ToDouble, aims
 from planner.commands.options import (
     DESTINATION,
-    joined,
     preference_options,
     read_destination,
     read_fixed,
@@ -159,8 +158,9 @@ def read_cap(session: Session) -> Any:
 @option(
     "Rules",
     "--authors FILE",
-    help="Authors of papers (item,author; several in a cell separated by ;). Exclude reviews of own papers, two "
-    "reviewers who review a paper of each other, and two co-authors on the same paper.",
+    help="Authors of papers (item,author; several in a cell separated by ;; and any columns, such as affiliation). "
+    "Exclude reviews of own papers, two reviewers who review a paper of each other, and two co-authors on the same "
+    "paper.",
 )
 @option(
     "Rules",
@@ -335,7 +335,7 @@ def _unknown(session: Session, destination: Destination, problem: Mapping[str, A
     """Warn of what nobody passed, without which reviewers get papers that they should not."""
     params = session.params
     pairs = problem["conflicts"]
-    settled = ["conflicts"] if params["authors"] or (pairs and pairs.item.size) else []
+    settled = ["conflicts"] if params["authors"] or params["conflict_by"] or (pairs and pairs.item.size) else []
     lacks = destination.warnings(session, settled)
     if params["affinity"] or params["bids"]:
         return lacks
@@ -353,6 +353,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     """Read the files; returns the arguments of assigning, which papers do not count, and what is ignored."""
     from planner._assign.problem import LISTS
     from reviewgraph.formats import nouns_of
+    from reviewgraph.io import joined_pairs
 
     params = session.params
     cap = read_cap(session)
@@ -370,7 +371,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     affinity, barred = read_preferences(session, people, items, everything=everything, where=LISTS, aside=aside)
     previous = session.read("previous")
     authors = read_who_wrote(session, people)
-    rules = read_rules(session, attributes, people, LISTS)
+    rules = read_rules(session, attributes, people, (params["items_file"], items), LISTS)
     phase_one = session.read("phase_one")
     say_meta_reviews(phase_one, fixed, previous)
     arguments = {
@@ -380,7 +381,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
         "min_load": dict.fromkeys(unlisted, 0) | _numbers(session, reviewers, "min_load"),
         "items": items,
         "reviewers": [*people],
-        "conflicts": joined(conflicts, barred) or (),
+        "conflicts": joined_pairs(conflicts, barred) or (),
         "fixed": () if fixed is None else fixed,
         **rules,
         "survive": int(params["survive"]),
@@ -428,7 +429,7 @@ def _numbers(session: Session, entries: Mapping[str, Any], name: str) -> dict[st
 BESIDE_DESIGN = (
     *("affinity", "bids", "min_affinity", "previous", "per_change", "allow_unscored"),
     *("conflicts", "fixed", "phase_one", "demand", "min_load", "survive"),
-    *("authors", *AUTHOR_RULES, "attributes", "at_most", "at_least", "reward"),
+    *("authors", *AUTHOR_RULES, "conflict_by", "attributes", "at_most", "at_least", "reward"),
     *("fair", "floor", "floor_best", "alternates", "alternates_file"),
     *("max_probability", "perturbation", "draws", "probabilities", "best_effort"),
 )

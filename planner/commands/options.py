@@ -12,9 +12,11 @@ from reviewgraph._base import Detail, InputError, counted, listed, noun, write_w
 from reviewgraph.cli import (
     Refusal,
     Session,
+    conflict_by_option,
     expect_table,
     note,
     option,
+    read_papers,
     say,
     weighed,
     with_options,
@@ -44,15 +46,18 @@ rule_options = with_options(
         "Rules",
         "--at-most A=N",
         multiple=True,
-        help="At most N reviewers per paper with the same value of A, as in institution=1. May be repeated.",
+        help="At most N reviewers per paper with the same value of A, as in institution=1; or only of a value of the "
+        "paper itself (country:same=0). N may be a column of --items. May be repeated.",
     ),
     option(
         "Rules",
         "--at-least A=N",
         multiple=True,
-        help="At least N reviewers per paper with a yes in A (senior=1), with a value of A (region:Asia=1), or with N "
-        "different values of A (region=2). May be repeated.",
+        help="At least N reviewers per paper with a yes in A (senior=1), with a value of A (region:Asia=1), with one "
+        "that the paper has, by --authors or --items (country:same=1), or with N different values of A (region=2). N "
+        "may be a column of --items. May be repeated.",
     ),
+    conflict_by_option,
 )
 
 #: Columns that many a reviewers file has, and the rule that each suggests.
@@ -60,17 +65,23 @@ SUGGESTED = {"institution": "--at-most institution=1", "senior": "--at-least sen
 
 
 def read_rules(
-    session: Session, listed: Mapping[str, Attributes], reviewers: Collection[Any], where: str
+    session: Session,
+    listed: Mapping[str, Attributes],
+    reviewers: Collection[Any],
+    papers: tuple[str | None, Collection[Any]],
+    where: str,
 ) -> dict[str, Any]:
     """Read rules and attributes; a note on stderr suggests rules for unused columns.
 
-    ``listed`` maps the reviewers file to its attributes; ``where`` is the name of the table of reviewers in messages.
+    ``listed`` maps the reviewers file to its attributes, ``papers`` are the file that lists papers and their labels;
+    ``where`` is the name of the table of reviewers in messages.
     """
+    from planner.rules import SAME
     from reviewgraph.io import match_labels
 
     params = session.params
     tables = dict(listed)
-    rules = [_rule(name, text) for name in ("at_most", "at_least", "reward") for text in params.get(name, ())]
+    rules = [_rule(name, text) for name in FORMS for text in params.get(name, ())]
     if params["attributes"]:
         tables[params["attributes"]] = session.read("attributes")
     if rules and not tables:
@@ -80,43 +91,39 @@ def read_rules(
     for path, values in tables.items():
         match_labels(list(values), reviewers, path, "reviewer", where=where, spellings=session.spellings)
         columns = {name for entry in values.values() for name, value in entry.items() if value is not False}
-        idle = [name for name in SUGGESTED if name in columns - {rule.attribute for rule in rules}]
+        used = {rule.attribute for rule in rules} | (
+            {"institution"} if params["conflict_by"] == "affiliation" else set()
+        )
+        idle = [name for name in SUGGESTED if name in columns - used]
         if idle:
             asked = " ".join(SUGGESTED[name] for name in idle)
             column = f"{noun(len(idle), 'column', 'columns')} {' and '.join(idle)}"
             note(f"{path}: no rule uses the {column}; to add one: {asked}")
         for label in filter(reviewers.__contains__, values):
             merged.setdefault(label, {}).update(values[label])
-    return {"attributes": merged, "rules": rules}
+    chosen: dict[str, Any] = {"attributes": merged, "rules": rules, "conflict_by": params["conflict_by"]}
+    if params["conflict_by"] or any(rule.value == SAME or isinstance(rule.stated, str) for rule in rules):
+        chosen["item_attributes"] = read_papers(session, *papers)
+    return chosen
 
 
-#: The form of each rule, by parameter.
-FORMS = {
-    "at_most": "A=N with a whole number N, as in institution=1",
-    "at_least": "A=N or A:VALUE=N with a whole number N, as in senior=1 or region:Asia=1",
-    "reward": "A=W with a number W, as in region=0.1",
-}
+#: An example of each rule, by parameter.
+FORMS = {"at_most": "institution=1", "at_least": "senior=1, region:Asia=1 or country:same=1", "reward": "region=0.1"}
 
 
 def _rule(option: str, text: str) -> Rule:
-    """Return the rule of ``--at-most``, ``--at-least`` or ``--reward``."""
-    from planner.rules import AtLeast, AtMost, Reward
+    """Return the rule of ``--at-most``, ``--at-least`` or ``--reward``: A=N or A:VALUE=N."""
+    from planner.rules import KINDS, number_of
 
-    place = f"--{option.replace('_', '-')} {text}"
-    name, equals, number = (part.strip() for part in text.rpartition("="))
-    try:
-        value = float(number) if option == "reward" else int(number)
-    except ValueError:
-        equals = ""
-    if not (equals and name):
-        message = f"{place}: expected {FORMS[option]}"
+    place = f"--{option.replace('_', '-')}"
+    name, _, number = (part.strip() for part in text.rpartition("="))
+    name, colon, value = (part.strip() for part in name.partition(":"))
+    if not (name and number) or (colon and not value):
+        message = f"{place} {text}: expected A=N or A:VALUE=N, as in {FORMS[option]}"
         raise Refusal(message)
-    if option == "reward":
-        return Reward(name, value)
-    if option == "at_most":
-        return AtMost(name, int(value))
-    name, colon, member = name.partition(":")
-    return AtLeast(name.strip(), int(value), member.strip() if colon else None)
+    kind = next(kind for kind in KINDS.values() if kind.option == place)
+    rule: Rule = kind(name, number_of(number), value or None)
+    return rule
 
 
 def say_meta_reviews(*tables: Any) -> None:
@@ -188,7 +195,7 @@ def read_preferences(
     a word. Unless ``everything``, bids of 0 or less do not make a pair possible.
     """
     from planner._assign.inputs import merge_affinities
-    from reviewgraph.io import match_pairs
+    from reviewgraph.io import joined_pairs, match_pairs
 
     def listed_in(table: Columns, path: str) -> Columns:
         table = without(table, aside)
@@ -202,7 +209,7 @@ def read_preferences(
     for path, weight in map(weighed, session.params["bids"]):
         bids = session.read("bids", path)
         wishes.append((listed_in(bids.table, path), weight))
-        barred = joined(barred, without(bids.conflicts, aside))
+        barred = joined_pairs(barred, without(bids.conflicts, aside))
     # A single file without weight is used as it is.
     if not wishes and len(tables) == 1 and tables[0][1] == 1.0:
         return tables[0][0], barred
@@ -219,23 +226,6 @@ def read_affinity(session: Session, path: str) -> Columns:
         message = f"{path}: expected affinities, found bids; give the file with --bids instead of --affinity"
         raise Refusal(message) from error
     return table
-
-
-def joined(first: Columns | None, second: Columns | None) -> Columns | None:
-    """Concatenate two tables of pairs."""
-    import numpy as np
-
-    from reviewgraph.formats import Columns
-
-    if first is None or second is None:
-        return second if first is None else first
-    return Columns(
-        np.concatenate([first.reviewer, second.reviewer + len(first.reviewers)]),
-        np.concatenate([first.item, second.item + len(first.items)]),
-        [*first.reviewers, *second.reviewers],
-        [*first.items, *second.items],
-        origin=first.origin._replace(known=frozenset([*first.origin.known, *second.origin.known])),
-    )
 
 
 def without(table: Columns, items: Collection[str]) -> Columns:

@@ -12,7 +12,6 @@ import click
 from planner._plans.objectives import OBJECTIVES, Decision, OnlyLevel, objective_named
 from planner.commands.options import (
     DESTINATION,
-    joined,
     preference_options,
     read_destination,
     read_preferences,
@@ -29,11 +28,13 @@ from reviewgraph.cli import (
     Number,
     Session,
     Share,
+    authors_option,
     examples,
     gone_options,
     note,
     option,
     pass_session,
+    read_own_papers,
     result_options,
     reviewers_option,
     say,
@@ -193,6 +194,7 @@ GONE = {
 )
 @reviewers_option()
 @rule_options
+@authors_option
 @option("Rules", "--max-per-item N", minimum=0, help="Maximum extra reviews per paper.")
 @option("Rules", "--max-reviews N", minimum=0, help="Maximum extra reviews in total, --fixed included: the best N.")
 @option(
@@ -311,7 +313,7 @@ AS_GIVEN = (
 
 def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     """Read the side files, with notes on reviewers without a review."""
-    from reviewgraph.io import REVIEWS
+    from reviewgraph.io import REVIEWS, joined_pairs
 
     params = session.params
     say_meta_reviews(reviews)
@@ -329,8 +331,9 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     if reviews.origin.outsiders and "willing" not in files:
         who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
         note(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
-    files |= read_rules(session, listed, known, REVIEWS)
-    conflicts = joined(session.read("conflicts"), barred)
+    files |= read_rules(session, listed, known, (params["items"], reviews.item_code), REVIEWS)
+    conflicts = joined_pairs(session.read("conflicts"), barred)
+    conflicts = joined_pairs(conflicts, read_own_papers(session, known, reviews.items))
     return {**files, "conflicts": conflicts or (), **session.read_given("fixed", "cost", "after")}
 
 

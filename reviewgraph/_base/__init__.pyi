@@ -27,6 +27,7 @@ from .arrays import starts as starts
 from .clock import Clock as Clock
 from .errors import CertificateError as CertificateError
 from .errors import InputError as InputError
+from .errors import LabelWarning as LabelWarning
 from .errors import ReviewGraphError as ReviewGraphError
 from .errors import warn as warn
 from .labels import Label as Label

@@ -7,12 +7,16 @@ from .command import main as main
 from .command import option as option
 from .options import SHOWN_BY as SHOWN_BY
 from .options import Share as Share
+from .options import authors_option as authors_option
+from .options import conflict_by_option as conflict_by_option
 from .options import examples as examples
 from .options import expect_none_given as expect_none_given
 from .options import file_options as file_options
 from .options import gone_options as gone_options
 from .options import json_option as json_option
 from .options import preferring_reviewers as preferring_reviewers
+from .options import read_own_papers as read_own_papers
+from .options import read_papers as read_papers
 from .options import result_options as result_options
 from .options import reviewers_option as reviewers_option
 from .options import select_option as select_option

@@ -13,8 +13,12 @@ from reviewgraph.cli.command import Command, option
 from reviewgraph.cli.options import (
     SHOWN_BY,
     Share,
+    authors_option,
+    conflict_by_option,
     examples,
     gone_options,
+    read_own_papers,
+    read_papers,
     result_options,
     reviewers_option,
     select_option,
@@ -54,12 +58,21 @@ def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     return chance
 
 
-def read_duties(session: Session) -> dict[str, Any]:
+def read_duties(session: Session, reviews: Reviews) -> dict[str, Any]:
     """Read the files as arguments of :func:`reviewgraph.check`, without those that were not passed."""
     from reviewgraph.formats.side import read_items
+    from reviewgraph.io.sides import joined_pairs
 
-    items, load, demand = (session.params[name] for name in ("items", "load", "demand"))
+    items, load, demand, by = (session.params[name] for name in ("items", "load", "demand", "conflict_by"))
     duties = session.read_given("conflicts")
+    if (own := read_own_papers(session, reviews.reviewers, reviews.items)) is not None:
+        duties["conflicts"] = joined_pairs(duties.get("conflicts"), own)
+    if by:
+        people_of = session.params["reviewers"]
+        attributes = session.read("attributes", people_of) if people_of else {}
+        duties["attributes"] = {label: known for label, known in attributes.items() if label in reviews.reviewer_code}
+        duties["item_attributes"] = read_papers(session, items, reviews.item_code)
+        duties["conflict_by"] = by
     if people := session.read("reviewers"):
         duties["load"] = {label: load if person.load is None else person.load for label, person in people.items()}
     elif load is not None:
@@ -148,6 +161,8 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
     everyday=True,
     help="Report which of these forbidden pairs (item,reviewer) are reviewed.",
 )
+@conflict_by_option
+@authors_option
 @reviewers_option()
 @option(
     "Rules",
@@ -194,7 +209,7 @@ def check(
         message = f"select: expected one paper or more; found {select}"
         raise InputError(message)
     n_selected = max(1, select.of(reviews.n_items))
-    duties = read_duties(session)
+    duties = read_duties(session, reviews)
     gone = session.read("gone")
     session.expect_columns_used()
     report = examine(reviews, last_year, None, n_selected, fragile, missing, **duties, gone=gone)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -18,7 +18,9 @@ from reviewgraph.cli.output import Refusal, note, refusing, say, telling
 from reviewgraph.cli.session import TABLE, Session, pass_session
 
 if TYPE_CHECKING:
+    from reviewgraph._base.labels import Label
     from reviewgraph._base.results import Progress
+    from reviewgraph.formats.columns import Columns
     from reviewgraph.formats.side import Reviewer
     from reviewgraph.formats.spellings import Merge
     from reviewgraph.streams.table import Stream
@@ -195,6 +197,44 @@ def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Deco
     """Return ``--reviewers FILE``: one file for all commands; each uses the columns that it needs."""
     text = "All reviewers (reviewer[,load,min_load]), with the columns that rules refer to."
     return option("Input", "--reviewers FILE", *names, **{"help": text, **settings})
+
+
+conflict_by_option = option(
+    "Rules",
+    "--conflict-by",
+    type=click.Choice(["affiliation", "domain"]),
+    help="Conflicts are also a reviewer and a paper of whose authors one has the same affiliation, or the same e-mail "
+    "domain (a host is one with its subdomains; public mail hosts count for nothing), by --authors or columns of "
+    "--items.",
+)
+authors_option = option(
+    "Rules",
+    "--authors FILE",
+    help="Authors of papers (item,author and any columns, such as affiliation): nobody reviews their own paper.",
+)
+
+
+def read_papers(session: Session, path: str | None, items: Collection[Any]) -> dict[Any, dict[str, Any]]:
+    """Return the attributes of papers, by the file that lists them and that of their authors."""
+    papers: dict[Any, dict[str, Any]] = {}
+    for name, file in (("item_attributes", path), ("author_attributes", session.params["authors"])):
+        for label, values in session.read(name, file).items() if file else ():
+            if label in items:
+                papers.setdefault(label, {}).update(values)
+    return papers
+
+
+def read_own_papers(session: Session, reviewers: Iterable[Label], items: Iterable[Label]) -> Columns | None:
+    """Return the pairs of a reviewer and a paper of theirs by ``--authors``; None without that file."""
+    from reviewgraph.formats.columns import Columns
+    from reviewgraph.io.matching import pairs_among
+
+    authors = session.read("authors")
+    if authors is None:
+        return None
+    people = list(reviewers)
+    papers = list(items)
+    return Columns(*pairs_among(authors, people, papers), people, papers)
 
 
 def preferring_reviewers(session: Session) -> dict[str, Reviewer]:

@@ -395,6 +395,7 @@ def _readers() -> dict[str, Callable[..., Any]]:
         "affinity": side.read_affinity,
         "after": side.read_round,
         "attributes": side.read_attributes,
+        "author_attributes": side.read_author_attributes,
         "authors": side.read_authors,
         "bids": side.read_bids,
         "by_reviewer": side.read_hypotheses,

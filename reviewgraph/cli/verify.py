@@ -16,16 +16,27 @@ import click
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import plain, record_of
 from reviewgraph._base.text import counted, noun
-from reviewgraph.cli.options import examples, preferring_reviewers, weighed
+from reviewgraph.cli.options import examples, preferring_reviewers, read_own_papers, read_papers, weighed
 from reviewgraph.cli.output import Refusal, notes_of, refusing, writable
 from reviewgraph.cli.session import Session
+from reviewgraph.io.affiliations import KINDS, PUBLIC_HOSTS
 from reviewgraph.io.sides import without_gone
 from reviewgraph.verify.answers import Findings, compare_again, from_json, read_answer, verify_files
 from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import Wanted, verify_calibration
 from reviewgraph.verify.graphs import table_of
 from reviewgraph.verify.plans import verify_check, verify_plan
-from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, panel_rule
+from reviewgraph.verify.rules import (
+    AT_LEAST,
+    AT_MOST,
+    REWARD,
+    SAME,
+    Market,
+    PanelRule,
+    PlainRules,
+    panel_rule,
+    sharing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -255,7 +266,10 @@ def _rules(session: Session) -> PlainRules:
     barred += pairs_in(session.read("conflicts")) + pairs_in(gone.pairs if gone else None)
     affinity, conflicts = _affinities(session, table.items, table.reviewers, any_pair=True)
     fixed = dict.fromkeys(pairs_in(session.read("fixed")))
-    panels = list(_panels(session, table.reviewers, params["reviewers"]))
+    papers = _papers(session, params["items"], reviews.item_code)
+    barred += pairs_in(read_own_papers(session, reviews.reviewers, reviews.items))
+    panels = list(_panels(session, table.reviewers, params["reviewers"], papers))
+    barred += _sharing(session, table.reviewers, params["reviewers"], papers)
     if institutions := session.read("institutions"):
         institution = {str(label): {"institution": name or None} for label, name in institutions.items()}
         panels.append(panel_rule(AT_MOST, "institution=1", institution))
@@ -296,6 +310,8 @@ def _assign(session: Session, answer: Answer) -> Findings:
     any_pair = params["allow_unscored"] or not params["affinity"]
     affinity, conflicts = _affinities(session, demand, loads, any_pair=any_pair)
     conflicts += pairs_in(session.read("conflicts"))
+    own = _papers(session, params["items_file"], papers)
+    conflicts += _sharing(session, loads, params["reviewers_file"], own)
     phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
     first = frozenset() if phase_one is None else frozenset(table_of(phase_one).score)
     # Whoever writes the meta review of a paper is not assigned to review it.
@@ -320,7 +336,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         barred=barred,
         fixed=tuple(fixed),
         phase_one=first,
-        panels=_panels(session, loads, params["reviewers_file"]),
+        panels=_panels(session, loads, params["reviewers_file"], own),
         **{name: params[name] for name in ("target", "survive", "floor", "floor_best")},
         plain=not any(params[name] for name in ("authors", "max_probability", "perturbation", "design")),
         sums_alone=previous is None and params["min_affinity"] is None,
@@ -356,15 +372,41 @@ def _affinities(
     return {pair: value for pair, value in total.items() if pair[0] in reviewers and pair[1] in items}, conflicts
 
 
-def _panels(session: Session, reviewers: Iterable[str], path: str | None) -> tuple[PanelRule, ...]:
-    """Read the rules on panels, and their attributes from the reviewers file and from ``--attributes``."""
+def _papers(session: Session, path: str | None, items: Collection[Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Read the attributes of papers, where a rule is on them."""
     params = session.params
+    texts = [*params["at_most"], *params["at_least"], *params.get("reward", ())]
+    plain = all(f":{SAME}" not in text and text.rpartition("=")[2].strip(" .0123456789") == "" for text in texts)
+    return {} if plain and not params["conflict_by"] else read_papers(session, path, items)
+
+
+def _attributes(session: Session, reviewers: Iterable[str], path: str | None) -> dict[str, dict[str, Any]]:
+    """Read attributes from the reviewers file and from ``--attributes``."""
     attributes: dict[str, dict[str, Any]] = {reviewer: {} for reviewer in reviewers}
-    for file in filter(None, (path, params["attributes"])):
+    for file in filter(None, (path, session.params["attributes"])):
         for reviewer, values in session.read("attributes", file).items():
             attributes.get(str(reviewer), {}).update(values)
+    return attributes
+
+
+def _sharing(
+    session: Session, reviewers: Iterable[str], path: str | None, papers: Mapping[str, Mapping[str, Any]]
+) -> list[Pair]:
+    """Return the conflicts of ``--conflict-by``."""
+    by = session.params["conflict_by"]
+    if by is None:
+        return []
+    return sharing(by, _attributes(session, reviewers, path), papers, PUBLIC_HOSTS, KINDS[by].names)
+
+
+def _panels(
+    session: Session, reviewers: Iterable[str], path: str | None, papers: Mapping[str, Mapping[str, Any]]
+) -> tuple[PanelRule, ...]:
+    """Read the rules on panels."""
+    params = session.params
+    attributes = _attributes(session, reviewers, path)
     rules = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]), (REWARD, params.get("reward", ())))
-    return tuple(panel_rule(option, text, attributes) for option, texts in rules for text in texts)
+    return tuple(panel_rule(option, text, attributes, papers) for option, texts in rules for text in texts)
 
 
 def _calibrate(session: Session, answer: Answer) -> Findings:

@@ -510,6 +510,30 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     return Columns(author, item, authors, items)
 
 
+def read_author_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
+    """Return for each item what its authors have, from a file of authors: by column, such as country, all values."""
+    file = _open(
+        path, (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons")), "authors", options
+    )
+    problems = Problems()
+    rows = file.rows(range(len(file.table.header)), problems)
+    problems.raise_any()
+    place = file.places[ITEM.name]
+    item = rows.columns[place]
+    attributes: dict[str, dict[str, Any]] = {label: {} for label in item.values}
+    for number, (header, column) in enumerate(zip(file.table.header, rows.columns, strict=True)):
+        if number == place:
+            continue
+        parts = [[part.strip() for part in cell.split(";") if part.strip()] for cell in column.values]
+        names = [AUTHOR.name] if number == file.places[AUTHOR.name] else [header.strip(), *_synonyms(header)]
+        pairs = np.unique(np.stack([item.codes, column.codes]), axis=1).T
+        for name in names:
+            for code, cell in pairs.tolist():
+                values = attributes[item.values[code]].setdefault(name, [])
+                values += [part for part in parts[cell] if part not in values]
+    return attributes
+
+
 RANK = _number("rank", "place", "position", "order")
 
 
@@ -708,13 +732,18 @@ def _attributes(file: _Opened, role: Role = REVIEWER) -> dict[str, dict[str, Any
         # In an export only columns in which the rows of each label are equal.
         if table.source and np.unique(np.stack([reviewer.codes, column.codes]), axis=1).shape[1] != len(labels):
             continue
-        same = [synonymous.name for synonymous in _SYNONYMOUS if normalise(header) in map(normalise, synonymous.names)]
+        same = _synonyms(header)
         meaning = _meanings(column.values, flag=SENIOR.role.name in same)
         names = [header.strip(), *same]
         for label, code in zip(labels, column.codes[kept].tolist(), strict=True):
             if meaning[code] is not None:
                 attributes[label].update(dict.fromkeys(names, meaning[code]))
     return attributes
+
+
+def _synonyms(header: str) -> list[str]:
+    """Return the usual name of a column that has a synonym for a header."""
+    return [role.name for role in _SYNONYMOUS if normalise(header) in map(normalise, role.names)]
 
 
 def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:

@@ -176,7 +176,7 @@ def _limits(limits: int | Valued, name: str, reviews: Reviews) -> IntArray:
 #: Maximum reviews of a table whose critical reviewers are searched by default, in a fraction of a second.
 QUICK = 300
 #: The rules that a check supports.
-HEEDED = ("conflicts", "gone", "demand", "load")
+HEEDED = ("conflicts", "conflict_by", "attributes", "item_attributes", "gone", "demand", "load")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -358,8 +358,9 @@ def check(
     missing
         The probability that a review fails to arrive, as in :func:`keeps`; by default nothing is simulated.
     rules
-        ``conflicts``, ``load`` and ``demand`` of :class:`Rules` to check; and ``gone``, the reviewers whose reviews
-        without a score are left out. By default none.
+        ``conflicts``, ``conflict_by`` with ``attributes`` and ``item_attributes``, ``load`` and ``demand`` of
+        :class:`Rules` to check; and ``gone``, the reviewers whose reviews without a score are left out. By default
+        none.
     **given
         The same as keywords of their own, as in ``check(reviews, load=5)``.
 
@@ -391,6 +392,7 @@ def check(
     stated = stated_rules("check", rules, given, HEEDED)._in_order(Order.of(reviews, whole))
     reviews = without_gone(whole, stated.gone)
     n_scored = int(reviews.scored.sum())
+    stated = stated._with_shared(whole.reviewers, whole.items, whole._spellings())
     limits = (stated.conflicts, stated.load, stated.demand)
     asked = any(limit is not None for limit in limits)
     return Report(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from reviewgraph._base.arguments import kinds_of, refuse, unexpected
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.columns import REVIEWER, Columns
+from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
 from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
+from reviewgraph.io.affiliations import KINDS, shared_by
 from reviewgraph.io.sides import (
     Order,
     Unlabelled,
@@ -17,6 +18,7 @@ from reviewgraph.io.sides import (
     by_label,
     gone_of,
     is_matrix,
+    joined_pairs,
     labels_of,
     numbers_in,
     pairs_in,
@@ -25,6 +27,7 @@ from reviewgraph.io.sides import (
 
 if TYPE_CHECKING:
     from reviewgraph._base.labels import Label
+    from reviewgraph.formats.spellings import Spellings
     from reviewgraph.io.sides import Chosen, Pairs, Valued
 
 
@@ -77,13 +80,23 @@ class Rules:
     senior
         Senior reviewers, short for ``at_least={"senior": 1}`` with these attributes.
     attributes
-        Attributes for the following three: for each reviewer a mapping from names of attributes to a value, to several
+        Attributes for the following rules: for each reviewer a mapping from names of attributes to a value, to several
         in a list, or to True or False.
+    item_attributes
+        The same for items: values that a reviewer may share with the item, such as the countries of its authors, and
+        numbers of an item that a rule names.
+    conflict_by
+        ``affiliation``: also a conflict is every reviewer who shares an affiliation with an author of the item, by the
+        attribute ``affiliation`` (or ``institution``) of both. ``domain``: the same by the hosts of e-mail addresses,
+        the attribute ``email`` of both, or labels that are addresses; a host and a subdomain of it are one, public
+        mail hosts are none. A warning counts these conflicts, and who has neither.
     at_most
-        Maximum reviewers per item who share a value of an attribute, by attribute; or :class:`planner.AtMost` objects.
+        Maximum reviewers per item who share a value of an attribute, by attribute, or with one value by ``(attribute,
+        value)``; or :class:`planner.AtMost` objects.
     at_least
         Minimum reviewers per item for whom an attribute is True, or minimum different values of it, by attribute;
-        minimum reviewers with one value by ``(attribute, value)``; or :class:`planner.AtLeast` objects.
+        minimum reviewers with one value by ``(attribute, value)``; or :class:`planner.AtLeast` objects. The value
+        ``"same"`` stands for those of the item.
     rewards
         Affinity for each different value of an attribute on an item, by attribute; or :class:`planner.Reward` objects.
     authors
@@ -123,9 +136,11 @@ class Rules:
     institutions: Valued | None = None
     senior: Chosen | None = None
     attributes: Mapping[Any, Mapping[str, Any]] | None = None
-    at_most: Mapping[str, int] | Sequence[Any] | None = None
-    at_least: Mapping[Any, int] | Sequence[Any] | None = None
-    rewards: Mapping[str, float] | Sequence[Any] | None = None
+    item_attributes: Mapping[Any, Mapping[str, Any]] | None = None
+    conflict_by: str | None = None
+    at_most: Mapping[Any, Any] | Sequence[Any] | None = None
+    at_least: Mapping[Any, Any] | Sequence[Any] | None = None
+    rewards: Mapping[Any, Any] | Sequence[Any] | None = None
     authors: Pairs | Mapping[Any, Sequence[Label]] | None = None
     author_distance: int | None = None
     allow_cycles: bool | None = None
@@ -144,6 +159,9 @@ class Rules:
             if isinstance(value, Iterator):
                 value = list(value)
             object.__setattr__(self, field.name, _brought(field.name, value))
+        if self.conflict_by not in (None, *KINDS):
+            message = f"conflict_by: expected {' or '.join(map(repr, KINDS))}, found {self.conflict_by!r}"
+            raise InputError(message)
         if self.author_distance not in (None, 0, 1):
             message = f"author_distance: expected 0 or 1, found {self.author_distance!r}"
             raise InputError(message)
@@ -167,6 +185,16 @@ class Rules:
                     else numbers_in(matrix, name, order, of_items=name in BY_ITEM)
                 )
         return replace(self, **tables) if tables else self
+
+    def _with_shared(self, reviewers: Sequence[Label], items: Sequence[Label], spellings: Spellings | None) -> Rules:
+        """Return the rules with the conflicts by affiliation or domain among the others."""
+        if self.conflict_by is None:
+            return self
+        attributes = by_label(self.attributes or {}, "attributes", REVIEWER, REVIEWER, spellings)
+        item_attributes = by_label(self.item_attributes or {}, "item_attributes", ITEM, ITEM, spellings)
+        shared = shared_by(self.conflict_by, reviewers, items, attributes, item_attributes)
+        stated = None if self.conflicts is None else pairs_of(self.conflicts, "conflicts", spellings)
+        return replace(self, conflicts=joined_pairs(stated, shared), conflict_by=None)
 
     def without(self, *names: str) -> Rules:
         """Return the same without some of the rules; an unknown name raises InputError.

@@ -81,6 +81,19 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
     return _spelled(_encoded([reviewer for reviewer, _ in pairs], [item for _, item in pairs], name), name, spellings)
 
 
+def joined_pairs(first: Columns | None, second: Columns | None) -> Columns | None:
+    """Concatenate two tables of pairs."""
+    if first is None or second is None:
+        return second if first is None else first
+    return Columns(
+        np.concatenate([first.reviewer, second.reviewer + len(first.reviewers)]),
+        np.concatenate([first.item, second.item + len(first.items)]),
+        [*first.reviewers, *second.reviewers],
+        [*first.items, *second.items],
+        origin=first.origin._replace(known=frozenset([*first.origin.known, *second.origin.known])),
+    )
+
+
 def _conflicting(table: Any, name: str) -> tuple[list[Any], list[Any]]:
     """Return reviewers and items of the rows of a data frame that are conflicts."""
     frame = _frame_of(table)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +18,7 @@ import numpy as np
 from reviewgraph.verify.graphs import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
     from reviewgraph.verify.answers import Findings
     from reviewgraph.verify.graphs import Pair
@@ -28,74 +29,104 @@ AT_LEAST = "--at-least"
 REWARD = "--reward"
 
 
+#: The value that means those of the paper.
+SAME = "same"
+
+
 @dataclass(frozen=True)
 class PanelRule:
     """A rule on the reviewers of a paper, as an option of ``assign`` states it in ``text``.
 
-    ``values`` are those of the attribute by reviewer, only True where it is boolean. ``wanted`` is the value that is
-    counted; None where different values are, or each by itself.
+    ``values`` are those of the attribute by reviewer, only True where it is boolean. ``number`` is one for all papers,
+    or by paper; a paper that is missing has no rule. ``wanted`` is the value that is counted; None where different
+    values are, or each by itself. With ``own``, values by paper, those of the paper are counted.
     """
 
     option: str
     text: str
     attribute: str
     values: Mapping[str, tuple[Any, ...]]
-    number: float
+    number: float | Mapping[str, float]
     wanted: Any = None
+    own: Mapping[str, tuple[Any, ...]] | None = None
 
     at_most: ClassVar[str] = AT_MOST
     at_least: ClassVar[str] = AT_LEAST
 
-    def held(self, panel: Iterable[str]) -> dict[Any, int]:
-        """Return the number of reviewers with each value."""
-        return Counter(value for reviewer in panel for value in self.values.get(reviewer, ()))
+    def number_of(self, item: str) -> float | None:
+        """Return the number of a paper, None where it has none."""
+        return self.number.get(item) if isinstance(self.number, Mapping) else self.number
 
-    def full(self, reviewer: str, panel: Iterable[str]) -> bool:
-        """Whether a panel leaves no place for a reviewer under a maximum."""
-        counts = self.held(panel) if self.option == AT_MOST else {}
-        return any(counts.get(value, 0) >= self.number for value in self.values.get(reviewer, ()))
+    def held(self, panel: Iterable[str], item: str) -> dict[Any, int]:
+        """Return the number of reviewers with each value that counts on a paper."""
+        counts = Counter(value for reviewer in panel for value in self.values.get(reviewer, ()))
+        if self.own is None:
+            return {value: count for value, count in counts.items() if self.wanted in (None, value)}
+        return {value: count for value, count in counts.items() if value in self.own.get(item, ())}
 
-    def lacks(self, panel: Iterable[str]) -> int:
+    def exceeded(self, panel: Iterable[str], new: Iterable[str], item: str) -> bool:
+        """Whether a panel has more than a maximum with a value that a new reviewer has."""
+        most = self.number_of(item)
+        if self.option != AT_MOST or most is None:
+            return False
+        fresh = self.held(new, item)
+        return any(count > most and value in fresh for value, count in self.held(panel, item).items())
+
+    def lacks(self, panel: Collection[str], item: str) -> int:
         """Return the number of reviewers with the value, or of different values, still lacking."""
-        if self.option != AT_LEAST:
+        least = self.number_of(item)
+        if self.option != AT_LEAST or least is None:
             return 0
-        counts = self.held(panel)
-        present = len(counts) if self.wanted is None else counts.get(self.wanted, 0)
-        return max(int(self.number) - present, 0)
+        counts = self.held(panel, item)
+        if self.own is not None:
+            # Whoever has some value of the paper counts once; a paper without values asks for nobody.
+            own = set(self.own.get(item, ()))
+            present = sum(not own.isdisjoint(self.values.get(reviewer, ())) for reviewer in panel)
+            return max(int(least) - present, 0) if own else 0
+        present = len(counts) if self.wanted is None else sum(counts.values())
+        return max(int(least) - present, 0)
 
 
-def panel_rule(option: str, text: str, attributes: Mapping[str, Mapping[str, Any]]) -> PanelRule:
+def panel_rule(
+    option: str,
+    text: str,
+    attributes: Mapping[str, Mapping[str, Any]],
+    papers: Mapping[str, Mapping[str, Any]] | None = None,
+) -> PanelRule:
     """Return the rule that an option states.
 
     >>> rule = panel_rule("--at-least", "senior=1", {"ann": {"senior": True}, "bob": {"senior": False}})
     >>> rule.wanted, rule.values["ann"], rule.values["bob"]
     (True, (True,), ())
     """
-    # ATTRIBUTE=NUMBER, or ATTRIBUTE:VALUE=NUMBER.
-    wanted: Any = None
-    value: Any
-    name, _, number = text.rpartition("=")
-    if option == AT_LEAST:
-        name, _, value = name.partition(":")
-        wanted = value.strip() or None
-    raw = {reviewer: row.get(name.strip()) for reviewer, row in attributes.items()}
+    # ATTRIBUTE=NUMBER, or ATTRIBUTE:VALUE=NUMBER; the number may be that of each paper.
+    papers = papers or {}
+    stated, _, number = text.rpartition("=")
+    name, _, value = (part.strip() for part in stated.partition(":"))
+    wanted: Any = value or None
+    raw = {reviewer: row.get(name) for reviewer, row in attributes.items()}
     # Of boolean attributes True is counted.
-    if (
-        option == AT_LEAST
-        and wanted is None
-        and all(value is None or isinstance(value, bool) for value in raw.values())
-    ):
+    if wanted is None and all(value is None or isinstance(value, bool) for value in raw.values()):
         wanted = True
-    values = dict[str, tuple[Any, ...]]()
-    for reviewer, value in raw.items():
-        if isinstance(value, list | tuple):
-            values[reviewer] = tuple(dict.fromkeys(value))
-        else:
-            values[reviewer] = () if value is None or value is False else (value,)
-    return PanelRule(option, f"{option} {text}", name.strip(), values, float(number), wanted)
+    values = {reviewer: _values(value) for reviewer, value in raw.items()}
+    own = None
+    if wanted == SAME and not any(SAME in known for known in values.values()):
+        own = {item: _values(row.get(name)) for item, row in papers.items()}
+    try:
+        numbers: Any = float(number)
+    except ValueError:
+        cells = {item: row.get(number.strip()) for item, row in papers.items()}
+        numbers = {item: float(cell) for item, cell in cells.items() if cell is not None}
+    return PanelRule(option, f"{option} {text}", name, values, numbers, wanted, own)
 
 
-def missing(rules: Iterable[PanelRule], panel: Collection[str]) -> int:
+def _values(known: Any) -> tuple[Any, ...]:
+    if isinstance(known, list | tuple):
+        return tuple(dict.fromkeys(known))
+    return () if known is None or known is False else (known,)
+
+
+def missing(rules: Iterable[PanelRule], panel: Collection[str], item: str) -> int:
     """Return a lower bound on the further reviewers that a paper takes for all rules.
 
     A reviewer may serve rules on several attributes, and on one attribute as many as anybody has values of it. Where
@@ -103,18 +134,18 @@ def missing(rules: Iterable[PanelRule], panel: Collection[str]) -> int:
 
     >>> homes = {"ann": {"region": "Asia"}, "bob": {"region": "Europe"}}
     >>> rules = [panel_rule("--at-least", text, homes) for text in ("region:Asia=2", "region:Europe=1", "region=2")]
-    >>> missing(rules, ["ann"])
+    >>> missing(rules, ["ann"], "p1")
     2
     """
-    by_attribute = dict[str, list[PanelRule]]()
+    by_attribute = dict[tuple[str, bool], list[PanelRule]]()
     for rule in rules:
-        by_attribute.setdefault(rule.attribute, []).append(rule)
+        by_attribute.setdefault((rule.attribute, rule.own is None), []).append(rule)
     least = 0
     for alike in by_attribute.values():
         # What is lacking of each value, and of different values (None), by the strictest of its rules.
         lacking: dict[Any, int] = {}
         for rule in alike:
-            lacking[rule.wanted] = max(lacking.get(rule.wanted, 0), rule.lacks(panel))
+            lacking[rule.wanted] = max(lacking.get(rule.wanted, 0), rule.lacks(panel, item))
         different = lacking.pop(None, None)
         # A reviewer counts for at most as many of these as anybody has values.
         most = 1
@@ -123,6 +154,49 @@ def missing(rules: Iterable[PanelRule], panel: Collection[str]) -> int:
         together = sum(lacking.values()) if most == 1 else max(lacking.values(), default=0)
         least = max(least, together, -(-(different or 0) // most))
     return least
+
+
+def sharing(
+    by: str,
+    people: Mapping[str, Mapping[str, Any]],
+    papers: Mapping[str, Mapping[str, Any]],
+    public: Collection[str],
+    names: Collection[str],
+) -> list[Pair]:
+    """Return the pairs of a reviewer and a paper that share an affiliation, or a domain but those that are public.
+
+    >>> people, papers = {"ann@b.c": {}}, {"p": {"author": ["eve@a.b.c", "dan@x.y"]}, "q": {"author": "eve@c.c"}}
+    >>> sharing("domain", people, papers, (), ["author"])
+    [('ann@b.c', 'p')]
+    """
+    homes_of = {reviewer: _homes(by, row, names, [reviewer]) for reviewer, row in people.items()}
+    writers_of = {item: _homes(by, row, names, []) for item, row in papers.items()}
+    pairs = []
+    for reviewer, homes in homes_of.items():
+        for item, writers in writers_of.items():
+            if any(_related(by, home, writer, public) for home in homes for writer in writers):
+                pairs.append((reviewer, item))
+    return pairs
+
+
+def _homes(by: str, row: Mapping[str, Any], names: Collection[str], more: list[str]) -> set[str]:
+    """Return affiliations in plain form, or hosts, of the columns of these names."""
+    cells = more if by == "domain" else []
+    for name, cell in row.items():
+        plain = "_".join(name.lower().replace("-", " ").replace("_", " ").split())
+        if plain.removeprefix("author_").removesuffix("s") in names:
+            cells = [*cells, *(map(str, cell) if isinstance(cell, list | tuple) else [str(cell)])]
+    if by == "affiliation":
+        return {" ".join(cell.split()).casefold() for cell in cells}
+    return {cell.rpartition("@")[2].strip(" <>.").lower() for cell in cells if "@" in cell}
+
+
+def _related(by: str, home: str, writer: str, public: Collection[str]) -> bool:
+    if by == "affiliation":
+        return home == writer
+    if any(f".{home}".endswith(f".{host}") or f".{writer}".endswith(f".{host}") for host in public):
+        return False
+    return "." in home and "." in writer and (f".{home}".endswith(f".{writer}") or f".{writer}".endswith(f".{home}"))
 
 
 def panels_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
@@ -181,7 +255,7 @@ class PlainRules:
         needs = {}
         for item in self.table.items:
             panel = panels.get(item, [])
-            need = max(self.min_reviews - len(panel), missing(self.panels, panel))
+            need = max(self.min_reviews - len(panel), missing(self.panels, panel, item))
             if need > 0:
                 needs[item] = need
         return needs
@@ -243,7 +317,7 @@ class PlainRules:
         if self.panels:
             panel = {*self._panels.get(item, ()), *(who for who, what in beside if what == item)} - {reviewer}
             for rule in self.panels:
-                if rule.full(reviewer, panel):
+                if rule.exceeded([*panel, reviewer], [reviewer], item):
                     return f"is of one more than {rule.text} allows with the other reviewers of the paper"
         return None
 
@@ -369,10 +443,8 @@ def check_market(findings: Findings, market: Market, pairs: list[Pair], short: M
     for rule in market.panels:
         for item in [item for item, demand in market.demand.items() if demand]:
             panel = panels.get(item, [])
-            held_by_new = rule.held(new.get(item, ()))
-            beyond = any(count > rule.number and held_by_new.get(value) for value, count in rule.held(panel).items())
             words = f"{rule.text}: paper {item} has {', '.join(sorted(panel)) or 'nobody'}"
-            expect(not (rule.option == AT_MOST and beyond) and not rule.lacks(panel), words)
+            expect(not rule.exceeded(panel, new.get(item, ()), item) and not rule.lacks(panel, item), words)
     findings.check(f"{len(pairs)} reviews: demands, loads, conflicts, fixed pairs and rules on panels")
 
 
@@ -383,7 +455,7 @@ def earned(market: Market, pairs: list[Pair]) -> float:
     total = 0.0
     for rule in market.panels:
         if rule.option == REWARD:
-            total += rule.number * sum(len(rule.held(panels[item])) for item in new)
+            total += sum((rule.number_of(item) or 0.0) * len(rule.held(panels[item], item)) for item in new)
     return total
 
 

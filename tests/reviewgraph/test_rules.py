@@ -31,6 +31,10 @@ KNOWN = {
 }
 PAIRS = pd.DataFrame({"reviewer": ["ann", "bob"], "paper": ["p3", "p0"]})
 
+COUNTRIES = {
+    what: {"region": ["Asia", "Europe"][n % 2], "institution": ["X", "Y"]} for n, what in enumerate(PAPERS[:5])
+}
+
 #: A value of each rule, with what else it needs; all are heeded by something.
 STATED: dict[str, dict[str, Any]] = {
     "conflicts": {"conflicts": PAIRS},
@@ -47,6 +51,8 @@ STATED: dict[str, dict[str, Any]] = {
     "institutions": {"institutions": {"ann": "X", "bob": "X", "cyd": "Y"}},
     "senior": {"senior": ["ann", "bob"]},
     "attributes": {"attributes": KNOWN},
+    "item_attributes": {"item_attributes": COUNTRIES},
+    "conflict_by": {"conflict_by": "affiliation", "attributes": KNOWN, "item_attributes": COUNTRIES},
     "at_most": {"at_most": {"region": 2}, "attributes": KNOWN},
     "at_least": {"at_least": {"senior": 1, ("region", "Asia"): 1}, "attributes": KNOWN},
     "rewards": {"rewards": {"region": 0.1}, "attributes": KNOWN},

@@ -41,9 +41,17 @@ def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
     return Problem(**{**fields, **rules})
 
 
-def ruled_of(n_reviewers, n_items, attributes, rules):
-    """Rules on reviewers 0, 1, ... with attributes by reviewer."""
-    return ruled_by(rules_of(range(n_reviewers), attributes, rules), n_reviewers, n_items)
+def ruled_of(n_reviewers, n_items, attributes, rules, item_attributes=None):
+    """Rules on reviewers and items 0, 1, ... with attributes by reviewer and by item."""
+    people = columns_of(attributes)
+    papers = columns_of(item_attributes or {})
+    return ruled_by(rules_of(range(n_reviewers), range(n_items), rules, people, papers), n_reviewers, n_items)
+
+
+def columns_of(attributes):
+    """Attributes by name and label."""
+    names = {name for known in attributes.values() for name in known}
+    return {name: {label: known.get(name) for label, known in attributes.items()} for name in sorted(names)}
 
 
 def cheapest_assignment(item, reviewer, cost, demand, load, least):

@@ -113,7 +113,7 @@ def test_a_rule_that_no_plan_keeps_is_said_with_papers_and_counts() -> None:
         (
             "reviewer,home\nann,X\n",
             ("--at-least", "home=x"),
-            "--at-least home=x: expected A=N or A:VALUE=N with a whole number N",
+            "--at-least home=x: expected a known attribute of papers, or a number, found 'x'",
         ),
     ],
 )
