@@ -167,17 +167,21 @@ def _papers_from_json(name: str, content: Any) -> Grid | None:
     return None if papers is None else _noting_state(from_records(name, list(map(_paper, papers)), "paper"), papers)
 
 
-def _authors(paper: Mapping[str, Any]) -> list[str]:
+def _authors(paper: Mapping[str, Any]) -> list[dict[str, str]]:
     names = ("given_name", "family_name")
     return [
-        as_text(author.get("email")) or " ".join(filter(None, (as_text(author.get(part)) for part in names)))
+        {
+            "email": as_text(author.get("email"))
+            or " ".join(filter(None, (as_text(author.get(part)) for part in names))),
+            "affiliation": as_text(author.get("affiliation")),
+        }
         for author in objects(paper.get("authors"))
     ]
 
 
-def _people(of: Callable[[Mapping[str, Any]], Iterable[str]], name: str, content: Any) -> Grid | None:
+def _people(of: Callable[[Mapping[str, Any]], Iterable[dict[str, str]]], name: str, content: Any) -> Grid | None:
     papers = _papers_in(content)
-    records = [{**_paper(paper), "email": who} for paper in papers or () for who in of(paper)]
+    records = [{**_paper(paper), **person} for paper in papers or () for person in of(paper)]
     return from_records(name, records, "entry") if records else None
 
 
@@ -409,7 +413,7 @@ class HotCRP(System):
         in_json("HotCRP's papers", _papers_from_json, Use("papers", rules=(_THERE, _SHOWN))),
         in_json(
             "HotCRP's conflicts",
-            partial(_people, lambda paper: paper.get("pc_conflicts") or {}),
+            partial(_people, lambda paper: [{"email": who} for who in paper.get("pc_conflicts") or ()]),
             Use("conflicts", _EMAIL),
         ),
         in_json("HotCRP's authors", partial(_people, _authors), Use("authors", {"author": ("email",)})),
