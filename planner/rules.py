@@ -196,6 +196,11 @@ class _Rule:
         return number
 
     @property
+    def asks_papers(self) -> bool:
+        """Whether it needs attributes of papers."""
+        return self.value in self.relations or isinstance(self.stated, str)
+
+    @property
     def listed(self) -> tuple[Any, ...]:
         """The number of each paper, or of all."""
         return self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,)

@@ -76,7 +76,6 @@ def read_rules(
     ``listed`` maps the reviewers file to its attributes, ``papers`` are the file that lists papers and their labels;
     ``where`` is the name of the table of reviewers in messages.
     """
-    from planner.rules import SAME
     from reviewgraph.io import match_labels
 
     params = session.params
@@ -102,7 +101,7 @@ def read_rules(
         for label in filter(reviewers.__contains__, values):
             merged.setdefault(label, {}).update(values[label])
     chosen: dict[str, Any] = {"attributes": merged, "rules": rules, "conflict_by": params["conflict_by"]}
-    if params["conflict_by"] or any(rule.value == SAME or isinstance(rule.stated, str) for rule in rules):
+    if params["conflict_by"] or any(rule.asks_papers for rule in rules):
         chosen["item_attributes"] = read_papers(session, *papers)
     return chosen
 

@@ -30,10 +30,10 @@ from reviewgraph.verify.rules import (
     AT_LEAST,
     AT_MOST,
     REWARD,
-    SAME,
     Market,
     PanelRule,
     PlainRules,
+    asks_papers,
     panel_rule,
     sharing,
 )
@@ -376,8 +376,8 @@ def _papers(session: Session, path: str | None, items: Collection[Any]) -> Mappi
     """Read the attributes of papers, where a rule is on them."""
     params = session.params
     texts = [*params["at_most"], *params["at_least"], *params.get("reward", ())]
-    plain = all(f":{SAME}" not in text and text.rpartition("=")[2].strip(" .0123456789") == "" for text in texts)
-    return {} if plain and not params["conflict_by"] else read_papers(session, path, items)
+    asked = params["conflict_by"] or any(map(asks_papers, texts))
+    return read_papers(session, path, items) if asked else {}
 
 
 def _attributes(session: Session, reviewers: Iterable[str], path: str | None) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ reviewers of each paper. Whether demands can be met within loads is decided by f
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ REWARD = "--reward"
 
 #: The value that means those of the paper.
 SAME = "same"
+_NUMBER = re.compile(r"\d*\.?\d+")
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,16 @@ class PanelRule:
         return max(int(least) - present, 0)
 
 
+def asks_papers(text: str) -> bool:
+    """Whether the number or the value of a rule is that of each paper.
+
+    >>> asks_papers("country:same=1"), asks_papers("senior=needed"), asks_papers("region:Asia=1")
+    (True, True, False)
+    """
+    stated, _, number = text.rpartition("=")
+    return stated.partition(":")[2].strip() == SAME or not _NUMBER.fullmatch(number.strip())
+
+
 def panel_rule(
     option: str,
     text: str,
@@ -112,9 +124,10 @@ def panel_rule(
     own = None
     if wanted == SAME and not any(SAME in known for known in values.values()):
         own = {item: _values(row.get(name)) for item, row in papers.items()}
-    try:
-        numbers: Any = float(number)
-    except ValueError:
+    numbers: Any = 0.0
+    if _NUMBER.fullmatch(number.strip()):
+        numbers = float(number)
+    else:
         cells = {item: row.get(number.strip()) for item, row in papers.items()}
         numbers = {item: float(cell) for item, cell in cells.items() if cell is not None}
     return PanelRule(option, f"{option} {text}", name, values, numbers, wanted, own)
