@@ -177,6 +177,8 @@ Number: TypeAlias = "float | str | Mapping[Any, float] | ByPaper"
 
 #: The value that means those of the paper, in ``AtLeast("country", 1, "same")``.
 SAME = "same"
+#: The value that means all but those of the paper, in ``AtMost("country", 2, "other")``.
+OTHER = "other"
 
 
 class _Rule:
@@ -210,6 +212,11 @@ class _Rule:
         """The rule as an option of the command."""
         value = "" if self.value is None else f":{self.value}"
         return f"{self.option} {self.attribute}{value}={self.named}"
+
+    @property
+    def count(self) -> str:
+        """The number in words."""
+        return f"n (by {self.named})" if isinstance(self.stated, ByPaper) else self.named
 
     @property
     def named(self) -> str:
@@ -266,7 +273,7 @@ def _related(rule: _Rule, attribute: Attribute) -> bool:
 def _chosen(rule: Rule, attribute: Attribute) -> BoolArray:
     """Return the values that a rule is on, shape (N, V), or (1, V) where they are the same on all papers."""
     if _related(rule, attribute):
-        return attribute.of_paper
+        return ~attribute.of_paper if rule.value == OTHER else attribute.of_paper
     wanted = True if attribute.flag else rule.value
     return np.array([[wanted is None or value == wanted for value in attribute.values]], np.bool_)
 
@@ -283,7 +290,8 @@ class AtMost(_Rule):
         The maximum; for a boolean attribute that of reviewers with a yes. Or numbers by paper, or the name of an
         attribute of papers with them; a paper without one is not limited.
     value
-        The only value that is limited, or ``"same"``: those that the paper has itself. By default every value.
+        The only value that is limited, or ``"same"``: those that the paper has itself; or ``"other"``: those that it
+        has not. By default every value.
 
     Examples
     --------
@@ -296,6 +304,7 @@ class AtMost(_Rule):
     value: Hashable = None
 
     option: ClassVar[str] = "--at-most"
+    relations: ClassVar[tuple[str, ...]] = (SAME, OTHER)
 
     def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
         """Limit every value, or those that are meant."""
@@ -306,8 +315,9 @@ class AtMost(_Rule):
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
         if self.value is not None:
-            return f"at most {self.named} of {self.whose}"
-        return f"at most {self.named} {'' if attribute.flag else 'of one '}{self.attribute}"
+            one = f"one {self.attribute} other than the paper's"
+            return f"at most {self.count} of {one if self.value == OTHER else self.whose}"
+        return f"at most {self.count} {'' if attribute.flag else 'of one '}{self.attribute}"
 
 
 @dataclass(frozen=True)
@@ -355,12 +365,12 @@ class AtLeast(_Rule):
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
         if self.value is not None:
-            return f"at least {self.named} of {self.whose}"
+            return f"at least {self.count} of {self.whose}"
         if attribute.flag:
-            return f"at least {self.named} {self.attribute}"
+            return f"at least {self.count} {self.attribute}"
         if self.number == 1:
             return f"at least 1 {self.attribute}"
-        return f"at least {self.named} different values of {self.attribute}"
+        return f"at least {self.count} different values of {self.attribute}"
 
 
 @dataclass(frozen=True)
@@ -413,11 +423,11 @@ class Reward(_Rule):
     def words(self, attribute: Attribute) -> str:
         """Return the reward in words."""
         if self.value == SAME:
-            return f"{self.named} for each different {self.attribute} of the paper"
+            return f"{self.count} for each different {self.attribute} of the paper"
         if self.value is not None:
-            return f"{self.named} for {self.whose}"
+            return f"{self.count} for {self.whose}"
         what = f"a {self.attribute}" if attribute.flag else f"each different {self.attribute}"
-        return f"{self.named} for {what}"
+        return f"{self.count} for {what}"
 
 
 #: A rule on one attribute.

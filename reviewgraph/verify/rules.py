@@ -7,7 +7,6 @@ reviewers of each paper. Whether demands can be met within loads is decided by f
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,9 +29,9 @@ AT_LEAST = "--at-least"
 REWARD = "--reward"
 
 
-#: The value that means those of the paper.
+#: The values that mean those of the paper, and all others.
 SAME = "same"
-_NUMBER = re.compile(r"\d*\.?\d+")
+OTHER = "other"
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class PanelRule:
 
     ``values`` are those of the attribute by reviewer, only True where it is boolean. ``number`` is one for all papers,
     or by paper; a paper that is missing has no rule. ``wanted`` is the value that is counted; None where different
-    values are, or each by itself. With ``own``, values by paper, those of the paper are counted.
+    values are, or each by itself. With ``own``, values by paper, it is ``same``, those of the paper, or ``other``.
     """
 
     option: str
@@ -64,7 +63,8 @@ class PanelRule:
         counts = Counter(value for reviewer in panel for value in self.values.get(reviewer, ()))
         if self.own is None:
             return {value: count for value, count in counts.items() if self.wanted in (None, value)}
-        return {value: count for value, count in counts.items() if value in self.own.get(item, ())}
+        own = self.own.get(item, ())
+        return {value: count for value, count in counts.items() if (value in own) == (self.wanted == SAME)}
 
     def exceeded(self, panel: Iterable[str], new: Iterable[str], item: str) -> bool:
         """Whether a panel has more than a maximum with a value that a new reviewer has."""
@@ -96,7 +96,7 @@ def asks_papers(text: str) -> bool:
     (True, True, False)
     """
     stated, _, number = text.rpartition("=")
-    return stated.partition(":")[2].strip() == SAME or not _NUMBER.fullmatch(number.strip())
+    return stated.partition(":")[2].strip() in (SAME, OTHER) or _number(number) is None
 
 
 def panel_rule(
@@ -122,15 +122,20 @@ def panel_rule(
         wanted = True
     values = {reviewer: _values(value) for reviewer, value in raw.items()}
     own = None
-    if wanted == SAME and not any(SAME in known for known in values.values()):
+    if wanted in (SAME, OTHER) and not any(wanted in known for known in values.values()):
         own = {item: _values(row.get(name)) for item, row in papers.items()}
-    numbers: Any = 0.0
-    if _NUMBER.fullmatch(number.strip()):
-        numbers = float(number)
-    else:
+    numbers: Any = _number(number)
+    if numbers is None:
         cells = {item: row.get(number.strip()) for item, row in papers.items()}
         numbers = {item: float(cell) for item, cell in cells.items() if cell is not None}
     return PanelRule(option, f"{option} {text}", name, values, numbers, wanted, own)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _values(known: Any) -> tuple[Any, ...]:
@@ -200,7 +205,7 @@ def _homes(by: str, row: Mapping[str, Any], names: Collection[str], more: list[s
         if plain.removeprefix("author_").removesuffix("s") in names:
             cells = [*cells, *(map(str, cell) if isinstance(cell, list | tuple) else [str(cell)])]
     if by == "affiliation":
-        return {" ".join(cell.split()).casefold() for cell in cells}
+        return {" ".join(cell.split()).casefold() for cell in cells if cell.strip()}
     return {cell.rpartition("@")[2].strip(" <>.").lower() for cell in cells if "@" in cell}
 
 

@@ -27,31 +27,51 @@ def is_flag(attribute, attributes):
     return bool(values) and all(isinstance(value, bool) for value in values)
 
 
-def broken(panel, attributes, rules):
+def counted(panel, rule, attributes, paper=None):
+    """Reviewers of a panel by value, of the values that a rule is on; ``paper`` are the attributes of the paper."""
+    count = counts(panel, rule.attribute, attributes)
+    if rule.value is None:
+        return count
+    own = {rule.value}
+    if rule.value in ("same", "other") and paper is not None:
+        own = values_of("paper", rule.attribute, {"paper": paper})
+    return {value: number for value, number in count.items() if (value in own) == (rule.value != "other")}
+
+
+def number_of(rule, paper=None):
+    """The number of a rule for a paper, None where it has none."""
+    number = rule.amount if isinstance(rule, Reward) else rule.number
+    return paper.get(number) if isinstance(number, str) else number
+
+
+def broken(panel, attributes, rules, paper=None):
     """Rules that a panel breaks."""
     wrong = []
     for rule in rules:
-        count = counts(panel, rule.attribute, attributes)
-        if isinstance(rule, AtMost):
-            holds = max(count.values(), default=0) <= rule.number
-        elif isinstance(rule, Reward):
+        count = counted(panel, rule, attributes, paper)
+        number = number_of(rule, paper)
+        if isinstance(rule, Reward) or number is None:
             holds = True
+        elif isinstance(rule, AtMost):
+            holds = max(count.values(), default=0) <= number
+        elif rule.value == "same":
+            own = values_of("paper", rule.attribute, {"paper": paper})
+            holds = not own or sum(bool(own & values_of(r, rule.attribute, attributes)) for r in panel) >= number
         elif rule.value is not None:
-            holds = count.get(rule.value, 0) >= rule.number
+            holds = count.get(rule.value, 0) >= number
         elif is_flag(rule.attribute, attributes):
-            holds = count.get(True, 0) >= rule.number
+            holds = count.get(True, 0) >= number
         else:
-            holds = len(count) >= rule.number
+            holds = len(count) >= number
         if not holds:
             wrong.append(rule)
     return wrong
 
 
-def rewards(panel, attributes, rules):
+def rewards(panel, attributes, rules, paper=None):
     """What the different values on a panel are worth."""
-    return sum(
-        rule.amount * len(counts(panel, rule.attribute, attributes)) for rule in rules if isinstance(rule, Reward)
-    )
+    earning = [rule for rule in rules if isinstance(rule, Reward)]
+    return sum((number_of(rule, paper) or 0.0) * len(counted(panel, rule, attributes, paper)) for rule in earning)
 
 
 def random_attributes(rng, reviewers):
@@ -72,5 +92,32 @@ def random_rules(rng, attributes, most=3):
         AtLeast("region", 2), AtLeast("topic", 2), AtLeast("senior", 1), AtLeast("senior", 2),
         AtLeast("region", 1, regions[0]), AtLeast("topic", 1, "t1"),
         Reward("region", 0.25), Reward("topic", 0.5), Reward("senior", 0.3),
+    ]  # fmt: skip
+    return [kinds[k] for k in sorted(rng.choice(len(kinds), int(rng.integers(1, most + 1)), replace=False).tolist())]
+
+
+def random_papers(rng, items):
+    """Regions and topics (none to two) of each paper, a number, or none, and an amount."""
+    return {
+        item: {
+            "region": [f"u{k}" for k in range(4) if rng.random() < 0.35],
+            "topic": [f"t{k}" for k in range(3) if rng.random() < 0.4],
+            "needed": [None, 0, 1, 2][rng.integers(4)],
+            "worth": [None, 0.25, 0.5][rng.integers(3)],
+        }
+        for item in items
+    }
+
+
+def random_rules_of_papers(rng, most=2):
+    """Rules that differ among papers: by values that they share, or by numbers."""
+    kinds = [
+        AtMost("region", 0, "same"), AtMost("region", 1, "same"), AtMost("topic", 0, "same"),
+        AtMost("region", 1, "other"), AtMost("topic", 1, "other"), AtMost("region", "needed"),
+        AtMost("senior", "needed"), AtMost("topic", 1, "t1"), AtLeast("region", 1, "same"),
+        AtLeast("topic", 1, "same"), AtLeast("topic", 2, "same"),
+        AtLeast("topic", "needed", "same"), AtLeast("topic", "needed"), AtLeast("senior", "needed"),
+        Reward("region", 0.25, "same"), Reward("topic", "worth", "same"), Reward("topic", "worth"),
+        Reward("senior", "worth"),
     ]  # fmt: skip
     return [kinds[k] for k in sorted(rng.choice(len(kinds), int(rng.integers(1, most + 1)), replace=False).tolist())]
