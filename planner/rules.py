@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,8 +42,8 @@ class Attribute:
         The values of reviewer j are ``value[start[j]:start[j + 1]]``, codes among ``values``; shapes (M + 1,) and (K,).
     flag
         Whether it is boolean.
-    papers
-        The values of each paper as codes, shape (N,); None if papers do not have the attribute.
+    of_paper
+        Which values each paper has, shape (N, V); None if papers do not have the attribute.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Attribute:
     start: IntArray
     value: IntArray
     flag: bool
-    papers: tuple[tuple[int, ...], ...] | None = None
+    of_paper: BoolArray | None = None
 
     @property
     def owner(self) -> IntArray:
@@ -66,30 +66,19 @@ class Attribute:
     @property
     def held(self) -> list[Hashable]:
         """The values that some reviewer has."""
-        return [value for value, count in zip(self.values, self.holders.tolist(), strict=True) if count]
-
-    @cached_property
-    def of_paper(self) -> BoolArray:
-        """Which values each paper has, shape (N, V)."""
-        papers = self.papers or ()
-        mask = np.zeros((len(papers), len(self.values)), np.bool_)
-        for paper, codes in enumerate(papers):
-            mask[paper, list(codes)] = True
-        return mask
+        return [self.values[code] for code in np.flatnonzero(self.holders).tolist()]
 
     def kind(self, value: int, what: str = "reviewer") -> str:
         """Return words for reviewers with a value, given by code: "senior reviewer", "reviewer of region Asia"."""
         return f"{self.name} {what}" if self.flag else f"{what} of {self.name} {self.values[value]}"
 
-    def merged(self, unions: Sequence[tuple[int, ...]]) -> Attribute:
-        """Return an attribute whose values are unions of values: a reviewer with one of them has it."""
-        mask = np.zeros((self.start.size - 1, len(self.values)), np.bool_)
-        mask[self.owner, self.value] = True
-        member = np.array([mask[:, list(union)].any(axis=1) for union in unions], np.bool_).reshape(len(unions), -1)
-        reviewer, value = np.nonzero(member.T)
+    def merged(self, unions: BoolArray) -> Attribute:
+        """Return an attribute of unions of values, shape (U, V): a reviewer with a value in it has a union."""
+        has = _mask(self.start, self.value, len(self.values))
+        reviewer, union = np.nonzero(has @ unions.T)
         start = np.searchsorted(reviewer, np.arange(self.start.size)).astype(np.int64)
-        names = tuple(" or ".join(str(self.values[code]) for code in union) for union in unions)
-        return Attribute(self.name, names, start, value, self.flag)
+        names = [" or ".join(str(self.values[code]) for code in np.flatnonzero(row).tolist()) for row in unions]
+        return Attribute(self.name, tuple(names), start, union, self.flag)
 
 
 def attribute_of(
@@ -102,27 +91,28 @@ def attribute_of(
     >>> attribute_of("region", {"a": "Asia", "b": ["Europe", "Asia"]}, ["a", "b", "c"]).start.tolist()
     [0, 1, 3, 3]
     """
-    several = [_several(known.get(label)) for label in reviewers]
-    of_papers = None if papers is None else list(map(_several, papers))
-    distinct = sorted(
-        {value for values in (*several, *(of_papers or ())) for value in values},
-        key=lambda value: (str(value), repr(value)),
-    )
+    of_reviewers = [_several(known.get(label)) for label in reviewers]
+    of_papers = list(map(_several, papers or ()))
+    distinct = {value for values in (*of_reviewers, *of_papers) for value in values}
     flag = bool(distinct) and all(isinstance(value, bool | np.bool_) for value in distinct)
     # "No" is not a value: it is the absence of a yes.
-    kept: list[Hashable] = [True] if flag else distinct
+    kept = [True] if flag else sorted(distinct, key=lambda value: (str(value), repr(value)))
     code = {value: number for number, value in enumerate(kept)}
 
-    def encoded(values: list[Hashable]) -> tuple[int, ...]:
-        return tuple(sorted(code[value] for value in set(values) if value in code))
+    def encoded(entries: list[list[Hashable]]) -> tuple[IntArray, IntArray]:
+        codes = [sorted(code[value] for value in set(values) if value in code) for values in entries]
+        start = np.cumsum([0, *map(len, codes)]).astype(np.int64)
+        return start, np.array([number for row in codes for number in row], np.int64)
 
-    codes = list(map(encoded, several))
-    start = np.zeros(len(reviewers) + 1, np.int64)
-    np.cumsum([len(values) for values in codes], out=start[1:])
-    value = np.array([c for values in codes for c in values], np.int64)
-    return Attribute(
-        name, tuple(kept), start, value, flag, None if of_papers is None else tuple(map(encoded, of_papers))
-    )
+    of_paper = None if papers is None else _mask(*encoded(of_papers), len(kept))
+    return Attribute(name, tuple(kept), *encoded(of_reviewers), flag, of_paper)
+
+
+def _mask(start: IntArray, value: IntArray, size: int) -> BoolArray:
+    """Return rows of codes as rows of flags."""
+    mask = np.zeros((start.size - 1, size), np.bool_)
+    mask[np.repeat(np.arange(start.size - 1), np.diff(start)), value] = True
+    return mask
 
 
 def _several(known: Any) -> list[Hashable]:
@@ -171,31 +161,31 @@ class ByPaper(NamedTuple):
     name: str
     numbers: tuple[Any, ...]
 
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
 
-#: A number for all papers, numbers by paper, or the name of an attribute of papers that has them.
-Number: TypeAlias = "float | str | Mapping[Any, float] | ByPaper"
 
-#: The value that means those of the paper, in ``AtLeast("country", 1, "same")``.
+#: The values that mean those of the paper, as in ``AtLeast("country", 1, "same")``, and all others.
 SAME = "same"
-#: The value that means all but those of the paper, in ``AtMost("country", 2, "other")``.
 OTHER = "other"
 
 
 class _Rule:
-    """What rules have in common: a number, and perhaps a value of the attribute."""
+    """What rules have in common: a number for all papers or numbers by paper, and perhaps a value of the attribute."""
 
     attribute: str
     value: Hashable
     option: ClassVar[str]
     field: ClassVar[str] = "number"
+    expected: ClassVar[str] = "a whole number"
     #: Values with a meaning of their own where papers have the attribute, too.
     relations: ClassVar[tuple[str, ...]] = (SAME,)
 
     @property
-    def stated(self) -> Number:
-        """The number, or numbers."""
-        number: Number = getattr(self, self.field)
-        return number
+    def stated(self) -> Any:
+        """The number, numbers by paper, or the name of an attribute of papers."""
+        return getattr(self, self.field)
 
     @property
     def asks_papers(self) -> bool:
@@ -203,79 +193,63 @@ class _Rule:
         return self.value in self.relations or isinstance(self.stated, str)
 
     @property
-    def listed(self) -> tuple[Any, ...]:
-        """The number of each paper, or of all."""
-        return self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,)
-
-    @property
     def text(self) -> str:
         """The rule as an option of the command."""
         value = "" if self.value is None else f":{self.value}"
-        return f"{self.option} {self.attribute}{value}={self.named}"
+        return f"{self.option} {self.attribute}{value}={self._named}"
 
     @property
-    def count(self) -> str:
-        """The number in words."""
-        return f"n (by {self.named})" if isinstance(self.stated, ByPaper) else self.named
-
-    @property
-    def named(self) -> str:
-        """Return the number as text, the name of numbers by paper."""
-        if isinstance(self.stated, ByPaper):
-            return self.stated.name
-        if isinstance(self.stated, Mapping):
-            return "by paper"
+    def _named(self) -> str:
         return f"{self.stated:g}" if isinstance(self.stated, float) else str(self.stated)
+
+    @property
+    def _count(self) -> str:
+        return f"n (by {self._named})" if isinstance(self.stated, ByPaper) else self._named
 
     def fault(self, attribute: Attribute) -> str:
         """Return the reason why the rule cannot use that attribute, or an empty text."""
         name = self.attribute
-        if _related(self, attribute):
-            taken = self.value in attribute.held
-            why = f"{self.text}: expected no reviewer whose {name} is {self.value!r}, which here means the paper's"
-            return f"{why}; rename that value" if taken else self._miscounted()
-        if self.value in self.relations and self.value not in attribute.held:
+        is_held = self.value in attribute.held
+        if self.value in self.relations and not is_held and attribute.of_paper is None:
             return f"{self.text}: expected papers with the attribute {name}, too, found none; add it to theirs"
-        if self.value is not None and attribute.flag:
+        if self._is_related(attribute):
+            if is_held:
+                return f"{self.text}: expected no reviewer whose {name} is {self.value!r}, found one; rename it"
+        elif self.value is not None and attribute.flag:
             return (
                 f"{self.text}: expected no value of {name}, which is only yes or no, found {self.value!r}; write "
-                f"{self.option} {name}={self.named}"
+                f"{self.option} {name}={self._named}"
             )
-        if self.value is not None and self.value not in attribute.held:
+        elif self.value is not None and not is_held:
             return unknown(self.text, f"value of {name}", self.value, attribute.held)
-        return self._miscounted()
-
-    def _miscounted(self) -> str:
-        for number in self.listed:
-            whole = isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0
-            if not whole and number is not None:
-                return f"{self.text}: expected a whole number, 0 or more, found {number!r}"
+        kinds = (int, np.integer) if self.field == "number" else (int, float, np.number)
+        for number in self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,):
+            known = isinstance(number, kinds) and not isinstance(number, bool) and np.isfinite(number)
+            if number is not None and not (known and number >= 0):
+                return f"{self.text}: expected {self.expected}, 0 or more, found {number!r}"
         return ""
 
-    @property
-    def whose(self) -> str:
-        """Return the attribute in words, and its value."""
-        if self.value == SAME:
-            return f"the paper's {self.attribute}"
-        return f"{self.attribute} {self.value}"
+    def _is_related(self, attribute: Attribute) -> bool:
+        """Whether the value stands for values of the paper."""
+        return self.value in self.relations and attribute.of_paper is not None
 
+    def _whose(self, attribute: Attribute) -> str:
+        """Return words for the value."""
+        if not self._is_related(attribute):
+            return f"of {self.attribute} {self.value}"
+        return f"of the paper's {self.attribute}" if self.value == SAME else f"of one {self.attribute} but the paper's"
 
-def _numbers(rule: Rule, without: float) -> Any:
-    """Return the number of each paper, or of all; ``without`` where a paper has none."""
-    return np.array([without if number is None else number for number in rule.listed])
+    def _numbers(self, without: float) -> Any:
+        """Return the number of each paper, or of all; ``without`` where a paper has none."""
+        numbers = self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,)
+        return np.array([without if number is None else number for number in numbers])
 
-
-def _related(rule: _Rule, attribute: Attribute) -> bool:
-    """Whether the value of a rule stands for values of the paper."""
-    return rule.value in rule.relations and attribute.papers is not None
-
-
-def _chosen(rule: Rule, attribute: Attribute) -> BoolArray:
-    """Return the values that a rule is on, shape (N, V), or (1, V) where they are the same on all papers."""
-    if _related(rule, attribute):
-        return ~attribute.of_paper if rule.value == OTHER else attribute.of_paper
-    wanted = True if attribute.flag else rule.value
-    return np.array([[wanted is None or value == wanted for value in attribute.values]], np.bool_)
+    def _chosen(self, attribute: Attribute) -> BoolArray:
+        """Return the values that the rule is on, shape (N, V), or (1, V) where they are the same on all papers."""
+        if self._is_related(attribute) and attribute.of_paper is not None:
+            return ~attribute.of_paper if self.value == OTHER else attribute.of_paper
+        wanted = True if attribute.flag else self.value
+        return np.array([[wanted is None or value == wanted for value in attribute.values]], np.bool_)
 
 
 @dataclass(frozen=True)
@@ -308,16 +282,13 @@ class AtMost(_Rule):
 
     def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
         """Limit every value, or those that are meant."""
-        number = _numbers(self, NO_MOST)[:, np.newaxis]
-        most = np.where(_chosen(self, attribute), number, NO_MOST)
+        most = np.where(self._chosen(attribute), self._numbers(NO_MOST)[:, np.newaxis], NO_MOST)
         return [(attribute, _free(attribute)._replace(most=most))]
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
-        if self.value is not None:
-            one = f"one {self.attribute} other than the paper's"
-            return f"at most {self.count} of {one if self.value == OTHER else self.whose}"
-        return f"at most {self.count} {'' if attribute.flag else 'of one '}{self.attribute}"
+        what = self.attribute if attribute.flag else f"of one {self.attribute}"
+        return f"at most {self._count} {what if self.value is None else self._whose(attribute)}"
 
 
 @dataclass(frozen=True)
@@ -349,28 +320,21 @@ class AtLeast(_Rule):
 
     def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
         """Require reviewers with one value, or different values."""
-        number = _numbers(self, 0)
+        number = self._numbers(0)
         if self.value is None and not attribute.flag:
             return [(attribute, _free(attribute)._replace(different=number))]
-        chosen = _chosen(self, attribute)
+        chosen = self._chosen(attribute)
         if chosen.sum(axis=1).max(initial=0) > 1:
-            # Reviewers with any of the values of the paper count together: one value for each set of them.
-            papers = attribute.papers or ()
-            unions = sorted({codes for codes in papers if codes})
+            # Reviewers with any of the values of a paper count together: the union of these is one value.
+            unions, which = np.unique(chosen, axis=0, return_inverse=True)
             attribute = attribute.merged(unions)
-            place = {codes: number for number, codes in enumerate(unions)}
-            chosen = np.array([place.get(codes, -1) for codes in papers])[:, np.newaxis] == np.arange(len(unions))
+            chosen = (which.reshape(-1, 1) == np.arange(len(unions))) & unions.any(axis=1)
         return [(attribute, _free(attribute)._replace(least=np.where(chosen, number[:, np.newaxis], 0)))]
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
-        if self.value is not None:
-            return f"at least {self.count} of {self.whose}"
-        if attribute.flag:
-            return f"at least {self.count} {self.attribute}"
-        if self.number == 1:
-            return f"at least 1 {self.attribute}"
-        return f"at least {self.count} different values of {self.attribute}"
+        what = self.attribute if attribute.flag or self.number == 1 else f"different values of {self.attribute}"
+        return f"at least {self._count} {what if self.value is None else self._whose(attribute)}"
 
 
 @dataclass(frozen=True)
@@ -399,35 +363,25 @@ class Reward(_Rule):
 
     option: ClassVar[str] = "--reward"
     field: ClassVar[str] = "amount"
-
-    def _miscounted(self) -> str:
-        for amount in self.listed:
-            finite = isinstance(amount, int | float | np.number) and np.isfinite(amount) and amount >= 0
-            if not finite and amount is not None:
-                return f"{self.text}: expected a finite amount of affinity, 0 or more, found {amount!r}"
-        return ""
+    expected: ClassVar[str] = "a finite amount of affinity"
 
     def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
         """Reward every value once, or those that are meant."""
-        amount = _numbers(self, 0.0).astype(np.float64)
+        amount = self._numbers(0.0).astype(np.float64)
         if self.value is None:
             return [(attribute, _free(attribute)._replace(reward=amount))]
         # A paper rewards all values of an attribute alike, so each value is an attribute of its own.
-        chosen = _chosen(self, attribute)
+        chosen = self._chosen(attribute)
         parts = []
         for code in np.flatnonzero(chosen.any(axis=0) & (attribute.holders > 0)).tolist():
-            alone = attribute.merged([(code,)])
+            alone = attribute.merged(np.arange(len(attribute.values))[np.newaxis] == code)
             parts.append((alone, _free(alone)._replace(reward=np.where(chosen[:, code], amount, 0.0))))
         return parts
 
     def words(self, attribute: Attribute) -> str:
         """Return the reward in words."""
-        if self.value == SAME:
-            return f"{self.count} for each different {self.attribute} of the paper"
-        if self.value is not None:
-            return f"{self.count} for {self.whose}"
         what = f"a {self.attribute}" if attribute.flag else f"each different {self.attribute}"
-        return f"{self.count} for {what}"
+        return f"{self._count} for {what if self.value is None else f'each {self._whose(attribute)}'}"
 
 
 #: A rule on one attribute.
@@ -643,7 +597,6 @@ def _by_name(
     """Return attributes by name and label."""
     if table is None:
         return {}
-    refuse(name, table, "Mapping")
     for label, values in table.items():
         refuse(f"{name} of {label!r}", values, "Mapping")
     entries = by_label(table, name, role, role, spellings)
@@ -679,26 +632,26 @@ def rules_of(
             fault = f"{rule.text}: expected an attribute that some reviewer has, found {name} empty, or no, for all"
         if fault:
             raise InputError(fault)
-        bare = [label for label, codes in zip(items, attribute.papers or (), strict=False) if not codes]
-        if _related(rule, attribute) and bare:
+        has = attribute.of_paper
+        if has is not None and rule.value in rule.relations and not has.any(axis=1).all():
+            bare = [str(items[paper]) for paper in np.flatnonzero(~has.any(axis=1)).tolist()]
             message = f"item_attributes: {counted(len(bare), 'paper has', 'papers have')} no {name} for {rule.text}"
-            warn(f"{message}: {first_named(list(map(str, bare)))}", LabelWarning)
+            warn(f"{message}: {first_named(bare)}", LabelWarning)
     return [(rule, attribute_named[rule.attribute]) for rule in numbered]
 
 
 def _by_paper(rule: Rule, items: Sequence[Label], papers: Values) -> Rule:
     """Return a rule with the numbers of the papers, where they are not the same for all."""
     stated = rule.stated
-    if isinstance(stated, str):
-        if stated not in papers:
-            raise InputError(unknown(rule.text, "attribute of papers, or a number", stated, papers))
-        numbers = {label: number_of(value) for label, value in papers[stated].items()}
-    elif isinstance(stated, Mapping):
-        numbers = by_label(stated, rule.text, ITEM, ITEM)
-        match_labels(list(numbers), items, rule.text, "paper")
-    else:
+    if isinstance(stated, str) and stated not in papers:
+        raise InputError(unknown(rule.text, "attribute of papers, or a number", stated, papers))
+    if not isinstance(stated, str | Mapping):
         return rule
-    by_paper: dict[str, Any] = {rule.field: ByPaper(rule.named, tuple(numbers.get(label) for label in items))}
+    name = stated if isinstance(stated, str) else "by paper"
+    numbers = papers[stated] if isinstance(stated, str) else by_label(stated, rule.text, ITEM, ITEM)
+    if isinstance(stated, Mapping):
+        match_labels(list(numbers), items, rule.text, "paper")
+    by_paper: dict[str, Any] = {rule.field: ByPaper(name, tuple(number_of(numbers.get(label)) for label in items))}
     return replace(rule, **by_paper)
 
 

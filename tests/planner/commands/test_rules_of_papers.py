@@ -103,7 +103,7 @@ def test_a_plan_keeps_domains_apart() -> None:
     [
         (("--at-least", "country:same=1"), "at least 1 of the paper's country"),
         (("--at-most", "country:same=0"), "at most 0 of the paper's country"),
-        (("--at-most", "country:other=1"), "at most 1 of one country other than the paper's"),
+        (("--at-most", "country:other=1"), "at most 1 of one country but the paper's"),
         (("--at-least", "country:same=locals"), "at least n (by locals) of the paper's country"),
         (("--at-most", "country:D=locals"), "at most n (by locals) of country D"),
     ],
