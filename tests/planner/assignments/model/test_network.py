@@ -145,20 +145,22 @@ def test_reviews_that_are_lacking_have_room(seed):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelWarning")
 @pytest.mark.parametrize("seed", range(60))
 def test_who_may_replace_somebody_is_who_breaks_no_rule(seed):
     rng = np.random.default_rng(seed)
     problem, chosen = random_case(rng)
     attributes = naive.random_attributes(rng, range(problem.n_reviewers))
-    rules = naive.random_rules(rng, attributes)
-    problem = replace(problem, ruled=ruled_of(problem.n_reviewers, problem.n_items, attributes, rules))
+    rules = naive.random_rules(rng, attributes) + naive.random_rules_of_papers(rng)
+    papers = naive.random_papers(rng, range(problem.n_items))
+    problem = replace(problem, ruled=ruled_of(problem.n_reviewers, problem.n_items, attributes, rules, papers))
     for item in np.flatnonzero(problem.demand).tolist():
         pairs = {int(problem.reviewer[p]): int(p) for p in np.flatnonzero(problem.item == item)}
         panel = problem.reviewer[chosen & (problem.item == item)].tolist()
-        if naive.broken(panel, attributes, rules):
+        if naive.broken(panel, attributes, rules, papers[item]):
             continue
         for leaving in panel:
             for entering in set(range(problem.n_reviewers)) - set(panel):
                 then = [entering, *(r for r in panel if r != leaving)]
                 able = may_replace(problem, chosen, pairs[entering], pairs[leaving])
-                assert able == (not naive.broken(then, attributes, rules))
+                assert able == (not naive.broken(then, attributes, rules, papers[item]))
