@@ -44,6 +44,8 @@ class Attribute:
         Whether it is boolean.
     of_paper
         Which values each paper has, shape (N, V); None if papers do not have the attribute.
+    shared
+        Which values each reviewer has, shape (M, V), if only the sharing of some with the paper counts; else None.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Attribute:
     value: IntArray
     flag: bool
     of_paper: BoolArray | None = None
+    shared: BoolArray | None = None
 
     @property
     def owner(self) -> IntArray:
@@ -70,15 +73,21 @@ class Attribute:
 
     def kind(self, value: int, what: str = "reviewer") -> str:
         """Return words for reviewers with a value, given by code: "senior reviewer", "reviewer of region Asia"."""
+        if self.shared is not None:
+            return f"{what} who shares a {self.name} with the paper"
         return f"{self.name} {what}" if self.flag else f"{what} of {self.name} {self.values[value]}"
 
-    def merged(self, unions: BoolArray) -> Attribute:
-        """Return an attribute of unions of values, shape (U, V): a reviewer with a value in it has a union."""
+    def alone(self, code: int) -> Attribute:
+        """Return the attribute with one of its values only."""
+        kept = self.value == code
+        start = np.searchsorted(self.owner[kept], np.arange(self.start.size)).astype(np.int64)
+        return Attribute(self.name, (self.values[code],), start, np.zeros(start[-1], np.int64), self.flag)
+
+    def sharing(self) -> Attribute:
+        """Return the attribute of sharing some value with the paper."""
         has = _mask(self.start, self.value, len(self.values))
-        reviewer, union = np.nonzero(has @ unions.T)
-        start = np.searchsorted(reviewer, np.arange(self.start.size)).astype(np.int64)
-        names = [" or ".join(str(self.values[code]) for code in np.flatnonzero(row).tolist()) for row in unions]
-        return Attribute(self.name, tuple(names), start, union, self.flag)
+        none = np.empty(0, np.int64)
+        return Attribute(self.name, (SAME,), np.zeros_like(self.start), none, self.flag, self.of_paper, has)
 
 
 def attribute_of(
@@ -325,10 +334,9 @@ class AtLeast(_Rule):
             return [(attribute, _free(attribute)._replace(different=number))]
         chosen = self._chosen(attribute)
         if chosen.sum(axis=1).max(initial=0) > 1:
-            # Reviewers with any of the values of a paper count together: the union of these is one value.
-            unions, which = np.unique(chosen, axis=0, return_inverse=True)
-            attribute = attribute.merged(unions)
-            chosen = (which.reshape(-1, 1) == np.arange(len(unions))) & unions.any(axis=1)
+            # Reviewers with any of the values of a paper count together.
+            chosen = np.asarray(chosen.any(axis=1))[:, np.newaxis]
+            attribute = attribute.sharing()
         return [(attribute, _free(attribute)._replace(least=np.where(chosen, number[:, np.newaxis], 0)))]
 
     def words(self, attribute: Attribute) -> str:
@@ -374,7 +382,7 @@ class Reward(_Rule):
         chosen = self._chosen(attribute)
         parts = []
         for code in np.flatnonzero(chosen.any(axis=0) & (attribute.holders > 0)).tolist():
-            alone = attribute.merged(np.arange(len(attribute.values))[np.newaxis] == code)
+            alone = attribute.alone(code)
             parts.append((alone, _free(alone)._replace(reward=np.where(chosen[:, code], amount, 0.0))))
         return parts
 
@@ -437,13 +445,18 @@ def asked_rules(
 # group.
 
 
+#: Pairs whose values are compared at once.
+SHARED_AT_ONCE = 50_000
+
+
 class Panels(NamedTuple):
     """Bounds and rewards per paper, by panel group.
 
     Parameters
     ----------
     start, group
-        The groups of reviewer j are ``group[start[j]:start[j + 1]]``, ascending; shapes (M + 1,) and (K,).
+        The groups of reviewer j are ``group[start[j]:start[j + 1]]``, ascending; shapes (M + 1,) and (K,). Groups of
+        reviewers who share a value with the paper are not among them.
     attribute
         The attribute of each group, ascending, shape (G,).
     least, most
@@ -452,6 +465,9 @@ class Panels(NamedTuple):
         Minimum different groups of each attribute on each paper, shape (N, A).
     reward
         Reward for each different group of an attribute on each paper, in affinity, shape (N, A).
+    shared
+        The groups of reviewers who share a value with the paper: the number of each, and the values of reviewers and of
+        papers, shapes (M, V) and (N, V).
     """
 
     start: IntArray
@@ -461,6 +477,7 @@ class Panels(NamedTuple):
     most: IntArray
     different: IntArray
     reward: FloatArray
+    shared: tuple[tuple[int, BoolArray, BoolArray], ...] = ()
 
     @property
     def binding(self) -> bool:
@@ -477,11 +494,28 @@ class Panels(NamedTuple):
         """A."""
         return int(self.different.shape[1])
 
-    def of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
-        """Return all memberships of a list of reviewers: positions in the list, and groups."""
+    def of(self, reviewers: IntArray, items: IntArray | None = None) -> tuple[IntArray, IntArray]:
+        """Return all memberships of a list of reviewers on items: positions in the list, ascending, and groups.
+
+        Without items those are left out that depend on the item.
+        """
         first = self.start[reviewers]
         count = self.start[reviewers + 1] - self.start[reviewers]
-        return np.repeat(np.arange(reviewers.size), count), self.group[spread(first, count)]
+        place = np.repeat(np.arange(reviewers.size), count)
+        group = self.group[spread(first, count)]
+        if items is None or not self.shared:
+            return place, group
+        for number, has, wanted in self.shared:
+            # Reviewers who are recruited come last, and have no values.
+            known = np.flatnonzero(reviewers < len(has))
+            sharing = [
+                part[(has[reviewers[part]] & wanted[items[part]]).any(axis=1)]
+                for part in np.array_split(known, known.size // SHARED_AT_ONCE + 1)
+            ]
+            place = np.concatenate([place, *sharing])
+            group = np.append(group, np.full(place.size - group.size, number))
+        order = np.argsort(place, kind="stable")
+        return place[order], group[order]
 
 
 class Ruled(NamedTuple):
@@ -520,6 +554,7 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items:
     parts = [(none, none, none)]
     bounds = []
     groups = list[tuple[Attribute, int]]()
+    shared: list[tuple[int, BoolArray, BoolArray]] = []
     for number, (attribute, alike) in enumerate(by_name.values()):
         different = reduce(np.maximum, [terms.different for terms in alike])
         reward = reduce(np.add, [terms.reward for terms in alike])
@@ -527,6 +562,8 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items:
         high = reduce(np.minimum, [terms.most for terms in alike])
         counted_ones = (attribute.holders > 0) & bool(different.any() or reward.any())
         kept = ((low > 0) | (high < attribute.holders)).any(axis=0) | counted_ones
+        if attribute.shared is not None and attribute.of_paper is not None and kept.any():
+            shared.append((len(groups), attribute.shared, attribute.of_paper))
         place = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
         counts = place >= 0
         parts.append((attribute.owner[counts], place[counts], np.full(kept.sum(), number)))
@@ -536,7 +573,7 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items:
     order = np.lexsort((group, who))
     start = np.searchsorted(who[order], np.arange(n_reviewers + 1)).astype(np.int64)
     least, most, different, reward = (_beside(columns, n_items) for columns in zip(_NO_BOUNDS, *bounds, strict=True))
-    panels = Panels(start, group[order], owner, least, most, different, reward)
+    panels = Panels(start, group[order], owner, least, most, different, reward, tuple(shared))
     rules = tuple(rule for rule, _ in asked)
     attributes = tuple(attribute for _, attribute in asked)
     return Ruled(rules, attributes, panels, tuple(groups), tuple(name for name, _ in by_name))

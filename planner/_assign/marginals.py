@@ -74,7 +74,7 @@ def _parted(problem: Problem) -> IntArray | None:
     least = np.bincount(panels.attribute[panels.least.any(axis=0)], minlength=number.size)
     for attribute in np.lexsort((-number, -least)).tolist():
         ours = panels.attribute[group] == attribute
-        if number[attribute] and np.bincount(who[ours], minlength=1).max() <= 1:
+        if number[attribute] and ours.any() and np.bincount(who[ours], minlength=1).max() <= 1:
             member = np.full(problem.n_reviewers, -1)
             member[who[ours]] = group[ours]
             return member

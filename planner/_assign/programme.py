@@ -615,7 +615,7 @@ def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
 def presence(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
     """Return item and group of all memberships on panels, and whether each is not of the first phase."""
     pairs = np.flatnonzero(chosen)
-    place, group = problem.panels.of(problem.reviewer[pairs])
+    place, group = problem.panels.of(problem.reviewer[pairs], problem.item[pairs])
     return problem.item[pairs[place]], group, ~problem.old[pairs[place]]
 
 
@@ -650,11 +650,12 @@ def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int
     first, last = np.searchsorted(problem.item, [item, item + 1])
     staying = first + np.flatnonzero(chosen[first:last])
     staying = staying[staying != leaving]
-    _, group = panels.of(problem.reviewer[np.append(staying, entering)])
+    after = np.append(staying, entering)
+    _, group = panels.of(problem.reviewer[after], problem.item[after])
     count = np.bincount(group, minlength=panels.n_groups)
     # Groups of the one who enters may be too many, of the one who leaves too few.
-    _, more = panels.of(problem.reviewer[[entering]])
-    _, fewer = panels.of(problem.reviewer[[leaving]])
+    _, more = panels.of(problem.reviewer[[entering]], problem.item[[entering]])
+    _, fewer = panels.of(problem.reviewer[[leaving]], problem.item[[leaving]])
     fewer = np.setdiff1d(fewer, more)
     kinds = np.bincount(panels.attribute[count > 0], minlength=panels.n_attributes)
     lost = np.unique(panels.attribute[fewer])

@@ -149,12 +149,12 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRow
     bound = region & problem.bound
     size = max(panels.n_groups, 1)
     # A cell is a paper and a panel group: the number of given pairs there, and the columns that could be.
-    place, group = panels.of(problem.reviewer[pairs])
+    place, group = panels.of(problem.reviewer[pairs], problem.item[pairs])
     mine = bound[problem.item[pairs[place]]]
     cell = (problem.item[pairs[place]] * size + group)[mine]
     place = place[mine]
     stand = np.flatnonzero(problem.given & bound[problem.item])
-    there, held = panels.of(problem.reviewer[stand])
+    there, held = panels.of(problem.reviewer[stand], problem.item[stand])
     taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
     cells, row = np.unique(cell, return_inverse=True)
     item = cells // size

@@ -283,14 +283,14 @@ def why_no_panels(problem: Problem, clock: Clock) -> str:
 def _too_few_members(problem: Problem, words: str) -> str:
     """Name papers that need more reviewers of a value than there can be: a cut of the flow of them alone."""
     load, _ = problem.open_loads()
-    reviewer, member_group = problem.panels.of(np.arange(problem.n_reviewers))
+    place, member_group = problem.panels.of(problem.reviewer, problem.item)
     for group, least in enumerate(problem.panels.least.T):
-        member = np.zeros(problem.n_reviewers, np.bool_)
-        member[reviewer[member_group == group]] = True
+        member = np.zeros(problem.item.size, np.bool_)
+        member[place[member_group == group]] = True
         # Each paper demands as many units of flow as it lacks among its fixed reviews.
-        have = np.bincount(problem.item[problem.given & member[problem.reviewer]], minlength=problem.n_items)
+        have = np.bincount(problem.item[problem.given & member], minlength=problem.n_items)
         wanted = np.where(problem.bound, np.maximum(least - have, 0), 0)
-        pairs = np.flatnonzero(member[problem.reviewer] & ~problem.given & (load[problem.reviewer] > 0))
+        pairs = np.flatnonzero(member & ~problem.given & (load[problem.reviewer] > 0))
         cut = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
         if cut is not None:
             break

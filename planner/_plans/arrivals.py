@@ -202,7 +202,7 @@ def filled(task: Task, pairs: IntArray, descriptions: list[str]) -> list[str]:
     table = task.table(no_pairs())
     count = table.reviews_per_item.tolist()
     missing = people.needs(table).members.copy()
-    place, group = people.groups_of(pairs[:, 0])
+    place, group = people.groups_of(pairs[:, 0], pairs[:, 1])
     with_needs = []
     for k, (i, why) in enumerate(zip(pairs[:, 1].tolist(), descriptions, strict=True)):
         needs = []

@@ -154,7 +154,15 @@ def _panels(constraints: Constraints) -> Iterable[PanelRule]:
         for group in np.flatnonzero(panels.attribute == attribute).tolist():
             least = {str(item): number for item, number in enumerate(panels.least[:, group].tolist()) if number}
             most = {str(item): number for item, number in enumerate(panels.most[:, group].tolist()) if number < NO_MOST}
-            if least:
+            sharing = [(has, wanted) for number, has, wanted in panels.shared if number == group]
+            for has, wanted in sharing:
+                values, own = (
+                    {str(code): tuple(np.flatnonzero(row).tolist()) for code, row in enumerate(rows)}
+                    for rows in (has, wanted)
+                )
+                text = constraints.people.ruled.kind(group)
+                yield PanelRule(PanelRule.at_least, text, f"same {group}", values, least, "same", own)
+            if least and not sharing:
                 yield PanelRule(
                     PanelRule.at_least, constraints.people.ruled.kind(group), str(attribute), mine, least, group
                 )

@@ -141,15 +141,15 @@ class People:
     def panels(self) -> Panels:
         return self.ruled.panels
 
-    def groups_of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
-        """Return all panel groups of a list of reviewers: the place in the list, and the group."""
+    def groups_of(self, reviewers: IntArray, items: IntArray | None = None) -> tuple[IntArray, IntArray]:
+        """Return all panel groups of a list of reviewers on items: the place in the list, and the group."""
         none = np.empty(0, np.int64)
-        return self.panels.of(reviewers) if self.panels.n_groups else (none, none)
+        return self.panels.of(reviewers, items) if self.panels.n_groups else (none, none)
 
     def counts(self, table: Reviews) -> IntArray:
         """Shape (N, G): reviewers of each panel group that each item has."""
         size = self.panels.n_groups
-        place, group = self.groups_of(table.reviewer)
+        place, group = self.groups_of(table.reviewer, table.item)
         N = table.n_items
         return np.bincount(table.item[place] * size + group, minlength=N * size).reshape(N, size)
 

@@ -158,6 +158,10 @@ class _Ways:
             able &= self.group == self.group[j]
         if self.asked is not None:
             able &= (self.asked | ~self.asked[j]).all(axis=1)
+        for _, has, wanted in self.rules.people.panels.shared:
+            sharing = np.zeros(able.size, np.bool_)
+            sharing[: len(has)] = (has & wanted[i]).any(axis=1)
+            able &= sharing | ~sharing[j]
         if self.rules.cost:
             price = self._price(i)
             able &= price == price[j]
@@ -416,7 +420,7 @@ class _Programme:
         pair, place = places.held_by(pairs)
         self.add(pair, place, np.zeros(places.free.size), np.maximum(places.free.ravel(), 0))
         size = people.panels.n_groups
-        pair, group = people.groups_of(pairs[:, 0])
+        pair, group = people.groups_of(pairs[:, 0], pairs[:, 1])
         key = pairs[pair, 1] * size + group
         asked = needs.members.ravel()[key] > 0
         column = np.append(pair[asked], self.lacks[1])

@@ -352,7 +352,7 @@ def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
         return best, why
     panels = people.panels
     free = np.maximum(people.free(table), 0)
-    place, group = people.groups_of(pairs[:, 0])
+    place, group = people.groups_of(pairs[:, 0], pairs[:, 1])
     for number, name in enumerate(people.attribute_names):
         mine = panels.attribute[group] == number
         values = np.bincount(place[mine], minlength=len(pairs))
@@ -379,7 +379,7 @@ def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
     people = task.constraints.people
     needs = task.needs
     reasons = []
-    place, group = people.groups_of(pairs[:, 0])
+    place, group = people.groups_of(pairs[:, 0], pairs[:, 1])
     for member_group in np.flatnonzero(needs.members.any(axis=0)).tolist():
         able = np.bincount(pairs[place[group == member_group], 1], minlength=task.n_items)
         bare = np.setdiff1d(np.flatnonzero(able < needs.members[:, member_group]), named)
@@ -408,7 +408,7 @@ def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
     """Name papers whose readers' loads together are too small, for reviews or for a panel group alone."""
     people = task.constraints.people
     needs = task.needs
-    place, group = people.groups_of(pairs[:, 0])
+    place, group = people.groups_of(pairs[:, 0], pairs[:, 1])
     demands: list[tuple[IntArray, IntArray, Callable[[int], str]]] = []
     for member_group in np.flatnonzero(needs.members.any(axis=0)).tolist():
         kind_of_review = partial(people.ruled.kind, member_group, what="review")
@@ -515,7 +515,7 @@ class Master:
         people = self.task.constraints.people
         needs = self.task.needs
         members: dict[tuple[int, int], list[Any]] = {}
-        place, group = people.groups_of(self.candidates[:, 0])
+        place, group = people.groups_of(self.candidates[:, 0], self.candidates[:, 1])
         for k, panel_group in zip(place.tolist(), group.tolist(), strict=True):
             members.setdefault((int(self.candidates[k, 1]), panel_group), []).append(self.take[k])
         table = task.table(no_pairs())
