@@ -220,7 +220,9 @@ class _Rule:
         name = self.attribute
         is_held = self.value in attribute.held
         if self.value in self.relations and not is_held and attribute.of_paper is None:
-            return f"{self.text}: expected papers with the attribute {name}, too, found none; add it to theirs"
+            return (
+                f"{self.text}: expected {name} of papers, too, found none; add it, as a column of --items or --authors"
+            )
         if self._is_related(attribute):
             if is_held:
                 return f"{self.text}: expected no reviewer whose {name} is {self.value!r}, found one; rename it"

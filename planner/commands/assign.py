@@ -512,6 +512,8 @@ def _next(session: Session, assignment: Assignment, destination: Destination, co
     busy = [label for label, load in zip(table.reviewers, table.loads.tolist(), strict=True) if load]
     known = conflicts and pairs_among(conflicts, busy, table.items)[0].size
     # Names of columns may be those of files that a check does not read.
-    lists = "" if session.columns else session.words("items_file", *(["conflicts"] if known else []))
+    listed = ["conflicts"] if known else []
+    listed += ["conflict_by", "authors", "reviewers_file"] if params["conflict_by"] else []
+    lists = "" if session.columns else session.words("items_file", *listed)
     written = session.words("columns", "score", "merge") if first else session.words("merge")
     return Next.of("check", shlex.join([*words, *session.conference_words]), lists, written)

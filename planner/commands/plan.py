@@ -391,7 +391,10 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
         name = session.unread(stem, upload.suffix)
         return Next.of("plan", table, session.again(NOT_AGAIN), f"-o {name}", why=why)
     options = [f"--require {extra.target}"] if extra.status.reaches else []
-    return Next.of("check", _with(session, table, output), *options, session.words("conflicts"), session.words("gone"))
+    rules = session.words(
+        "conflicts", "gone", *(("conflict_by", "authors", "reviewers") if session.params["conflict_by"] else ())
+    )
+    return Next.of("check", _with(session, table, output), *options, rules)
 
 
 def _with(session: Session, table: str, output: str) -> str:

@@ -272,8 +272,9 @@ def _next(session: Session, report: Report, missed: str | None, *, asked: bool) 
     if missed or least or not report.recovery_resilient:
         options = [f"--target {missed}" if missed else "", f"--min-reviews {least}" if least else ""]
         why = "first correct the conflicts that match nobody" if asked else ""
-        rules = (session.words("conflicts"), session.words("gone"))
-        return {"following": [Next.of("plan", table, *options, *rules, f"-o {session.plan_file()}", why=why)]}
+        by = ("conflict_by", "authors", "reviewers") if session.params["conflict_by"] else ()
+        rules = session.words("conflicts", "gone", *by)
+        return {"following": [Next.of("plan", table, *options, rules, f"-o {session.plan_file()}", why=why)]}
     if report.reviews.origin.unlisted:
         return {"uploads": [Fact("Then", f"check again, with --items {report.reviews.origin.unlisted.beside}")]}
     late = report.reviews.n_reviews - int(report.reviews.scored.sum())

@@ -182,7 +182,7 @@ def test_no_reviewer_of_the_country_is_said_in_words():
         (AtMost("country", {"p": -1}), PEOPLE, "expected a whole number, 0 or more, found -1"),
         (AtLeast("country", 1, "other"), PEOPLE, "expected a known value of country, found 'other'"),
         (AtMost("country", 1, "same"), {"ann": {"country": "same"}}, "expected no reviewer whose country is 'same'"),
-        (AtMost("home", 1, "same"), {"ann": {"home": "x"}}, "expected papers with the attribute home, too, found none"),
+        (AtMost("home", 1, "same"), {"ann": {"home": "x"}}, "expected home of papers, too, found none; add it"),
     ],
 )
 def test_rules_of_papers_that_cannot_be_meant_are_refused(rule, people, message):
