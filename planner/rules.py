@@ -519,6 +519,18 @@ class Panels(NamedTuple):
         order = np.argsort(place, kind="stable")
         return place[order], group[order]
 
+    def counts(self, reviewers: IntArray, items: IntArray, n_items: int) -> IntArray:
+        """Shape (N, G): reviewers of each group that each item has, by pairs of the two."""
+        place, group = self.of(reviewers, items) if self.n_groups else (reviewers[:0], reviewers[:0])
+        cells = items[place] * self.n_groups + group
+        return np.bincount(cells, minlength=n_items * self.n_groups).reshape(n_items, self.n_groups)
+
+    def crowded(self, pairs: IntArray, free: IntArray) -> BoolArray:
+        """Which pairs, shape (P, 2), have a group with less than no place left on their item by ``free`` (N, G)."""
+        place, group = self.of(*pairs.T) if self.n_groups else (pairs[:0, 0], pairs[:0, 0])
+        over = free[pairs[place, 1], group] < 0
+        return np.bincount(place[over], minlength=len(pairs)) > 0
+
 
 class Ruled(NamedTuple):
     """Rules in force, the attribute of each, their bounds, and attribute and value of each panel group.

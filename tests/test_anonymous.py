@@ -181,10 +181,8 @@ def test_no_name_stands_in_a_report_under_codes(words: str) -> None:
     [
         ("plan reviews.csv --capacity one.csv --spare 0 --min-reviews 4", r"paper P\d+ needs 2 more reviews"),
         ("plan reviews.csv --conflicts nobody.csv --capacity one.csv", r"may read paper P\d+, which is outside"),
-        ("plan reviews.csv --fixed fixed.csv --spare 1", r"reviewer R\d+ has more fixed reviews than spare load"),
         (f"{ASSIGN} --load 1", r"16 papers \(P\d+, P\d+, P\d+, ...\) need 3 reviews each"),
         (f"{ASSIGN} --target none --floor-best 0.99", r"1 paper \(P\d+\) has no reviewer of affinity 0.99"),
-        (f"{ASSIGN} --target none --at-most institution=1 --fixed alike.csv", r"on 1 paper \(P\d+\)"),
     ],
 )
 def test_why_there_is_none_is_said_under_codes(words: str, reason: str) -> None:

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
         Authored,
         Below,
         Changes,
-        Facts,
         Fairness,
         Kept,
         Randomised,
         UsualLoad,
     )
+    from planner.fixed import Facts
     from planner.rules import Shortage
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Outgoing

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from planner.fixed import Pair
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
 
 
@@ -95,13 +96,6 @@ class Reason(Status):
     CHOICE = "choice", "by choice"
 
 
-class Pair(NamedTuple):
-    """A reviewer and an item."""
-
-    reviewer: Label
-    item: Label
-
-
 class Dropped(NamedTuple):
     """A pair of the previous assignment that is not assigned any more, and why."""
 
@@ -155,45 +149,6 @@ class Concerned(NamedTuple):
     #: changes, below: the changes of a previous assignment, and the pairs below the threshold; None if not requested
     changes: Changes | None = None
     below: Below | None = None
-
-
-# Fixed pairs: existing reviews are kept, whatever limits they exceed.
-
-
-class AboveDemand(NamedTuple):
-    """A paper with more fixed pairs than its demand."""
-
-    item: Label
-    reviews: int
-    demand: int
-
-
-class AboveLoad(NamedTuple):
-    """A reviewer with more fixed pairs than their load."""
-
-    reviewer: Label
-    reviews: int
-    load: int
-
-
-class Facts(NamedTuple):
-    """The fixed pairs of an assignment, which no limit applies to: demands and loads are at least these."""
-
-    kept: int
-    conflicts: tuple[Pair, ...]  #: those in conflict, by the conflicts, as meta reviews or by the authors' file
-    above_demand: tuple[AboveDemand, ...]
-    above_load: tuple[AboveLoad, ...]
-    per_item: IntArray
-    per_reviewer: IntArray
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return them as the command's ``--json`` prints them."""
-        return {
-            "kept": self.kept,
-            "conflicts": [pair._asdict() for pair in self.conflicts],
-            "above_demand": [entry._asdict() for entry in self.above_demand],
-            "above_load": [entry._asdict() for entry in self.above_load],
-        }
 
 
 # The default load.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.findings import NO_FLOORS, AboveDemand, AboveLoad, Dropped, Facts, Floors, Pair, Reason
+from planner._assign.findings import NO_FLOORS, Dropped, Floors, Reason
 from planner._assign.problem import LISTS, Concerns, Problem, Written, rivals_of, with_rivals
+from planner.fixed import facts_of
 from planner.rules import ruled
 from reviewgraph._base import (
     InputError,
@@ -224,14 +225,25 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     by_authors = np.empty(0, np.int64) if wrote is None else wrote.barred()
     barred = np.union1d(barred, held)
     demand = np.pad(demand, (0, N - n_items))
-    facts = _facts(scored, fixed, old_key, (demand, load), np.union1d(barred, by_authors))
-    if facts is not None:
-        demand = np.maximum(demand, facts.per_item)
-        load = np.maximum(load, facts.per_reviewer)
+    # Fixed pairs are kept whatever they exceed: limits are at least what they take.
+    standing = np.union1d(old_key, fixed_key)
+    in_force = ruled(scored.reviewers, scored.items, rules, LISTS, spellings=scored.spellings)
+    panels = in_force.panels
+    new = ~np.isin(fixed_key, old_key)
+    kept = np.column_stack(fixed)[new]
+    crowded = np.zeros(len(kept), np.bool_)
+    if crowded.size and panels.n_groups:
+        present = panels.counts(standing % M, standing // M, N)
+        crowded = panels.crowded(kept, panels.most - present)
+    if crowded.any():
+        in_force = in_force._replace(panels=panels._replace(most=np.maximum(panels.most, present)))
+    against = {"conflicts": np.isin(fixed_key[new], np.union1d(barred, by_authors)), "crowded": crowded}
+    facts = facts_of(kept, against, (load, demand), (scored.reviewers, scored.items))
+    load = np.maximum(load, np.bincount(kept[:, 0], minlength=M))
+    demand = np.maximum(demand, np.bincount(kept[:, 1], minlength=N))
     # Candidates, and the given pairs that are none of them, in one ascending order.
     excluded = np.union1d(np.union1d(barred, by_authors), old_key)
     key, affinity = _candidates(scored, n_items, excluded, constraints.allow_unscored)
-    standing = np.union1d(old_key, fixed_key)
     missing = standing[~np.isin(standing, key, assume_unique=True)]
     order = np.argsort(np.concatenate([key, missing]), kind="stable")
     value = np.concatenate([affinity, np.zeros(missing.size)])[order]
@@ -254,7 +266,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
-        ruled=ruled(scored.reviewers, scored.items, rules, LISTS, spellings=scored.spellings),
+        ruled=in_force,
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
         barred=np.bincount(by_authors // max(M, 1), minlength=N),
         wrote=wrote,
@@ -404,40 +416,6 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
         codes[new] = len(labels) + np.arange(new.size)
     codes = np.unique(np.column_stack([item[named.item], author[named.reviewer]]), axis=0)
     return Written(rules, codes[:, 0], codes[:, 1], (len(scored.items), len(scored.reviewers)))
-
-
-def _facts(
-    scored: Scored,
-    fixed: tuple[IntArray, IntArray],
-    old: IntArray,
-    limits: tuple[IntArray, IntArray],
-    forbidden: IntArray,
-) -> Facts | None:
-    """Return which limits the fixed pairs exceed, those of a first phase (``old``) aside; None without fixed pairs."""
-    M = len(scored.reviewers)
-    key = fixed[1] * M + fixed[0]
-    if not key.size:
-        return None
-    new = ~np.isin(key, old)
-    reviewer = fixed[0][new]
-    item = fixed[1][new]
-    per_item = np.bincount(item, minlength=len(scored.items))
-    per_reviewer = np.bincount(reviewer, minlength=M)
-    clash = np.flatnonzero(np.isin(key[new], forbidden))
-    return Facts(
-        kept=key.size,
-        conflicts=tuple(Pair(scored.reviewers[reviewer[row]], scored.items[item[row]]) for row in clash.tolist()),
-        above_demand=tuple(map(AboveDemand._make, _above(per_item, limits[0], scored.items))),
-        above_load=tuple(map(AboveLoad._make, _above(per_reviewer, limits[1], scored.reviewers))),
-        per_item=per_item,
-        per_reviewer=per_reviewer,
-    )
-
-
-def _above(count: IntArray, limit: IntArray, labels: Sequence[Label]) -> Iterator[tuple[Label, int, int]]:
-    """Yield the labels with more fixed pairs than their limit, these numbers, and the limits."""
-    for code in np.flatnonzero(count > limit).tolist():
-        yield labels[code], int(count[code]), int(limit[code])
 
 
 # Several tables of affinities, and bids, merged into one.

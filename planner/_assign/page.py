@@ -37,6 +37,7 @@ from reviewgraph._base import (
 if TYPE_CHECKING:
     from planner._assign import findings
     from planner._assign.assignment import Assignment
+    from planner.fixed import Facts, Pair
     from reviewgraph._base import IntArray, Label, Part
     from reviewgraph.report import Codes
 
@@ -209,7 +210,7 @@ def _proof(count: int, fewest: int | None) -> str:
     return ", proved the fewest" if count == fewest else f" ({fewest} or more whatever the level)"
 
 
-def _fixed(facts: findings.Facts) -> str:
+def _fixed(facts: Facts) -> str:
     return f"{counted(facts.kept, 'review is', 'reviews are')} kept and counted"
 
 
@@ -254,17 +255,12 @@ def _warnings(assignment: Assignment, wishes: str) -> list[str]:
         fewer = "" if assignment.below else "; --avoid-below 0 makes them as few as possible"
         warnings.append(f"{few}: {listed(names)}{fewer}.")
     if kept is not None:
-        above = {"conflict": _for(kept.conflicts), "demand": _over(kept.above_demand), "load": _over(kept.above_load)}
-        warnings += [f"Fixed against a {limit}, and kept: {listed(names)}." for limit, names in above.items() if names]
+        warnings += kept.warnings()
     return [*warnings, *([f"{Clock.TIMED_OUT}."] if assignment.timed_out else [])]
 
 
-def _for(pairs: Iterable[findings.Pair]) -> list[str]:
+def _for(pairs: Iterable[Pair]) -> list[str]:
     return [f"{who} for {what}" for who, what in pairs]
-
-
-def _over(exceeded: Iterable[findings.AboveDemand | findings.AboveLoad]) -> list[str]:
-    return [f"{label} has {reviews} of {limit}" for label, reviews, limit in exceeded]
 
 
 # Sections.
@@ -297,8 +293,7 @@ def _asked(assignment: Assignment) -> dict[str, list[str]]:
         lacking = assignment.alternates.missing
         lists["Papers with too few alternates"] = [f"{gap.item} has {gap.found}: {gap.why.value}" for gap in lacking]
     if facts is not None:
-        lists["Fixed against a conflict"] = _for(facts.conflicts)
-        lists["Fixed against a demand or load"] = _over([*facts.above_demand, *facts.above_load])
+        lists |= {f"Fixed against {limit}": names for limit, names in facts.named().items()}
     if assignment.shortage is not None:
         lists["Papers that lack reviews"] = [f"{item}: {number}" for item, number in assignment.shortage.missing]
     return lists

@@ -23,12 +23,11 @@ from planner._assign.findings import (
     Changes,
     Concerned,
     Dropped,
-    Facts,
     Floors,
-    Pair,
     Reason,
 )
 from planner._assign.kernels import flow
+from planner.fixed import Pair
 from reviewgraph._base import InputError, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY
 from reviewgraph.io import Numbered, match_pairs, numbered_pairs
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from narwhals.typing import IntoDataFrame, IntoSeries
 
+    from planner.fixed import Facts
     from planner.rules import Panels, Ruled
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Columns, Spellings

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner.fixed import facts_of
 from planner.rules import NO_MOST, Ruled, ruled, ruled_by
 from reviewgraph._base import TIE, InputError, check_magnitude, count_of, distinct, occurs, spread
 from reviewgraph.formats import AFFINITY, COST, REVIEWER, SPARE, WILLING
@@ -32,6 +32,7 @@ from reviewgraph.table import Reviews
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from planner.fixed import Facts
     from planner.rules import Panels
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Columns
@@ -148,10 +149,7 @@ class People:
 
     def counts(self, table: Reviews) -> IntArray:
         """Shape (N, G): reviewers of each panel group that each item has."""
-        size = self.panels.n_groups
-        place, group = self.groups_of(table.reviewer, table.item)
-        N = table.n_items
-        return np.bincount(table.item[place] * size + group, minlength=N * size).reshape(N, size)
+        return self.panels.counts(table.reviewer, table.item, table.n_items)
 
     def needs(self, table: Reviews) -> Needs:
         panels = self.panels
@@ -313,7 +311,13 @@ class Prices:
             )
             raise InputError(message)
         every = (reviewers[:, np.newaxis] * n_items + np.arange(n_items)).ravel()
-        return every[~occurs(every, self.code[self.value >= self.floor])]
+        return every[self.falls_short(every)]
+
+    def falls_short(self, pairs: IntArray) -> BoolArray:
+        """Which pairs are below the floor or without affinity."""
+        if self.floor is None:
+            return np.zeros(pairs.size, np.bool_)
+        return ~occurs(pairs, self.code[self.value >= self.floor])
 
 
 #: Digits of costs in solvers after the first of the largest, if they have no more.
@@ -417,8 +421,9 @@ class Constraints:
     """Reviews, and who may read what beyond them.
 
     ``reviews`` includes emergency reviewers, who have none. ``spare`` (M,) and ``room`` (N,) bound the extra reviews of
-    each reviewer and item. ``conflicts`` (C,) are the excluded pairs, ``reviewer * N + item``, ascending; ``fixed`` (F,
-    2) extra reviews (reviewer, item) are in every plan. ``people`` holds the rules on panels and the minimum reviews.
+    each reviewer and item, and are at least what ``fixed`` (F, 2) takes, the extra reviews (reviewer, item) of every
+    plan; ``facts`` says which limits these exceed. ``conflicts`` (C,) are the excluded pairs, ``reviewer * N + item``,
+    ascending. ``people`` holds the rules on panels and the minimum reviews.
     """
 
     reviews: Reviews
@@ -428,6 +433,7 @@ class Constraints:
     fixed: IntArray
     cost: Prices = field(default_factory=Prices)
     people: People = field(default_factory=People)
+    facts: Facts | None = None
 
     def with_fixed(self, pairs: IntArray) -> Constraints:
         return replace(self, fixed=np.concatenate([self.fixed, pairs]))
@@ -520,11 +526,10 @@ def constrain(
     """Return rules, and prices given by label, as arrays.
 
     Unknown names in ``cost``, ``affinity`` and the rules raise a warning; among fixed pairs and conflicts they are
-    errors. Fixed pairs that are reviews already are dropped; the others must respect conflicts, loads and limits, not
-    the floor, rules on panels and who is willing.
+    errors. Fixed pairs that are reviews already are dropped; the others are kept whatever they exceed.
 
-    Raises InputError for a number that is negative or not whole, an infinite cost or affinity, a fixed pair that is
-    unknown or in conflict, or labels that do not match (:mod:`reviewgraph.io.matching`).
+    Raises InputError for a number that is negative or not whole, an infinite cost or affinity, an unknown fixed pair,
+    or labels that do not match (:mod:`reviewgraph.io.matching`).
     """
     rules = rules or Rules()
     # Spare loads, stated or by default.
@@ -565,24 +570,28 @@ def constrain(
     gone = lost.reviewers
     reviewer, item = match_pairs(conflicts, *codes, "conflicts", unknown="asked", spellings=spellings, explained=gone)
     closed = distinct((reviewer * N + item)[(reviewer >= 0) & (item >= 0)], lost.keys(table))
-    held = _meta_reviews(table)
-    kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", spellings), closed, held)
-    closed = distinct(closed, held)
-    if asked is not None:
-        loads = _of_willing(table, loads, asked, kept)
+    closed = distinct(closed, _meta_reviews(table))
+    kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", spellings))
+    able = np.array([asked is None or label in asked for label in table.reviewers], np.bool_)
     worth = prices(table, cost, affinity, min_affinity)
     who = people(table, rules)
-    # Pairs excluded by the floor and the rules are conflicts, unless fixed.
-    barred = distinct(worth.barred(np.flatnonzero(loads > 0), N), who.excluded(with_extra(table, kept)))
-    barred = barred[~occurs(barred, np.sort(kept[:, 0] * N + kept[:, 1]))]
-    return Constraints(table, loads, np.full(N, limit, np.int64), distinct(closed, barred), kept, worth, who)
-
-
-def _of_willing(table: Reviews, loads: IntArray, asked: Mapping[Label, Any], fixed: IntArray) -> IntArray:
-    """Return the loads of willing reviewers; the others keep only what they accepted already."""
-    willing = np.array([label in asked for label in table.reviewers], np.bool_)
-    accepted = np.bincount(fixed[:, 0], minlength=loads.size)
-    return np.where(willing, loads, np.minimum(loads, accepted))
+    # Fixed pairs are kept whatever they exceed: limits are at least what they take.
+    code = kept[:, 0] * N + kept[:, 1]
+    with_kept = with_extra(table, kept)
+    room = np.full(N, limit, np.int64)
+    against = {
+        "conflicts": occurs(code, closed),
+        "crowded": who.panels.crowded(kept, who.free(with_kept)),
+        "unwilling": ~able[kept[:, 0]],
+        "below": worth.falls_short(code),
+    }
+    facts = facts_of(kept, against, (loads, room), (table.reviewers, table.items))
+    loads = np.maximum(np.where(able, loads, 0), np.bincount(kept[:, 0], minlength=loads.size))
+    room = np.maximum(room, np.bincount(kept[:, 1], minlength=N))
+    # Pairs excluded by the floor and the rules are conflicts.
+    barred = distinct(closed, worth.barred(np.flatnonzero(loads > 0), N), who.excluded(with_kept))
+    barred = barred[~occurs(barred, np.sort(code))]
+    return Constraints(table, loads, room, barred, kept, worth, who, facts)
 
 
 def _meta_reviews(table: Reviews) -> IntArray:
@@ -592,17 +601,8 @@ def _meta_reviews(table: Reviews) -> IntArray:
     return distinct(reviewer * table.n_items + item)
 
 
-def _fixed(table: Reviews, pairs: Columns, closed: IntArray, held: IntArray) -> IntArray:
+def _fixed(table: Reviews, pairs: Columns) -> IntArray:
+    """Return the fixed pairs that are not reviews already."""
     reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "fixed", unknown="refused")
-    for keys, why in (
-        (closed, "are fixed and in conflict; remove the pair from one"),
-        (held, "are fixed and a meta review; remove the pair from the fixed ones"),
-    ):
-        clash = np.flatnonzero(occurs(reviewer * table.n_items + item, keys))
-        if clash.size:
-            j = table.reviewers[int(reviewer[clash[0]])]
-            i = table.items[int(item[clash[0]])]
-            message = f"fixed: reviewer {j!r} and item {i!r} {why}"
-            raise InputError(message)
     listed = dict.fromkeys(zip(reviewer.tolist(), item.tolist(), strict=True))
     return as_pairs((j, i) for j, i in listed if i not in table.items_of(j))

@@ -252,6 +252,8 @@ def _warnings(plan: Plan) -> list[str]:
         warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; {then}.")
     if origin.files and not origin.listed and not origin.unlisted:
         warnings.append("Papers without a review are not in these files: --items FILE lists them.")
+    if plan.constraints.facts is not None:
+        warnings += plan.constraints.facts.warnings()
     deal = plan.purchase
     # Equal after rounding is no difference.
     if deal is not None and plan.rounds is None and round(deal.at_random, 2) < round(deal.after, 2):

@@ -211,12 +211,9 @@ class Plan(Paged):
 
     @property
     def has_part(self) -> bool:
-        """Whether the plan is infeasible but a best effort has a partial one: the fixed reviews respect the limits."""
+        """Whether the plan is infeasible but a best effort has a partial one: the budget allows the fixed reviews."""
         rules = self.constraints
-        fixed = self.constraints.fixed
-        loads = np.bincount(fixed[:, 0], minlength=rules.spare.size) <= rules.spare
-        limits = np.bincount(fixed[:, 1], minlength=rules.room.size) <= rules.room
-        fits = bool(loads.all() and limits.all()) and (self.max_reviews is None or len(fixed) <= self.max_reviews)
+        fits = self.max_reviews is None or len(rules.fixed) <= self.max_reviews
         return self.status == PlanStatus.INFEASIBLE and fits and bool((rules.spare > 0).any())
 
     @cached_property
@@ -374,6 +371,7 @@ class Plan(Paged):
             "expected_errors": None if errors is None else {"before": errors[0], "after": errors[1]},
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "rules": [rule.to_dict() for rule in self.rules],
+            "fixed": None if self.constraints.facts is None else self.constraints.facts.to_dict(),
             "reviews": [asdict(review) for review in self.reviews],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,

@@ -9,7 +9,7 @@ import numpy as np
 from planner._plans.constraints import no_pairs
 from planner._plans.outcome import named_papers, what_is_missing
 from planner._plans.task import allowed_pairs
-from reviewgraph._base import Mentions, counted, noun
+from reviewgraph._base import counted, noun
 
 if TYPE_CHECKING:
     from planner._plans.target import Ledger, Target
@@ -68,20 +68,13 @@ def why_not(task: Task, target: Target) -> list[str]:
     return [*reasons, _all_together(task, target)]
 
 
-def fixed_too_many(task: Task, budget: int | None = None) -> list[str]:
-    """Name the spare loads and papers' limits that the fixed reviews exceed; empty if there are none.
-
-    The budget is what remains for others; below 0 they exceed that, too.
-    """
+def fixed_too_many(task: Task, budget: int | None) -> list[str]:
+    """Say that the fixed reviews exceed the budget, of which ``budget`` remains for others; empty if they do not."""
+    if budget is None or budget >= 0:
+        return []
     fixed = len(task.constraints.fixed)
-    reasons = []
-    if budget is not None and budget < 0:
-        are = counted(fixed, "review is", "reviews are")
-        reasons.append(f"{are} fixed, which is more than the {fixed + budget} allowed")
-    loaded = np.flatnonzero(task.spare < 0).tolist()
-    full = np.flatnonzero(task.room < 0).tolist()
-    reasons += [f"reviewer {Mentions.REVIEWERS[j]} has more fixed reviews than spare load" for j in loaded]
-    return reasons + [f"paper {Mentions.PAPERS[i]} has more fixed reviews than its limit" for i in full]
+    are = counted(fixed, "review is", "reviews are")
+    return [f"{are} fixed, which is more than the {fixed + budget} allowed"]
 
 
 def _all_together(task: Task, target: Target) -> str:

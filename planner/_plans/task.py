@@ -192,8 +192,8 @@ def new_task(constraints: Constraints, most: int) -> Task:
         constraints,
         components,
         start,
-        constraints.spare - np.bincount(fixed[:, 0], minlength=reviews.n_reviewers),
-        constraints.room - np.bincount(fixed[:, 1], minlength=reviews.n_items),
+        np.maximum(constraints.spare - np.bincount(fixed[:, 0], minlength=reviews.n_reviewers), 0),
+        np.maximum(constraints.room - np.bincount(fixed[:, 1], minlength=reviews.n_items), 0),
         most,
     )
     return replace(task, start=task.after(fixed)) if len(fixed) else task

@@ -58,7 +58,7 @@ class Rules:
     conflicts
         Forbidden (reviewer, item) pairs. A data frame may have a column ``conflict`` of yes and no.
     fixed
-        Required (reviewer, item) pairs, which count in demands and loads; to assign, they may exceed these.
+        Required (reviewer, item) pairs, which count in demands and loads and are kept whatever limits they exceed.
     gone
         Reviewers, or (reviewer, item) pairs, that will not deliver: their reviews without a score are left out, and
         they get no others.

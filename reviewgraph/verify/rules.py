@@ -303,9 +303,13 @@ class PlainRules:
         return Counter(reviewer for reviewer, _ in self.fixed)
 
     @cached_property
+    def _fixed_limits(self) -> Counter[str]:
+        return Counter(item for _, item in self.fixed)
+
+    @cached_property
     def _open_items(self) -> list[str]:
         """Items that may get a further review in addition to the fixed ones."""
-        count = Counter(item for _, item in self.fixed)
+        count = self._fixed_limits
         most = self.max_per_item
         return [item for item in self.table.items if most is None or count[item] < most]
 
@@ -341,12 +345,13 @@ class PlainRules:
 
     def exceeded(self, pairs: Iterable[Pair]) -> str | None:
         """Return which spare load, or limit of a paper, pairs exceed, or None."""
+        # Fixed pairs are kept whatever they exceed.
         listed = list(pairs)
         for reviewer, count in Counter(who for who, _ in listed).items():
-            if count > self.spare.get(reviewer, count):
+            if count > max(self.spare.get(reviewer, count), self._fixed_loads[reviewer]):
                 return f"reviewer {reviewer} gets {count} reviews, and {self.spare[reviewer]} are spare"
         for item, count in Counter(what for _, what in listed).items():
-            if self.max_per_item is not None and count > self.max_per_item:
+            if self.max_per_item is not None and count > max(self.max_per_item, self._fixed_limits[item]):
                 return f"paper {item} gets {count} reviews, and {self.max_per_item} are allowed"
         return None
 
@@ -457,7 +462,8 @@ def check_market(findings: Findings, market: Market, pairs: list[Pair], short: M
         expect(least <= load[reviewer] <= most, words)
     # Reviewers of the first phase count; what they break themselves is no error.
     panels = panels_of([*market.phase_one, *pairs])
-    new = panels_of(pairs)
+    # What fixed pairs break is kept.
+    new = panels_of([pair for pair in pairs if pair not in market.fixed])
     for rule in market.panels:
         for item in [item for item, demand in market.demand.items() if demand]:
             panel = panels.get(item, [])

@@ -71,9 +71,10 @@ class Case(NamedTuple):
         loads = [sum(j == k for k, _ in new) for j in range(self.everyone)]
         spare = [99 if capacity is None else capacity.get(j, 0) for j in range(self.everyone)]
         parties = [(home[j], i) for j, i in chosen if j in home]
+        # Fixed reviews are kept whatever they exceed, and then leave no room for others.
         return (
-            all(a <= b for a, b in zip(loads, spare, strict=True))
-            and all(sum(i == k for _, k in new) <= told.get("max_per_item", 99) for i in range(table.n_items))
+            all(loads[j] <= spare[j] for j, _ in chosen)
+            and all(sum(i == k for _, k in new) <= told.get("max_per_item", 99) for _, i in chosen)
             and len(set(parties)) == len(parties)
             and not any(self.crowded(j, self.panel(i, chosen)) for j, i in chosen)
         )

@@ -222,7 +222,6 @@ def test_impossible_plans_say_which_papers_and_why() -> None:
         ({"time_limit": float("nan")}, "time_limit: expected seconds"),
         ({"cost": {(1, 1): float("inf")}}, r"cost: expected finite numbers"),
         ({"fixed": [(7, 1)]}, "fixed: the pair names a reviewer or paper that is not in the reviews"),
-        ({"fixed": [(1, 3)], "conflicts": [(1, 3)]}, "are fixed and in conflict"),
     ],
 )
 def test_malformed_arguments_are_refused(options: dict[str, Any], message: str) -> None:
@@ -230,11 +229,36 @@ def test_malformed_arguments_are_refused(options: dict[str, Any], message: str) 
         plan_extra_reviews(Reviews.from_pairs([(1, 1), (1, 2), (2, 2), (2, 3)]), **options)
 
 
-def test_fixed_pairs_beyond_a_load_are_infeasible() -> None:
+@pytest.mark.parametrize(
+    ("limit", "exceeded", "said"),
+    [
+        ({"spare": 0}, {"above_load": ((1, 1, 0),)}, "a load, and kept: 1 has 1 of 0"),
+        ({"max_per_item": 0}, {"above_demand": ((3, 1, 0),)}, "a demand, and kept: 3 has 1 of 0"),
+        ({"conflicts": [(1, 3)]}, {"conflicts": ((1, 3),)}, "a conflict, and kept: 1 for 3"),
+        ({"willing": [2]}, {"unwilling": ((1, 3),), "above_load": ()}, "the willing reviewers, and kept: 1 for 3"),
+        ({"institutions": {1: "x", 2: "x"}}, {"crowded": ((1, 3),)}, "a rule, and kept: 1 for 3"),
+        (
+            {"affinity": {(1, 3): 0.1, (2, 1): 0.2}, "min_affinity": 0.2},
+            {"below": ((1, 3),)},
+            "the minimum affinity, and kept: 1 for 3",
+        ),
+    ],
+)
+def test_a_fixed_pair_is_kept_and_named_whatever_it_exceeds(
+    limit: dict[str, Any], exceeded: dict[str, Any], said: str
+) -> None:
     chain = Reviews.from_pairs([(1, 1), (1, 2), (2, 2), (2, 3)])
-    plan = plan_extra_reviews(chain, fixed=[(1, 3)], spare=0)
-    assert plan.status == "infeasible"
-    assert "more fixed reviews than spare load" in plan.explanation[0]
+    plan = plan_extra_reviews(chain, fixed=[(1, 3)], **limit)
+    verify_plan(plan)
+    assert (plan.status, plan.count) == ("optimal", 1)
+    facts = plan.constraints.facts
+    assert facts is not None
+    assert facts._asdict() == {**dict.fromkeys(facts._fields, ()), "kept": 1, **exceeded}
+    assert any(said in warning for warning in plan.page().warnings)
+    assert plan.to_dict()["fixed"]["kept"] == 1
+    # Nothing more goes where a fixed pair exceeds a load or a limit.
+    more = plan_extra_reviews(chain, fixed=[(1, 3)], min_reviews=2, **limit)
+    assert more.status == "infeasible" or (1, 3) in zip(*list(more.to_columns().values())[1::-1], strict=True)
 
 
 @pytest.mark.parametrize("best_effort", [False, True])
