@@ -268,8 +268,9 @@ def plan_extra_reviews(
     ------
     InputError
         If an objective lacks scores, ``n_selected`` or ``max_reviews``, ``n_selected`` is given to one that selects
-        nothing, an argument is malformed, a fixed pair is unknown, ``cost`` and ``affinity`` are both given, a rule is a reward or uses an attribute no reviewer has, or conflicts, costs, affinities, institutions,
-        seniors or attributes have no known label, or labels match as text only.
+        nothing, an argument is malformed, a fixed pair is unknown, ``cost`` and ``affinity`` are both given, a rule is
+        a reward or uses an attribute no reviewer has, or conflicts, costs, affinities, institutions, seniors or
+        attributes have no known label, or labels match as text only.
 
     Notes
     -----

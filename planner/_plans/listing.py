@@ -42,8 +42,8 @@ STOPPED = 2
 class Levels:
     """All groups of a part by price: pool c holds the groups that c joins make.
 
-    The part takes at least ``value`` reviews, exactly that number once it is ``closed``: a group covers it. ``looked_at``
-    counts the groups listed.
+    The part takes at least ``value`` reviews, exactly that number once a group covers it, and it is ``closed``.
+    ``looked_at`` counts the groups listed.
     """
 
     part: Part
@@ -108,6 +108,7 @@ class Levels:
             if into.full:
                 self.pools[level] = wider(into)
         return STOPPED
+
 
 def new_levels(part: Part) -> Levels:
     """Return the first level of a part: each component is a group."""

@@ -241,14 +241,14 @@ class Plan(Paged):
 
     @cached_property
     def reach(self) -> tuple[Reach, Reach]:
-        """Papers in the largest group and expected error, of the existing reviews and with the plan."""
-        from planner._plans.target import reach
+        """Papers in the largest group, of the existing reviews and with the plan."""
+        from planner._plans.target import Reach
         from planner._plans.targets import target_named
 
         target = target_named(self.target)
-        before = self.constraints.reviews
-        after = self.reviews_with_plan
-        return reach(before, target), reach(after, target)
+        tables = self.constraints.reviews, self.reviews_with_plan
+        before, after = (Reach(target.largest_group(table).size, table.n_items) for table in tables)
+        return before, after
 
     @cached_property
     def expected_errors(self) -> tuple[float, float] | None:
@@ -367,7 +367,7 @@ class Plan(Paged):
             "explanation": list(self.explanation),
             "timed_out": self.timed_out,
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
-            **self._reach_to_dict(),
+            "largest_group": self._largest_group(),
             "expected_errors": None if errors is None else {"before": errors[0], "after": errors[1]},
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "rules": [rule.to_dict() for rule in self.rules],
@@ -380,12 +380,11 @@ class Plan(Paged):
             **self.constraints.reviews.origin.to_dict(),
         }
 
-    def _reach_to_dict(self) -> dict[str, Any]:
-        keys = {"largest_group": "papers", "expected_error": "error"}
+    def _largest_group(self) -> dict[str, int] | None:
         if not PlanStatus(self.status).is_partial:
-            return dict.fromkeys(keys)
+            return None
         before, after = self.reach
-        return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}
+        return {"before": before.papers, "after": after.papers}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the reviews by column, as ``-o`` writes them."""

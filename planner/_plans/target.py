@@ -13,13 +13,12 @@ import numpy as np
 
 from planner._plans.task import looked_at
 from reviewgraph._base import Progress, noun
-from reviewgraph.graph import error_variances, projections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from planner._plans.task import Losses, Oracle, Task
-    from reviewgraph._base import Clock, FloatArray, IntArray
+    from reviewgraph._base import Clock, IntArray
     from reviewgraph.graph import Level
     from reviewgraph.table import Reviews
 
@@ -245,78 +244,8 @@ class Ledger:
             self.report(PlanProgress(self.clock.elapsed(), words, None, count, self.lower_bound))
 
 
-# How far reviews get: the papers of the largest group, and the precision of their scores.
-
-#: Draws of true qualities, of which the median counts; fewer in large groups, where a draw takes seconds.
-DRAWS = 5
-FEW_DRAWS = 1
-MANY_ITEMS = 300
-#: Items of a group up to which an error is computed, by a dense inverse: a second after the time limit.
-ERROR_UP_TO = 2000
-
-
 class Reach(NamedTuple):
-    """Papers in the largest group at the level of the target, papers in all, and the expected error in the group.
-
-    The error is a standard error in units of the noise of one score; None if the group is too large.
-    """
+    """Papers in the largest group at the level of the target, and papers in all."""
 
     papers: int
     of: int
-    error: float | None
-
-
-def reach(table: Reviews, target: Target) -> Reach:
-    group = target.largest_group(table)
-    return Reach(group.size, table.n_items, expected_error(table, group, scales=target.scales))
-
-
-def qualities(n_items: int, size: int, *, scales: bool) -> FloatArray:
-    """Shape (D, N): true qualities drawn for errors; all zero if reviewers differ in severity only."""
-    if not scales:
-        return np.zeros((1, n_items))
-    draws: FloatArray = np.random.default_rng(0).standard_normal((DRAWS, n_items))
-    return draws if size <= MANY_ITEMS else draws[:FEW_DRAWS]
-
-
-def inside(table: Reviews, items: IntArray, least: int) -> tuple[IntArray, IntArray]:
-    """Reviews of some items by reviewers of ``least`` of them or more: reviewers and items renumbered."""
-    place = np.full(table.n_items, -1, np.int64)
-    place[items] = np.arange(items.size)
-    keep = place[table.item] >= 0
-    load = np.bincount(table.reviewer[keep], minlength=table.n_reviewers)
-    keep &= load[table.reviewer] >= least
-    return np.unique(table.reviewer[keep], return_inverse=True)[1].astype(np.int64), place[table.item[keep]]
-
-
-def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | None:
-    """Return the expected standard error of the quality of an item of a group, for noise of one in each score.
-
-    The root mean square over the items, up to a common shift and, with ``scales``, a scale; the median over draws of
-    qualities (one draw for more than 300 items). Reviews outside the group are left out. None for no items, or more
-    than 2,000. Takes O(N^3) for N items.
-
-    >>> from reviewgraph import Reviews
-    >>> thrice = Reviews.from_pairs([(j, i) for j in range(3) for i in range(4)])
-    >>> twice = Reviews.from_pairs([(j, i) for j in range(2) for i in range(4)])
-    >>> [round(expected_error(table, np.arange(4), scales=False), 3) for table in (twice, thrice)]
-    [0.612, 0.5]
-    """
-    # A reviewer has a severity, and a scale if it is free.
-    least = 2 if scales else 1
-    if not 0 < items.size <= ERROR_UP_TO:
-        return None
-    if items.size <= least:
-        return 0.0
-    owner, item = inside(table, items, least)
-    errors = []
-    for quality in qualities(table.n_items, items.size, scales=scales)[:, items]:
-        if scales:
-            variances = error_variances(owner, item, quality)
-        else:
-            # The information is the sum over reviewers of I - P_j; 1/N lifts the common shift.
-            matrix, count = projections(owner, item, quality[item], items.size)
-            information = np.diag(count) - (matrix @ matrix.T).toarray()
-            variances = np.diag(np.linalg.inv(information + 1.0 / items.size)) - 1.0 / items.size
-        errors.append(float(np.sqrt(np.mean(variances))))
-    return float(np.median(np.where(np.isnan(errors), np.inf, errors)))

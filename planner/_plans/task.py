@@ -291,9 +291,8 @@ def useful_loads(task: Task) -> int:
 
 # The oracle of the exact method: whether a target is reached, and which cuts forbid a structure that misses it.
 
-#: Candidates listed at once; and the maximum for which it is tested whether all of them together reach a target.
+#: Candidates listed at once.
 AT_ONCE = 10_000
-RELAX_UP_TO = 3_000_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a round of the exact method, for each candidate.
 ROUND = 2e-5
 
@@ -345,10 +344,6 @@ class Oracle(ABC):
     @abstractmethod
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
         """Yield cuts that these reviews violate."""
-
-    def possible(self) -> bool:
-        """Whether all candidates together, loads and limits aside, reach the target; true if they are too many."""
-        return self.task.candidates_up_to > RELAX_UP_TO or self.reaches(self.allowed)
 
 
 class Candidates:

@@ -278,8 +278,8 @@ def unite(
 ) -> int:  # fmt: skip
     """Unite every group from number ``first`` on with those of a cheaper pool that share two items with it.
 
-    Only groups of ``small`` that absorbed something count, those of ``postings``: all other unions are reached by joins.
-    Returns what :func:`extend` does.
+    Only groups of ``small`` that absorbed something count, those of ``postings``: joins reach all other unions. Returns
+    what :func:`extend` does.
     """
     into.found = False
     into.full = False

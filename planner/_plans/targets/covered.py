@@ -13,22 +13,22 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._plans.constraints import as_pairs, no_pairs, with_extra
+from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.covering import cover, even, share, takers, waived
 from planner._plans.lower_bounds import why_uncovered
 from planner._plans.outcome import Recruits, recruits_load, what_is_missing, with_recruits
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.searched import settle
 from planner._plans.task import allowed_pairs, minimal, new_task
+from planner._plans.trying import all_sets, best_of
 from reviewgraph._base import Clock, counted, noun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from planner._plans.target import PlanProgress, Target
     from planner._plans.task import Task
@@ -304,9 +304,9 @@ def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
 
 #: Reviews of a partial plan if no budget was set and time ran out.
 AT_MOST = 64
-#: Pairs and sets of reviews up to which all sets are tried.
+#: Candidate reviews up to which all sets may be tried, and a number of papers that no group has.
 LISTED = 5_000
-SETS = 3_000
+EVERYTHING = 1 << 62
 
 
 def best_few(
@@ -323,10 +323,10 @@ def best_few(
     if allowed is None:
         allowed = max(AT_MOST, 0 if whole is None else len(whole))
     most = min(task.most, allowed)
-    if task.candidates_up_to <= LISTED:
-        open_pairs = allowed_pairs(task).tolist()
-        if sum(comb(len(open_pairs), size) for size in range(min(most, 8) + 1)) <= SETS:
-            return _try_all(target, task, _subsets(task, open_pairs, most), clock)
+    sets = all_sets(task, allowed_pairs(task), most) if task.candidates_up_to <= LISTED else None
+    if sets is not None:
+        best, sure = best_of(sets, lambda pairs: target.papers(task, pairs, clock), EVERYTHING, clock)
+        return (no_pairs() if best is None else best), sure
     options = [no_pairs()]
     with suppress(KeyboardInterrupt, Clock.Over):
         if whole is not None:
@@ -347,37 +347,6 @@ def _needed_first(target: Target, task: Task, whole: IntArray | None, allowed: i
         return chosen[order][:allowed]
     budget = None if allowed is None else allowed - len(chosen)
     return np.concatenate([chosen, best_few(target, _on(task, chosen), None, budget, clock)[0]])
-
-
-def _try_all(target: Target, task: Task, sets: Iterator[IntArray], clock: Clock) -> tuple[IntArray, bool]:
-    best = no_pairs()
-    most: tuple[int, ...] = (-1,)
-    for pairs in sets:
-        value = target.papers(task, pairs, clock), -len(pairs), -task.constraints.price_of(pairs)
-        if value > most:
-            best = pairs
-            most = value
-        if clock.over():
-            return best, False
-    return best, True
-
-
-def _subsets(task: Task, pairs: list[list[int]], most: int) -> Iterator[IntArray]:
-    """Yield the sets of some pairs within loads and limits, smaller ones first, by index."""
-    left = task.left(no_pairs())
-
-    def extend(first: int, size: int, chosen: list[tuple[int, ...]]) -> Iterator[IntArray]:
-        if size == 0:
-            yield as_pairs(chosen)
-            return
-        for place, (j, i) in enumerate(pairs[first:], first + 1):
-            if left.open(j, i):
-                left.take(j, i)
-                yield from extend(place, size - 1, [*chosen, (j, i)])
-                left.give_back(j, i)
-
-    for size in range(min(most, len(pairs)) + 1):
-        yield from extend(0, size, [])
 
 
 # Best effort if there is no plan: as many needs as possible, then the level or the largest possible group.

@@ -1,19 +1,20 @@
-"""The target *double*: one doubly connected component covers all items."""
+"""The target *double*, one doubly connected component covers all items, and those that survive a loss."""
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from planner._plans import lower_bounds
-from planner._plans.cascade import Repairer
+from planner._plans import cascade, listing, lower_bounds
+from planner._plans.cascade import Repairer, polish
 from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.kernels.trials import extend_unfinished, leaving
+from planner._plans.listing import reduce
 from planner._plans.target import Bound, Groups
-from planner._plans.targets import growth
-from planner._plans.targets.growth import DoubleOracle
 from planner._plans.targets.searched import SearchedTarget, settle
 from planner._plans.task import (
     CALL,
@@ -27,16 +28,136 @@ from planner._plans.task import (
     largest_cover,
     looked_at,
 )
-from reviewgraph._base import Clock, Mentions
-from reviewgraph.graph import Level, doubly_connected_components, level_named
+from reviewgraph._base import Clock, Mentions, counted
+from reviewgraph.graph import Level, doubly_connected_components, level_named, recoverability
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from planner._plans.listing import Levels, Reduction
     from planner._plans.target import Ledger
     from planner._plans.task import Task
     from reviewgraph._base import BoolArray, IntArray
-    from reviewgraph.table import Reviews
+    from reviewgraph.graph import Blocks
+
+
+# Cuts for the target *double*: blocks that miss the target.
+
+#: Larger blocks made from some that was found unfinished.
+LARGER = 8
+
+
+class DoubleOracle(Oracle):
+    def __init__(self, task: Task, rng: np.random.Generator, allowed: IntArray | None = None) -> None:
+        super().__init__(task, allowed)
+        self.rng = rng
+        self.block = task.home[self.allowed[:, 0]].astype(np.int64)
+        self.item = np.ascontiguousarray(self.allowed[:, 1])
+
+    def reaches(self, pairs: IntArray) -> bool:
+        return self.task.reaches(pairs)
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        """Cut off the blocks of a plan by their degrees of freedom, and larger unfinished ones at random."""
+        blocks = self.task.after(pairs)
+        yield self._cut(blocks)
+        for _ in range(LARGER):
+            larger = blocks.copy()
+            order = self.rng.permutation(len(self.allowed))
+            extend_unfinished(larger, self.task.trial, self.block, self.item, order, np.zeros(len(order), np.int64))
+            yield self._cut(larger)
+
+    def _cut(self, blocks: Blocks) -> Cut:
+        leaves = np.zeros(len(self.allowed), np.int64)
+        leaving(blocks, self.block, self.item, leaves)
+        cover = blocks.sizes()[self.task.home]
+        return Cut(leaves, max(1, missing_links_of(self.task, blocks)), set(np.flatnonzero(cover < 2).tolist()))
+
+
+def missing_links_of(task: Task, blocks: Blocks) -> int:
+    """Degrees of freedom of the graph in which every block is one reviewer."""
+    owner, item = blocks.entries()
+    pairs = np.divmod(np.unique(owner * task.n_items + item), task.n_items)
+    table = Reviews.from_codes(*pairs, reviewers=len(task.components), items=task.n_items)
+    return recoverability(table).degrees_of_freedom
+
+
+# Bounds from the groups that few joins make, part by part of the contracted graph.
+
+#: Lower bound of a part above which listing is hopeless: each review multiplies the number of groups by four to ten.
+DEEPEST = 8
+#: A level that no listing reaches: groups multiply with every review.
+FARTHEST = 2 * DEEPEST
+
+
+def prove_by_groups(task: Task, ledger: Ledger, clock: Clock) -> None:
+    """Prove bounds by parts until they meet the plan, room is short, or time is over."""
+    if clock.over():
+        return
+    reduction = reduce(task)
+    ledger.prove(_bound(reduction, [part.least for part in reduction.parts], 0))
+    levels = [listing.new_levels(part) for part in reduction.parts]
+    near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
+    while near and not ledger.closed and _rise(reduction, levels, ledger, clock):
+        pass
+
+
+def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, clock: Clock) -> bool:
+    """Raise the bound of the part where it is easiest; false if that is impossible or takes too long."""
+    open_ = [level for level in levels if not level.closed and level.part.least <= DEEPEST]
+    # A bound by other means that is beyond every listing cannot be raised by one.
+    farthest = reduction.fringe + sum(max(level.value, FARTHEST) for level in levels)
+    if not open_ or ledger.pairs is None or ledger.lower_bound >= farthest:
+        return False
+    level = min(open_, key=lambda level: level.effort)
+    elsewhere = reduction.fringe + sum(bounded.value for bounded in levels if bounded is not level)
+    last = elsewhere + len(level.pools) + 1 >= len(ledger.pairs) or level.is_full
+    if not level.rise(store=not last, clock=clock):
+        return False
+    ledger.prove(_bound(reduction, [bounded.value for bounded in levels], sum(bounded.looked_at for bounded in levels)))
+    return not last or level.closed
+
+
+def _bound(reduction: Reduction, values: list[int], looked_at: int) -> Bound:
+    total = reduction.fringe + sum(values)
+    words = f"joining the groups takes {counted(sum(values), 'review')}"
+    if reduction.fringe:
+        rest = "" if not values else f", and {sum(values)} for the rest"
+        words = f"{counted(reduction.fringe, 'review')} for groups attached by at most two papers{rest}"
+    if looked_at:
+        words += f" (no group that fewer reviews can make covers all papers; {looked_at} were listed)"
+    return Bound(total, "groups" if looked_at else "parts", words, tuple(values))
+
+
+# The target *double*: a plan, bounds, and a better plan.
+#
+# 1. A cascade gives a plan, from which reviews that are not needed are removed.
+# 2. Bounds: degrees of freedom, expansion with a flow, and lists of groups.
+# 3. Few sets of reviews are all tried; reviews are taken out and the plan completed anew; small tables go to the
+#    integer programme.
+
+#: Candidate reviews up to which the integer programme is stated, and a plan is proved before it is improved.
+EXACT_UP_TO = 1_500
+FEW = 64
+#: Cascades tried, with increasing randomness, before loads and conflicts are assumed to prevent a plan.
+ATTEMPTS = 8
+#: Bounds above which no expansion is looked for.
+WEAK = 64
+#: Rounds of improvement between two readings of the clock, times entries.
+ROUND_WORK = 2_000
+#: Entries visited for replacements that improve loads only: a second or two, and the same on every machine.
+POLISH = 3_000_000
+#: Seconds, and work, for that when time is over; and for the first plan if there was no time: ordering a partial plan
+#: would take as long.
+GRACE = 0.1
+FIRST = 2.0
+#: Share of time and work left for groups, which are listed if plan and bound are ``NEAR``; for improving; and for the
+#: weights of a flow.
+GROUPS = 0.8
+NEAR = 15
+SHARE = 0.35
+FLOW = 0.25
 
 
 class DoubleTarget(SearchedTarget):
@@ -69,7 +190,50 @@ class DoubleTarget(SearchedTarget):
         return DoubleOracle(task, rng)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        growth.fill(task, ledger, rng)
+        """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
+        if task.is_done:
+            ledger.nothing_to_do(no_pairs())
+            return
+        ledger.prove(Bound(1, "unfinished", "the papers are not comparable yet"))
+        if not task.home.size:
+            ledger.infeasible = True
+            return
+        # First any plan, in case time ends here; then bounds, cheap ones first.
+        search = self._first_search(task, ledger, rng)
+        if ledger.infeasible:
+            return
+        ledger.prove(lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare))
+        _prove_by_expansion(task, ledger)
+        if search is not None and not ledger.closed:
+            prove_by_groups(task, ledger, ledger.clock.share(GROUPS))
+        if search is not None and not ledger.closed and task.candidates_up_to <= FEW:
+            _settle_exactly(task, ledger, rng)
+        if search is not None and not ledger.closed:
+            _improve(search, ledger, SHARE)
+        # The rest of the time goes to the proof, then to the plan again.
+        _settle_exactly(task, ledger, rng)
+        if search is not None:
+            _improve(search, ledger, 1.0)
+        _polish(task, ledger)
+
+    def _first_search(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> cascade.Search | None:
+        """Return a search that reaches the target, and offer its plan; None if none was found."""
+        for attempt in range(ATTEMPTS):
+            seed = int(rng.integers(2**31))
+            grace = FIRST if attempt == 0 and ledger.part is None else 0.0
+            search, done = cascade.begin(task, task.most, seed, 4 * attempt, ledger.clock, grace)
+            if done:
+                ledger.offer(search.pairs)
+                cascade.prune_search(search, ledger.clock)
+                ledger.offer(search.pairs)
+                return search
+            ledger.part = search.pairs
+            if not ledger.in_time:
+                break
+            if attempt == 0 and not self.can_reach(task, ledger.clock):
+                ledger.infeasible = True
+                break
+        return None
 
     def certificate(self, reviews: Reviews) -> IntArray:
         """Return merges of reviewers, see :func:`reviewgraph.verify_merges`."""
@@ -80,6 +244,44 @@ class DoubleTarget(SearchedTarget):
         if clock is not None:
             clock.spend(CALL + task.worked())
         return covered
+
+
+def _prove_by_expansion(task: Task, ledger: Ledger) -> None:
+    if ledger.closed or ledger.lower_bound > WEAK or not ledger.in_time:
+        return
+    rules = task.constraints
+    live = doubly_connected_components(with_extra(rules.reviews, rules.fixed)) if len(rules.fixed) else task.components
+    spread = lower_bounds.expansion(live.cover_start, live.cover_item, task.n_items)
+    ledger.prove(spread)
+    # The flow takes longer, and gains little over a weak expansion bound.
+    if spread is not None and spread.value >= ledger.lower_bound and not ledger.closed:
+        ledger.prove(lower_bounds.bound(live.cover_start, live.cover_item, task.n_items, ledger.clock.share(FLOW)))
+
+
+def _improve(search: cascade.Search, ledger: Ledger, share: float) -> None:
+    """Shorten the plan until it meets the bound or its share of the time is over."""
+    clock = ledger.clock.share(share)
+    rounds = max(1, ROUND_WORK // max(search.task.start.size, 1))
+    while not ledger.closed and not clock.over() and len(search.pairs) > 1:
+        if cascade.improve_search(search, rounds):
+            ledger.offer(search.pairs)
+        clock.spend(search.task.worked())
+
+
+def _settle_exactly(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    proved = ledger.closed and task.is_cheapest(ledger.pairs)
+    if not ledger.in_time or proved or task.candidates_up_to > EXACT_UP_TO:
+        return
+    settle(DoubleOracle(task, rng), ledger, "some group of papers apart", ledger.clock.share(0.5))
+
+
+def _polish(task: Task, ledger: Ledger) -> None:
+    """Exchange reviews for cheaper and lighter ones."""
+    if ledger.pairs is not None and len(ledger.pairs):
+        tries = math.inf if task.constraints.cost else POLISH // max(task.start.size, 1)
+        # In a long plan one search for replacements exceeds the grace.
+        short = len(ledger.pairs) < cascade.LONG
+        ledger.pairs = polish(task, ledger.pairs, ledger.clock.no_less_than(GRACE) if short else ledger.clock, tries)
 
 
 # Cuts for the targets that survive a loss: those of *double* after each loss.
@@ -154,16 +356,11 @@ class RobustOracle(Oracle):
 # 2. A greedy by scenarios, :mod:`planner._plans.cascade`, and its improvement.
 # 3. In small tables the implicit hitting set, with the cuts of *double* after each loss.
 
-#: Candidate reviews, and these times losses, up to which the integer programme is stated.
-EXACT_UP_TO = 1_500
+#: Candidate reviews times losses up to which the integer programme is stated.
 EXACT_WORK = 100_000
-#: Greedy plans tried, with increasing randomness, before loads and conflicts are assumed to prevent a plan.
-ATTEMPTS = 8
-#: Candidate reviews up to which it is tested whether all of them together reach the target.
-RELAX_UP_TO = 200_000
 #: Losses whose missing links are counted, and the shares of time and work for this and the integer programme.
 COUNTED = 200
-SHARE = 0.2
+COUNTING = 0.2
 HALF = 0.5
 
 
@@ -171,6 +368,7 @@ class RobustTarget(DoubleTarget):
     """Groups are those of *double*, with nothing lost."""
 
     abstract = True
+    tested_up_to = 200_000
     together = "comparable for certain as long as nothing is lost"
     losses: ClassVar[Losses]
 
@@ -222,7 +420,7 @@ class RobustTarget(DoubleTarget):
         lacking = int(np.maximum(2 - table.reviews_per_item, 0).sum())
         words = f"each paper needs two reviews, to keep one if the other is lost, and {lacking} are missing"
         ledger.prove(Bound(lacking, "two a paper", words))
-        clock = ledger.clock.share(SHARE)
+        clock = ledger.clock.share(COUNTING)
         # Nothing lost first, then reviewers of most reviews.
         size = np.append(table.loads, table.n_items + 1)
         for loss in sorted(self.losses.every(table), key=lambda loss: -size[loss.reviewer])[:COUNTED]:
@@ -251,15 +449,9 @@ class RobustTarget(DoubleTarget):
                 return
             if not ledger.in_time:
                 return
-            if attempt == 0 and not self._can_reach(repairer.task, ledger.clock):
+            if attempt == 0 and not self.can_reach(repairer.task, ledger.clock):
                 ledger.infeasible = True
                 return
-
-    def _can_reach(self, task: Task, clock: Clock) -> bool:
-        """Whether the candidates together reach the target; true if they are too many to test."""
-        if task.candidates_up_to > RELAX_UP_TO:
-            return True
-        return not self.losses.failing(with_extra(task.table(no_pairs()), allowed_pairs(task)), clock)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         candidates = task.candidates_up_to

@@ -12,7 +12,7 @@ from planner._plans.constraints import no_pairs, pieces
 from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
 from planner._plans.lower_bounds import Outcome
 from planner._plans.target import Bound, Groups, Target
-from planner._plans.task import Cut, Oracle, looked_at, minimal, useful_loads
+from planner._plans.task import Cut, Oracle, allowed_pairs, looked_at, minimal, useful_loads
 from planner._plans.trying import all_sets, best_of
 from reviewgraph._base import distinct, noun
 from reviewgraph.graph import connected_components, level_named, recoverability
@@ -28,15 +28,23 @@ if TYPE_CHECKING:
 
 
 class SearchedTarget(Target):
-    """A target whose largest group roughly grows as the largest doubly connected group does."""
+    """A target whose largest group roughly grows as the largest doubly connected group does.
+
+    Up to ``tested_up_to`` candidate reviews, it is tested whether all of them together reach the level.
+    """
 
     abstract = True
+    tested_up_to: ClassVar[int] = 3_000_000
 
     def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
         return by_effect(task, pairs, clock)
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         return cascades(task, most, clock)
+
+    def can_reach(self, task: Task, clock: Clock) -> bool:
+        """Whether all allowed reviews together reach the level; true if they are too many to test."""
+        return task.candidates_up_to > self.tested_up_to or self.reaches_in_time(task.table(allowed_pairs(task)), clock)
 
 
 # The exact method as the last step of every target: an implicit hitting set.
@@ -274,7 +282,7 @@ class ConnectedTarget(SearchedTarget):
         if take_greedy(oracle, ledger, bound, pairs, free=free):
             return
         ledger.clock.check()
-        if ledger.pairs is None and not oracle.possible():
+        if ledger.pairs is None and not self.can_reach(task, ledger.clock):
             ledger.infeasible = True
             return
         settle_exactly(oracle, ledger)
@@ -288,20 +296,6 @@ class ConnectedOracle(Oracle):
 
     def reaches(self, pairs: IntArray) -> bool:
         return _is_one_piece(self.task.table(pairs))
-
-    def possible(self) -> bool:
-        """Let each reviewer join all allowed items; takes M (M + N) for M reviewers and N items."""
-        table = self.task.table(no_pairs())
-        components = connected_components(table)
-        read = table.reviews_per_item > 0
-        who = components.labels.copy()
-        what = components.item_labels.copy()
-        for j in np.flatnonzero(self.task.spare > 0).tolist():
-            items = self.candidates.of(j)
-            read[items] = True
-            joined = np.append(what[items], who[j])
-            who[np.isin(who, joined)] = what[np.isin(what, joined)] = who[j]
-        return bool(np.unique(what).size <= 1 and read.all())
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
         """Require one review fewer between pieces than there are pieces."""
@@ -344,7 +338,7 @@ class RecoverableTarget(SearchedTarget):
         if take_greedy(oracle, ledger, bound, pairs, free=free) or _is_short(oracle, ledger):
             return
         ledger.clock.check()
-        if ledger.pairs is None and not oracle.possible():
+        if ledger.pairs is None and not self.can_reach(task, ledger.clock):
             ledger.infeasible = True
             return
         if ledger.pairs is None:

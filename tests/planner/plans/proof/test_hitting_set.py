@@ -8,7 +8,7 @@ from hypothesis import given
 
 from planner._plans.constraints import no_pairs
 from planner._plans.lower_bounds import Master
-from planner._plans.targets.growth import DoubleOracle
+from planner._plans.targets.double import DoubleOracle
 from planner._plans.task import Cut, new_task
 from planner.errors import InternalError
 from reviewgraph import Reviews
