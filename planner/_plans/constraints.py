@@ -470,7 +470,7 @@ class Constraints:
         """Return a lower bound on the cost of any ``count`` extra reviews, in the whole units of solvers."""
         code = self.cost.code
         N = max(self.reviews.n_items, 1)
-        free = ~occurs(code, self.closed_pairs) & (self.spare[code // N] > 0) & (self.room[code % N] > 0)
+        free = ~occurs(code, self.barred_pairs) & (self.spare[code // N] > 0) & (self.room[code % N] > 0)
         # No pair has the code -1: its cost is that of all pairs without a value.
         unpriced = np.resize(self.cost.whole(np.array([-1])), count)
         return int(np.sort(np.append(self.cost.whole(code[free]), unpriced))[:count].sum())
@@ -492,13 +492,9 @@ class Constraints:
 
     @cached_property
     def barred_pairs(self) -> IntArray:
-        """Pairs in conflict or read already, as ``reviewer * N + item``, ascending."""
-        return distinct(self.reviews.reviewer * self.reviews.n_items + self.reviews.item, self.conflicts)
-
-    @cached_property
-    def closed_pairs(self) -> IntArray:
-        """Pairs in conflict, read already or fixed, ascending."""
-        return distinct(self.barred_pairs, self.codes(self.fixed))
+        """Pairs in conflict, read already or fixed, as ``reviewer * N + item``, ascending."""
+        read = self.reviews.reviewer * self.reviews.n_items + self.reviews.item
+        return distinct(read, self.conflicts, self.codes(self.fixed))
 
     def readable(self, reviewer: int) -> IntArray:
         """Items that a reviewer may be given, ascending, within current loads and limits."""

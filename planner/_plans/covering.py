@@ -102,8 +102,8 @@ class _Ways:
         self.on: dict[int, set[int]] = {i: set() for i in self.item.tolist()}
         for j, i in pairs.tolist():
             self.on[i].add(j)
-        order = np.argsort(rules.closed_pairs % max(N, 1), kind="stable")
-        self.barred, by_item = np.divmod(rules.closed_pairs[order], max(N, 1))
+        order = np.argsort(rules.barred_pairs % max(N, 1), kind="stable")
+        self.barred, by_item = np.divmod(rules.barred_pairs[order], max(N, 1))
         self.barred_start = np.searchsorted(by_item, np.arange(N + 1))
         self.asked = _asked(task)
         self.prices: dict[int, IntArray] = {}

@@ -485,7 +485,7 @@ def round_of(
         return None
     rules = task.constraints
     left = task.left(first)
-    closed = np.column_stack(np.divmod(rules.closed_pairs, max(rules.reviews.n_items, 1)))
+    closed = np.column_stack(np.divmod(rules.barred_pairs, max(rules.reviews.n_items, 1)))
     room = at_most(left.spare, left.room, np.concatenate([closed, first]))
     sure = len(rules.fixed) + len(first)
     beliefs = aim.beliefs

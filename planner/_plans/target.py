@@ -182,7 +182,7 @@ class Ledger:
     ends first. ``bounds`` increase. With ``cheapest`` no plan of the same length is cheaper; ``infeasible`` means that
     provably no plan exists, and ``explained`` that the ``reasons`` are complete. ``fills`` are the cheapest reviews
     that fill what items are short of, with even loads, (F, 2), and a lower bound on their largest extra load, 0 if none
-    is proved.
+    is proved. With ``any_plan`` the first plan is the end.
     """
 
     clock: Clock
@@ -196,6 +196,7 @@ class Ledger:
     reasons: list[str] = field(default_factory=list)
     explained: bool = False
     fills: tuple[IntArray, int] | None = None
+    any_plan: bool = False
 
     @property
     def lower_bound(self) -> int:
@@ -204,7 +205,8 @@ class Ledger:
     @property
     def closed(self) -> bool:
         """Whether plan and bound meet, or the bound exceeds the budget."""
-        return self.out_of_reach or (self.pairs is not None and len(self.pairs) <= self.lower_bound)
+        enough = self.pairs is not None and (self.any_plan or len(self.pairs) <= self.lower_bound)
+        return enough or self.out_of_reach
 
     def settled(self, task: Task) -> bool:
         """Whether plan and bound meet, and no plan of the same length is cheaper."""

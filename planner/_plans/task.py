@@ -246,14 +246,13 @@ def short_pairs(task: Task) -> IntArray:
 
 
 def _open_pairs(task: Task, spare: IntArray, among: BoolArray) -> IntArray:
-    """Pairs of reviewers with spare load and some items that are neither barred nor fixed, ascending."""
+    """Pairs of reviewers with spare load and some items that are not barred, ascending."""
     chunks = [no_pairs()]
     for j in np.flatnonzero(spare > 0).tolist():
         items = task.constraints.readable(j)
         items = items[among[items]]
         chunks.append(np.column_stack([np.full(items.size, j), items]))
-    pairs = np.concatenate(chunks)
-    return pairs[~occurs(task.codes(pairs), np.sort(task.codes(task.constraints.fixed)))]
+    return np.concatenate(chunks)
 
 
 def few_short_pairs(task: Task, few: int) -> IntArray:
@@ -272,7 +271,7 @@ def few_short_pairs(task: Task, few: int) -> IntArray:
         if not items.size:
             break
         pairs = np.column_stack([able[(7 * items + turn) % able.size], items])
-        free = ~occurs(task.codes(pairs), rules.closed_pairs) & rules.places.open(pairs)
+        free = ~occurs(task.codes(pairs), rules.barred_pairs) & rules.places.open(pairs)
         chunks.append(pairs[free])
         wanted = wanted - free
     return np.concatenate(chunks)

@@ -395,7 +395,7 @@ def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np
     count = max(1, int(lacks.max(initial=0)), -(-int(lacks.sum()) // load))
     while count <= MOST and not clock.over():
         more = new_task(with_recruits(kept, count, load), task.most + ENTRIES * count)
-        ledger = Ledger(clock.share(WITH_RECRUITS))
+        ledger = Ledger(clock.share(WITH_RECRUITS), any_plan=True)
         with suppress(Clock.Over):
             fill(target, more, ledger, rng)
         if ledger.pairs is not None:
