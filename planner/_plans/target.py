@@ -182,7 +182,8 @@ class Ledger:
     ends first. ``bounds`` increase. With ``cheapest`` no plan of the same length is cheaper; ``infeasible`` means that
     provably no plan exists, and ``explained`` that the ``reasons`` are complete. ``fills`` are the cheapest reviews
     that fill what items are short of, with even loads, (F, 2), and a lower bound on their largest extra load, 0 if none
-    is proved. With ``any_plan`` the first plan is the end.
+    is proved. With ``any_plan`` the first plan is the end, and no exact method
+    looks for one.
     """
 
     clock: Clock

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reviewgraph._base import Clock, IntArray
 
 #: Sets up to which all are listed, and pairs: bits of whole numbers.
-MOST_SETS = 1 << 18
+MOST_SETS = 1 << 20
 MOST_PAIRS = 62
 
 
@@ -36,13 +36,9 @@ class Sets(NamedTuple):
         chosen: IntArray = self.pairs[(code >> np.arange(len(self.pairs))) & 1 == 1]
         return chosen
 
-    def of_at_least(self, number: int) -> Sets:
-        """Return the sets of no fewer pairs."""
-        return self._replace(code=self.code[np.bitwise_count(self.code) >= number])
 
-
-def all_sets(task: Task, pairs: IntArray, most: int) -> Sets | None:
-    """List all sets of at most ``most`` of some allowed pairs; None if there are too many."""
+def all_sets(task: Task, pairs: IntArray, least: int, most: int) -> Sets | None:
+    """List all sets of ``least`` to ``most`` of some allowed pairs; None if there are too many."""
     if len(pairs) > MOST_PAIRS:
         return None
     places = task.constraints.places
@@ -61,6 +57,7 @@ def all_sets(task: Task, pairs: IntArray, most: int) -> Sets | None:
         code = np.concatenate([code, code[fits] | 1 << k])
         if code.size > MOST_SETS:
             return None
+    code = code[np.bitwise_count(code) >= least]
     return Sets(pairs, code[_order(task, pairs, code)])
 
 

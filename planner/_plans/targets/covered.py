@@ -323,7 +323,7 @@ def best_few(
     if allowed is None:
         allowed = max(AT_MOST, 0 if whole is None else len(whole))
     most = min(task.most, allowed)
-    sets = all_sets(task, allowed_pairs(task), most) if task.candidates_up_to <= LISTED else None
+    sets = all_sets(task, allowed_pairs(task), 0, most) if task.candidates_up_to <= LISTED else None
     if sets is not None:
         best, sure = best_of(sets, lambda pairs: target.papers(task, pairs, clock), EVERYTHING, clock)
         return (no_pairs() if best is None else best), sure

@@ -58,6 +58,8 @@ def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = Non
     """
     clock = clock or ledger.clock
     tried = try_all(oracle, ledger, clock)
+    if tried is None and ledger.any_plan:
+        return
     outcome = tried or lower_bounds.solve(oracle, ledger.pairs, ledger.lower_bound, clock)
     if outcome.infeasible and ledger.pairs is None:
         ledger.infeasible = True
@@ -78,16 +80,17 @@ def try_all(oracle: Oracle, ledger: Ledger, clock: Clock) -> Outcome | None:
     task = oracle.task
     pairs = oracle.allowed
     most = len(pairs) if ledger.pairs is None else len(ledger.pairs)
-    sets = all_sets(task, pairs, most)
+    sets = all_sets(task, pairs, ledger.lower_bound, most)
     if sets is None:
         return None
     needs = task.constraints.people.needs
+    short = task.needs.total > 0
 
     def reached(chosen: IntArray) -> int:
         clock.spend(looked_at(task.constraints.reviews))
-        return int(not needs(task.table(chosen)).total and oracle.reaches(chosen))
+        return int(oracle.reaches(chosen) and not (short and needs(task.table(chosen)).total))
 
-    best, finished = best_of(sets.of_at_least(ledger.lower_bound), reached, 1, clock, 0)
+    best, finished = best_of(sets, reached, 1, clock, 0)
     if not finished:
         return Outcome(ledger.pairs, ledger.lower_bound)
     if best is None:

@@ -47,6 +47,21 @@ def test_people_from_the_files_of_an_assignment() -> None:
     assert check.exit_code == 0
 
 
+PREFERENCES = "paper,title,given_name,family_name,email,conflict,preference,expertise,topic_score\n"
+BIDS = {
+    "hotcrp": f"{PREFERENCES}p1,,,,cleo,,-9,,\np1,,,,bob,,8,X,\np4,,,,ann,,-5,,3\np4,,,,bob,conflict,,,\n",
+    "words": "item,reviewer,bid\np1,cleo,not willing\np1,bob,Eager\np4,ann,not willing\np4,bob,Conflict\n",
+    "openreview": "head,tail,label\np1,cleo,Low\np1,bob,Very High\np4,ann,Low\np4,bob,Conflict\n",
+}
+
+
+@pytest.mark.parametrize("system", BIDS)
+def test_bids_of_the_systems_choose_among_plans_and_a_conflict_is_one(system: str) -> None:
+    Path("bids.csv").write_text(BIDS[system])
+    pairs = planned("--bids", "bids.csv", "--min-reviews", "2")
+    assert pairs == [("ann", "p4"), ("bob", "p1")]
+
+
 def test_seniors_and_the_willing() -> None:
     # Dan, who reviewed nothing, is willing; Ann and Dan are senior, and nobody senior has papers 3 and 4.
     Path("willing.csv").write_text("reviewer,willing\nann,no\nbob,yes\ndan,yes\n")
