@@ -21,7 +21,7 @@ import numpy as np
 from planner._assign.core import NO_LIMIT, NO_PAIRS, promise
 from planner._assign.kernels.flow import flip
 from planner._assign.linking import State
-from planner._assign.programme import best_choice, objective
+from planner._assign.programme import objective
 from planner._assign.rows import rival_rows
 from reviewgraph._base import smallest
 
@@ -49,11 +49,13 @@ NOISE = 1.0
 #: Work of all further starts.
 WORK = 4.0
 
-#: Work of the best choice beside forced pairs.
-POLISHING = 0.3
+#: Shares of the reviews that stay where the rest is re-optimised; tries in a row without improvement, and in all.
+KEPT = (0.5, 0.98)
+STALE_PARTS = 40
+MOST_PARTS = 100
 
 #: Price of a review that changes, in largest values, where as little as possible is to change.
-CHANGE = 1.0
+CHANGE = 0.02
 
 #: Whole units of a largest value, for losses.
 UNITS = 1 << 30
@@ -104,8 +106,8 @@ class Forcing:
         others = np.flatnonzero(changed != assigned)
         return np.append(pair, others[others != pair]), True
 
-    def _bound_by_locks(self, flipped: IntArray = NO_PAIRS) -> None:
-        """Bound the columns of pairs that are locked to what they are, and of some pairs to what they are not."""
+    def _solved(self, flipped: IntArray = NO_PAIRS, *, priced: bool = True) -> BoolArray | None:
+        """Re-optimise with some pairs flipped and those locked as they are; returns the assignment, None if none."""
         relaxation = self.relaxation
         assigned = self.net.assigned[self.pairs].copy()
         locked = np.asarray(self.net.locked, np.bool_)[self.pairs].copy()
@@ -117,11 +119,6 @@ class Forcing:
         size = self.pairs.size
         moved = np.flatnonzero((lower != relaxation.lower[:size]) | (upper != relaxation.upper[:size]))
         relaxation.bounds(moved, lower[moved], upper[moved])
-
-    def _solved(self, flipped: IntArray = NO_PAIRS, *, priced: bool = True) -> BoolArray | None:
-        """Re-optimise with some pairs flipped and those locked as they are; returns the assignment, None if none."""
-        relaxation = self.relaxation
-        self._bound_by_locks(flipped)
         relaxation.solve(priced=priced)
         while True:
             relaxation.dive()
@@ -175,18 +172,33 @@ class Forcing:
         """Release forced pairs without which the assignment is at the level."""
         self.release(self.core.holds_with, effort)
 
-    def _polish(self) -> None:
-        """Replace what rounding found beside the forced pairs by the best choice, if the level holds then, too."""
-        self._bound_by_locks()
-        solution = best_choice(self.relaxation, self.clock, work=POLISHING)
-        if solution.picked is None:
-            return
-        before = self.state()
-        cost = self.total()
-        self._put(self.relaxation.programme.assigned(solution.picked, self.problem.given))
-        rivals = self.problem.rivals.couples_among(np.asarray(self.net.assigned, np.bool_))
-        if rivals.size or self.total() >= cost or not self.core.holds_with():
-            self.put(before)
+    def improve(self, holds: Callable[[], bool], effort: Clock) -> None:
+        """Re-optimise a random part of the assignment at a time, forced pairs included, where the level holds then."""
+        net = self.net
+        least = self.total()
+        stale = 0
+        for _ in range(MOST_PARTS):
+            if stale == STALE_PARTS or effort.over():
+                break
+            stale += 1
+            before = self.state()
+            locked = net.locked.copy()
+            net.locked[self.forced] = False
+            share = self.rng.uniform(*KEPT)
+            net.locked[np.asarray(net.assigned, np.bool_) & (self.rng.random(net.assigned.size) < share)] = True
+            assigned = self._solved(priced=False)
+            net.locked[:] = locked
+            if assigned is None:
+                continue
+            self._put(assigned)
+            if self.total() < least and holds():
+                least = self.total()
+                stale = 0
+                net.locked[self.forced] = False
+                self.forced = [pair for pair in self.forced if assigned[pair]]
+                net.locked[self.forced] = True
+            else:
+                self.put(before)
 
     # The search
 
@@ -198,7 +210,7 @@ class Forcing:
         if not self._reach(np.ones(self.cost.size)):
             return False
         self.free()
-        self._polish()
+        self.improve(self.core.holds_with, self.clock.effort(WORK / 4))
         best = self.state()
         least = self.total()
         self.ways = [best]
@@ -208,15 +220,11 @@ class Forcing:
         for _ in range(self.starts):
             if effort.over() or stale >= STALE or -least >= self.enough or not best.forced:
                 break
-            self.put(best)
-            freed = [pair for pair in self.forced if self.rng.random() < FREED]
-            self.net.locked[freed] = False
-            self.forced = [pair for pair in self.forced if pair not in set(freed)]
             stale += 1
-            if self._reach(np.exp(NOISE * self.rng.standard_normal(self.cost.size))):
+            if self.restart(best):
                 self.free(effort)
                 if self.total() < least:
-                    self._polish()
+                    self.improve(self.core.holds_with, effort)
                     best = self.state()
                     least = self.total()
                     stale = 0
@@ -226,6 +234,14 @@ class Forcing:
         self.put(best)
         self.core.regroup()
         return True
+
+    def restart(self, state: State) -> bool:
+        """Free a random part of the pairs forced in a state, and reach the level by ranks that are perturbed."""
+        self.put(state)
+        freed = [pair for pair in self.forced if self.rng.random() < FREED]
+        self.net.locked[freed] = False
+        self.forced = [pair for pair in self.forced if pair not in set(freed)]
+        return self._reach(np.exp(NOISE * self.rng.standard_normal(self.cost.size)))
 
     def _reach(self, noise: FloatArray) -> bool:
         """Force pairs until the level holds; false if no further pair helps, too many were in vain, or time is up."""

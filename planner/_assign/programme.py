@@ -409,15 +409,12 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
         return best
     if rounded is not None and clock.over():
         return best
-    # Columns whose bounds leave them no choice cannot lose more than any amount, nor less.
-    prices.loss[relaxation.upper == 0] = math.inf
-    prices.loss[relaxation.lower > 0] = -math.inf
     within, fixed = _near(programme, prices, rounded)
     if np.count_nonzero(within) > MOST_COLUMNS:
         if rounded is not None:
             return best
         within = prices.loss <= np.partition(prices.loss, FIRST)[FIRST]
-        fixed = np.flatnonzero(relaxation.lower > 0)
+        fixed = np.empty(0, np.int64)
     effort = clock.effort(work)
     return _checked(programme, best, _within(programme, within, fixed, effort), prices, within, effort)
 
@@ -456,8 +453,6 @@ def _checked(
 def _near(programme: Programme, prices: Prices, picked: BoolArray | None) -> tuple[BoolArray, IntArray]:
     """Return the columns that a better choice may have by the prices, and those that it must have."""
     short = prices.bound - programme.worth(picked) + tolerance(prices.bound)
-    if not np.isfinite(short):
-        return prices.loss < math.inf, np.flatnonzero(prices.loss == -math.inf)
     return prices.loss <= short, np.flatnonzero(prices.loss < -short)
 
 

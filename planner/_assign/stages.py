@@ -34,7 +34,7 @@ from planner._assign.programme import (
     rewards,
     solve,
 )
-from planner._assign.robust import alternates_of, harden, missing_without
+from planner._assign.robust import alternates_of, harden, missing_without, survives
 from planner._assign.rows import Rows, programme_of
 from planner._assign.spanning import span
 from planner._assign.why_none import (
@@ -192,6 +192,10 @@ class _Level:
 
 #: Maximum number of reviewers for the search for critical ones: it takes time M times E.
 MOST_CRITICAL = 2_000
+
+#: Further assignments under rules that are made to survive a loss, and the work of improving each.
+HARDENINGS = 4
+IMPROVING = 1.0
 
 #: Relative excess of a loss over its bound below which no smaller one is sought.
 NEAR = 1e-4
@@ -452,10 +456,17 @@ class Run:
             return self._critical(linker)
         # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
         best: tuple[tuple[int, float], Hardened, State] | None = None
-        for way in linker.ways or [linker.state()]:
-            linker.put(way)
+        starts = list(linker.ways) or [linker.state()]
+        for number in range(len(starts) + HARDENINGS):
+            if number < len(starts):
+                linker.put(starts[number])
+            elif best is None or self.clock.over() or not (isinstance(linker, Forcing) and linker.restart(best[2])):
+                break
             linker.core.regroup()
-            hardened = harden(linker, np.random.default_rng(self.seed))
+            hardened = harden(linker, np.random.default_rng(self.seed + number))
+            if hardened is not None and isinstance(linker, Forcing) and not hardened.missing.any():
+                everybody = np.ones(self.problem.n_reviewers, np.bool_)
+                linker.improve(partial(survives, linker.core, self.clock, everybody), self.clock.effort(IMPROVING))
             merit = None if hardened is None else (int(hardened.exposed.sum()), linker.total())
             if hardened is not None and merit is not None and (best is None or merit < best[0]):
                 best = merit, hardened, linker.state()
