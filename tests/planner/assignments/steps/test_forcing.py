@@ -1,0 +1,77 @@
+"""Pairs forced in the programme: what changes, what is freed, and that rules hold throughout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planner import AtLeast, AtMost
+from planner._assign.core import Core
+from planner._assign.forcing import Forcing
+from planner._assign.levels import aim_named
+from planner._assign.programme import best_under_rules, broken_items, objective
+from reviewgraph._base import Clock
+from tests.planner.assignments.cases import problem_of, ruled_of, similar
+
+
+def under_rules(seed, level="double"):
+    """The best assignment under rules of two communities, and what brings it to a level."""
+    n, m = 30, 25
+    rng = np.random.default_rng(seed)
+    attributes = {j: {"home": f"u{j % 7}", "senior": bool(j % 3 == 0)} for j in range(m)}
+    pairs = [(i, j) for i in range(n) for j in range(m)]
+    apart = np.array([4.0 * ((i + j) % 2) for i, j in pairs])
+    score = np.array([similar(n, m, seed)[j, i] for i, j in pairs]) + apart
+    problem = problem_of(
+        pairs,
+        score,
+        n,
+        m,
+        demand=3,
+        load=5,
+        ruled=ruled_of(m, n, attributes, [AtMost("home", 1), AtLeast("senior", 1)]),
+    )
+    clock = Clock(None)
+    best = best_under_rules(problem, problem.given, clock)
+    core = Core(problem.network(best.chosen), problem.required, aim_named(level))
+    return problem, best, Forcing(core, problem, best.relaxation, clock, rng)
+
+
+def fine(problem, assigned):
+    """Whether demands, loads and rules hold."""
+    held = np.bincount(problem.reviewer[assigned], minlength=problem.n_reviewers)
+    panel = np.bincount(problem.item[assigned], minlength=problem.n_items)
+    return not broken_items(problem, assigned).size and (held <= problem.load).all() and (panel == problem.demand).all()
+
+
+@pytest.mark.parametrize("level", ["double", "connected"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_level_is_reached_within_the_rules_at_a_loss_below_the_bound(seed, level):
+    problem, best, linker = under_rules(seed, level)
+    before = linker.core.at_level()
+    assert linker.link()
+    assigned = np.asarray(linker.net.assigned, bool)
+    assert linker.core.holds_with()
+    assert fine(problem, assigned)
+    assert assigned[linker.forced].all()
+    assert objective(problem, assigned) <= best.bound + 1e-9
+    assert before or linker.forced
+    assert linker.total() == -objective(problem, assigned)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_change_flips_a_pair_and_keeps_rules_and_locks(seed):
+    problem, best, linker = under_rules(seed)
+    rng = np.random.default_rng(seed)
+    net = linker.net
+    for pair in rng.permutation(problem.item.size)[:12].tolist():
+        locked = net.assigned & (rng.random(problem.item.size) < 0.3)
+        net.locked[locked] = True
+        changed, _ = linker.change(pair)
+        net.locked[locked] = False
+        if changed.size:
+            assert changed[0] == pair
+            assert not locked[changed[1:]].any()
+            assigned = best.chosen.copy()
+            assigned[changed] ^= True
+            assert fine(problem, assigned)
