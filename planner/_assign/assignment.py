@@ -51,7 +51,7 @@ class AssignmentStatus(Status):
 
     OPTIMAL = (
         "optimal",
-        "no assignment within the constraints has more affinity, less the price of changes, and it reaches the level",
+        "no assignment within the constraints that reaches the level has more affinity, less the price of changes",
     )
     FEASIBLE = (
         "feasible",

@@ -238,7 +238,8 @@ class Randomised:
     certain: int  #: fixed pairs, whose probability is 1 whatever the cap
     expected: float  #: expected affinity of a draw
     best: float  #: affinity of the best assignment without a lottery and without a level
-    gap: float  #: upper bound on the additional gain of other probabilities within the caps, relative to the bound
+    #: Upper bound on the additional gain of other probabilities within the caps, relative to the bound; None if unknown
+    gap: float | None
     #: The assignments of which one is drawn; None where the probabilities are rounded anew for each draw
     listed: Listed | None
     #: What draws where they are; None where one of ``listed`` is drawn, or all probabilities are 1
@@ -302,7 +303,7 @@ class Randomised:
             "certain": self.certain,
             "expected_affinity": self.expected,
             "expected_percent": self.percent,
-            "gap_percent": 100.0 * self.gap,
+            "gap_percent": None if self.gap is None else 100.0 * self.gap,
             "support": self.support,
             "entropy": self.entropy,
             "largest_probability": self.largest,

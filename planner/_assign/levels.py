@@ -15,7 +15,7 @@ from reviewgraph._base import named
 from reviewgraph.graph import ALL_NAMES, Level, level_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import numpy as np
 
@@ -44,15 +44,6 @@ class Aim(ABC):
     @abstractmethod
     def links(self, groups: Reviews) -> int:
         """Return the minimum number of new pairs that reach the level, from a table of groups and their items."""
-
-    def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
-        """Yield what remains after each loss that the level must survive, by default of a reviewer.
-
-        ``covers`` are the items of each reviewer, as bits.
-        """
-        for place, cover in enumerate(covers):
-            if cover:
-                yield [*covers[:place], 0, *covers[place + 1 :]]
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
         """Whether the level holds although no group covers all items; the table is made only if needed."""
@@ -118,12 +109,6 @@ class ToSurviveReview(ToDouble):
     level = level_named("survives-review")
     outlives = loses_reviews = True
     may_survive = False
-
-    def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
-        for place, cover in enumerate(covers):
-            for item in range(cover.bit_length()):
-                if cover >> item & 1:
-                    yield [*covers[:place], cover ^ 1 << item, *covers[place + 1 :]]
 
 
 class ToRecoverable(_SharingTwo):

@@ -240,15 +240,18 @@ class Linker:
 #    level, so that it holds in the end. A pair that cannot be forced is barred, and another set computed.
 # 4. Forced pairs that turn out superfluous are freed again.
 #
-# Random orders near that of the losses give other sets (a greedy randomised search, [Feo95]_); the best assignment
-# stands, that of the core included.
+# Random orders near that of the losses give other sets (a greedy randomised search, [Feo95]_); every other order keeps
+# most pairs of the best set so far and replaces the rest. The best assignment stands, that of the core included.
 
 #: Maximum number of orders, and of those in a row without improvement.
-ORDERS = 64
-STALE = 24
+ORDERS = 200
+STALE = 48
 
 #: Standard deviation of the log factors of the losses, for another order.
 NOISE = 1.0
+
+#: Probability that a pair of the best assignment so far is kept in an order near it.
+KEPT = 0.6
 
 #: Pairs that are searched, where they are enough for the level; and sets per order.
 SEARCHED = 400
@@ -261,11 +264,12 @@ DEAR = 2
 HOPELESS = 2.0
 
 #: Total work, and the part of it that goes into searching pairs; work of a search for a cycle, per pair that may be
-#: assigned, and of a test of the level, per review.
+#: assigned, of a test of the level, per review, and of one that needs a table besides.
 WORK = 1.0
 RELINKED_SHARE = 0.4
-SEARCH = 1e-7
-LOOK = 2e-7
+SEARCH = 4e-9
+LOOK = 5e-8
+TABLE = 3e-4
 
 
 @dataclass
@@ -319,19 +323,24 @@ class Relinker(Linker):
         # The searches have improved the potentials.
         start = self.state()
         stale = 0
+        best = NO_PAIRS
         for number in range(ORDERS):
             if effort.over() or stale >= STALE or not pairs.size:
                 return
             stale += 1
-            noise = np.exp((NOISE if number else 0.0) * self.rng.standard_normal(pairs.size))
+            rank = loss * np.exp((NOISE if number else 0.0) * self.rng.standard_normal(pairs.size))
+            # Pairs at the end of the order are given up last.
+            if number % 2:
+                rank[np.isin(pairs, best[self.rng.random(best.size) < KEPT])] = 0.0
             self.put(start)
-            if not self._linked(pairs[np.argsort(-loss * noise, kind="stable")], least, effort):
+            if not self._linked(pairs[np.argsort(-rank, kind="stable")], least, effort):
                 continue
             self.release(partial(self._holds, NO_PAIRS, effort))
             lost = self.total() - before
             if least is None or lost < least:
                 least = lost
                 stale = 0
+                best = np.array(self.forced, np.int64)
                 yield self.state(), lost
 
     def _candidates(self, least: int | None, usual: int, effort: Clock) -> tuple[IntArray, FloatArray]:
@@ -406,7 +415,7 @@ class Relinker(Linker):
 
     def _holds(self, more: IntArray, effort: Clock) -> bool:
         """Whether the level would hold with more pairs, whichever were flipped before."""
-        effort.spend(LOOK * (self.net.n_panel.sum() + more.size))
+        effort.spend(LOOK * (self.net.n_panel.sum() + more.size) + (0.0 if self.core.aim.core_decides else TABLE))
         return self.core.holds_with(more)
 
     def total(self) -> int:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus, percent_of
 from planner._assign.best_flow import settle, unrouted
 from planner._assign.core import Core
+from planner._assign.enumeration import all_at_level, best_at_level
 from planner._assign.findings import Listed, Randomised, Reason
 from planner._assign.flow import whole_costs
 from planner._assign.forcing import Forcing
@@ -44,8 +45,9 @@ from planner._assign.programme import (
 )
 from planner._assign.robust import harden
 from planner._assign.spanning import bridge
-from planner._assign.stages import Repair, Run, decide
+from planner._assign.stages import Run
 from planner._assign.why_none import level_alone, why_apart, why_capped
+from planner.solving import integer_programme
 from reviewgraph._base import counted, ranks, snapped
 
 if TYPE_CHECKING:
@@ -58,6 +60,9 @@ if TYPE_CHECKING:
 
 #: Whole units of the span of affinities, for costs of changes.
 SPAN_BITS = 30
+
+#: Maximum number of rows of an enumeration.
+MOST_ROWS = 2_000
 
 #: Fee of a change in addition to its loss, in spans.
 CHANGE = 0.5
@@ -84,7 +89,7 @@ def repaired(
        panels that break a rule are reassigned.
     2. The level, by cheapest cycles (:mod:`.linking`); from the best assignment these are the cheapest in affinity,
        from another they change few pairs. Where many papers are apart, by a skeleton (:mod:`.spanning`); where few
-       pairs are allowed an exact method decides.
+       assignments are possible, by enumeration.
     """
     cost = whole_costs(problem.affinity, int(rng.integers(1 << 31)))
     best = None if problem.panels.binding else unrouted(problem, cost)
@@ -93,22 +98,27 @@ def repaired(
     chosen = first if best is None else best
     if best is None:
         cost = costs_of_changes(problem.affinity, first)
-        if broken_items(problem, first).size:
+        if (np.bincount(problem.item[first], minlength=problem.n_items) < problem.demand).any():
+            # Pairs that were given up leave places open.
+            completed = unrouted(problem, cost)
+            if completed is None:
+                return Repaired(first, False)
+            chosen = completed
+        if broken_items(problem, chosen).size:
             # By few changes, as for the level: the most affinity would undo the random choice.
-            obeying = repair(changing(problem, first), first, clock).chosen
+            obeying = repair(changing(problem, chosen), chosen, clock).chosen
             if obeying is None:
                 return Repaired(first, False)
             chosen = obeying
-            cost = costs_of_changes(problem.affinity, chosen)
+        cost = costs_of_changes(problem.affinity, chosen)
     if aim.level is None:
         return Repaired(chosen, True)
     if survive:
         # The search for what survives takes long where nothing does.
-        decided = decide(problem, aim, chosen, clock, survive=True)
-        if decided.chosen is not None:
-            return Repaired(decided.chosen, True)
-        if decided.proved:
-            return Repaired(chosen, False)
+        tiny = best_at_level(problem, aim, clock, survive=True, most=MOST_ROWS)
+        if tiny is not None:
+            reached = tiny.chosen is not None and not tiny.exposed
+            return Repaired(chosen if tiny.chosen is None else tiny.chosen, reached)
     core = Core(problem.network(chosen), problem.required, aim)
     if depends_on_rules(problem):
         # By few changes, which need no further starts.
@@ -130,8 +140,10 @@ def repaired(
         reached = hardened is not None and not hardened.exposed.any()
     if reached:
         return Repaired(core.net.assigned.copy(), True, len(linker.forced))
-    decided = Repair(None, False) if survive else decide(problem, aim, chosen, clock, survive=False)
-    return Repaired(chosen if decided.chosen is None else decided.chosen, decided.chosen is not None)
+    tiny = None if survive else best_at_level(problem, aim, clock, survive=False, most=MOST_ROWS)
+    if tiny is None or tiny.chosen is None:
+        return Repaired(chosen, False)
+    return Repaired(tiny.chosen, True)
 
 
 def changing(problem: Problem, chosen: BoolArray) -> Problem:
@@ -310,6 +322,58 @@ class _Parts:
         self.counts[self.pairs[k]] += 1
 
 
+# A small lottery: the best list of all assignments at the level, by an integer programme.
+
+#: Maximum number of assignments, at a time and at the level; and of those, at random, among which lists are sought.
+MOST_COLUMNS = 20_000
+LISTED = 1_000
+
+#: Segments of the gain of a pair, and work of a programme.
+SEGMENTS = 20
+WORK = 0.5
+
+#: Status of SciPy's answer where there is no solution.
+INFEASIBLE = 2
+
+
+def best_list(gain: Gain, limits: Limits, columns: BoolArray, effort: Clock, *, whole: bool = True) -> Any:
+    r"""Return SciPy's answer, of which ``x`` begins with how often the list of most gain has each assignment.
+
+    .. math::
+        \max \sum_p g_p(x_p) \quad \text{subject to} \quad x = A^T n, \quad x \le q, \quad \sum_k n_k = N
+
+    for assignments n among the rows of A and N draws. Gains are replaced by chords; without ``whole`` n need not be.
+    """
+    from scipy.optimize import Bounds, LinearConstraint
+    from scipy.sparse import coo_array, csc_array, hstack, vstack
+
+    n_rows, n_pairs = columns.shape
+    # Segments of each pair from 0 to its limit, whose slopes fall.
+    edges = np.unique(np.linspace(0, gain.unit, SEGMENTS + 1).astype(np.int64) if gain.beta else [0, gain.unit])
+    start, pair = (part.ravel() for part in np.meshgrid(edges[:-1], np.arange(n_pairs)))
+    end, _ = (part.ravel() for part in np.meshgrid(edges[1:], np.arange(n_pairs)))
+    held = csc_array(columns.T.astype(float))
+    parts = coo_array((-np.ones(pair.size), (pair, np.arange(pair.size))), shape=(n_pairs, pair.size))
+    draws = coo_array(np.append(np.ones(n_rows), np.zeros(pair.size))[np.newaxis])
+    rows = vstack([hstack([held, parts]), hstack([held, 0 * parts]), draws]).tocsc()
+    low = np.concatenate([np.zeros(n_pairs), limits.least, [gain.unit]])
+    high = np.concatenate([np.zeros(n_pairs), limits.most, [gain.unit]])
+    return integer_programme(
+        -np.append(np.zeros(n_rows), gain.slope(start, end, pair) / gain.unit),
+        effort,
+        gap=1e-6,
+        constraints=LinearConstraint(rows, low, high),
+        bounds=Bounds(0.0, np.append(np.full(n_rows, float(gain.unit)), (end - start).astype(float))),
+        integrality=np.append(np.full(n_rows, int(whole)), np.zeros(pair.size)),
+    )
+
+
+#: All assignments at the level together do not leave room for the caps.
+_NO_LOTTERY = (
+    "No lottery over the assignments at the level has these caps: some pairs are in too many of them. Raise "
+    "--max-probability, loads or demands."
+)
+
 #: Only rivals are in the way, and nothing is proved.
 _ONLY_RIVALS = (
     "No probabilities under these caps were found that keep apart the pairs that may not be assigned together."
@@ -329,7 +393,7 @@ class Lottery(Run):
         asked = asked[usable]
         beta = self.randomisation.perturbation
         caps = limits_of(within(self.problem, usable), asked)
-        lottery = beta > 0 or bool((caps.most < UNITS).any())
+        lottery = beta > 0 or usable.size < self.problem.item.size or bool((caps.most < UNITS).any())
         # Without caps and perturbation the best assignment is the only one; otherwise it is the reference for draws,
         # for which it needs no level, and it explains why there is none.
         best = self.start() if lottery else super().result()
@@ -351,9 +415,35 @@ class Lottery(Run):
         marginals = best_marginals(problem, gain, caps)
         if marginals is None:
             return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
-        if self.aim.level is None and all_through(problem):
-            return self._rounded(problem, gain, caps, marginals)
-        return self._listed(problem, asked, marginals)
+        plain = self.aim.level is None and all_through(problem)
+        exact = None if plain and not problem.rivals.any else self._of_all(problem, asked, marginals.bound)
+        if exact is not None:
+            return exact
+        return self._rounded(problem, gain, caps, marginals) if plain else self._listed(problem, asked, marginals)
+
+    def _of_all(self, problem: Problem, caps: FloatArray, bound: float) -> Assignment | None:
+        """Draw one of the best list of all assignments at the level; None where these are too many, or none."""
+        count = self.randomisation.draws
+        columns = all_at_level(problem, self.aim, self.clock, survive=bool(self.survive), most=MOST_COLUMNS)
+        if columns is None or not len(columns):
+            return None
+        # The linear relaxation proves a bound, or that there is no lottery; lists are sought among some columns.
+        gain = Gain(problem.worth, self.randomisation.perturbation, count)
+        effort = self.clock.effort(WORK)
+        real = Limits(np.where(problem.given, count, 0), np.where(problem.given, count, caps * count))
+        lottery = best_list(gain, real, columns, effort, whole=False)
+        if lottery.x is None:
+            return self.infeasible(_NO_LOTTERY) if lottery.status == INFEASIBLE else None
+        some = np.random.default_rng(0).permutation(len(columns))[:LISTED]
+        some = np.union1d(some, np.flatnonzero(lottery.x[: len(columns)] > 0))
+        best = best_list(gain, limits_of(problem, caps, count), columns[some], effort)
+        if best.x is None:
+            return None
+        rows = np.repeat(columns[some], np.rint(best.x[: some.size]).astype(np.int64), axis=0)
+        yes = np.ones(count, np.bool_)
+        none = np.zeros(count, np.int64)
+        mixed = Mixture(list(map(np.flatnonzero, rows)), rows.sum(axis=0), yes, yes, none, none)
+        return self._of_list(problem, gain, mixed, mixed.counts, bound if gain.beta else min(bound, -lottery.fun))
 
     def _rounded(self, problem: Problem, gain: Gain, caps: Limits, marginals: Marginals) -> Assignment:
         """Draw by rounding, which has exactly the probabilities, and keeps demands, loads and rules."""
@@ -383,6 +473,11 @@ class Lottery(Run):
         if kept is None:
             return self.nothing(AssignmentStatus.LEVEL_MISSED, _ONLY_RIVALS)
         mixed = mixture(problem, gain, limits, kept.units, self)
+        return self._of_list(problem, gain, mixed, kept.units, marginals.bound)
+
+    def _of_list(self, problem: Problem, gain: Gain, mixed: Mixture, rounded: IntArray, bound: float) -> Assignment:
+        """Draw one of a list."""
+        count = gain.unit
         # The assignment of the seed.
         self.say("the draw")
         holds = np.zeros((count, problem.item.size), np.bool_)
@@ -403,11 +498,11 @@ class Lottery(Run):
             at_level=float(mixed.at_once.mean()),
             repaired=float(mixed.reached.mean()),
             changed=float(mixed.changed.mean()),
-            lost=float((problem.affinity * (kept.units - mixed.counts)).sum() / count),
+            lost=float((problem.affinity * (rounded - mixed.counts)).sum() / count),
         )
         shares = mixed.counts / count
         value = gain.of(mixed.counts)
-        return replace(assignment, randomised=self._described(problem, shares, value, marginals.bound, listed))
+        return replace(assignment, randomised=self._described(problem, shares, value, bound, listed))
 
     def _drawn(
         self, problem: Problem, support: BoolArray, chosen: BoolArray, forced: int, *, reached: bool
@@ -438,7 +533,8 @@ class Lottery(Run):
             certain=int((problem.given & ~problem.old).sum()),
             expected=float((problem.affinity * probability)[shown].sum()),
             best=self.unconstrained,
-            gap=percent_of(max(bound - value, 0.0), bound) / 100.0,
+            # Where there is no bound, or nothing that it is relative to, no gap is proved.
+            gap=percent_of(max(bound - value, 0.0), bound) / 100.0 if np.isfinite(bound) and bound else None,
             listed=listed,
         )
 

@@ -307,12 +307,14 @@ def _drawn(lottery: findings.Randomised | None) -> list[Part]:
     """Return the guarantee of a lottery, what is lost, and the list that is drawn from."""
     if lottery is None:
         return []
-    gap = f"at most {100 * lottery.gap:.2g} % less" if lottery.gap > 0 else "no less"
-    gain = f"{gap} in this gain" if lottery.perturbation else gap
+    gap = f"at most {100 * lottery.gap:.2g} % less" if lottery.gap else "no less"
+    than = f"{gap}{' in this gain' if lottery.perturbation else ''} than by other probabilities within these caps"
+    if lottery.gap is None:
+        than = "it is not proved how much other probabilities within these caps could add"
     lines = [
         "Only these pairs are ever assigned, each with exactly its probability, and none above its cap; the most "
         f"probable reviewer of a paper has {lottery.mean_largest:.3g} on average.",
-        f"Expected total: {lottery.expected:.6g}, {gain} than by other probabilities within these caps.",
+        f"Expected total: {lottery.expected:.6g}, {than}.",
     ]
     if (drawn := lottery.listed) is not None:
         lines.append(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from planner._assign.problem import whole_floor
 from planner._assign.rows import NO_HIGH, programme_of, rival_rows
 from planner.solving import ROOT, integer_programme, simplex_work, solve_within
 from reviewgraph._base import ranks
@@ -634,7 +635,7 @@ def depends_on_rules(problem: Problem) -> bool:
 
 
 def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int) -> bool:
-    """Whether rules on panels and rivals let a pair take the place of another one of its item in an assignment."""
+    """Whether rules, rivals and floors let a pair take the place of another one of its served item."""
     panels = problem.panels
     item = int(problem.item[entering])
     rivals = problem.rivals.rival[problem.rivals.start[entering] : problem.rivals.start[entering + 1]]
@@ -646,6 +647,9 @@ def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int
     staying = first + np.flatnonzero(chosen[first:last])
     staying = staying[staying != leaving]
     after = np.append(staying, entering)
+    score = problem.whole[np.append(staying[~problem.old[staying]], entering)]
+    if score.sum() < problem.floor or score.max() < whole_floor(problem.floors.best, problem.affinity, 1):
+        return False
     _, group = panels.of(problem.reviewer[after], problem.item[after])
     count = np.bincount(group, minlength=panels.n_groups)
     # Groups of the one who enters may be too many, of the one who leaves too few.

@@ -88,7 +88,7 @@ RANKED = 256
 
 #: Steps without progress after which the search returns to the best assignment so far, and restarts in all.
 STALE = 40
-RESTARTS = 12
+RESTARTS = 2
 
 #: Seconds for a final evaluation where time is over.
 CLOSING = 0.3

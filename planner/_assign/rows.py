@@ -132,7 +132,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     if any((part.low > part.high).any() for part in rows):
         return None
     value = np.concatenate([problem.worth[pairs], panels.reward])
-    return Programme(pairs, tuple(part for part in rows if part.low.size), value, panels.brought)
+    return Programme(pairs, tuple(part for part in rows if part.low.size) or rows[:1], value, panels.brought)
 
 
 class PanelRows(NamedTuple):

@@ -1,6 +1,6 @@
 """The stages of an assignment: flow, panels, fairness, the level, what survives.
 
-:func:`decide` is the exact method for few pairs; :class:`Run` takes the stages in order.
+:class:`Run` takes the stages in order; tiny problems are decided by :mod:`.enumeration`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.best_flow import fewest_first, scale_of, settle, unrouted
 from planner._assign.core import Core
+from planner._assign.enumeration import Best, best_at_level, sampled_at_level
 from planner._assign.fair import at_floor, largest_minimum, lower_floors, too_few_good
 from planner._assign.findings import NO_FLOORS, Fairness, Kept, KeptRule
 from planner._assign.flow import TIE_BITS, whole_costs
@@ -27,14 +28,12 @@ from planner._assign.programme import (
     best_under_rules,
     broken_items,
     depends_on_rules,
-    improved,
     objective,
     presence,
     relaxation_of,
     rewards,
-    solve,
 )
-from planner._assign.robust import alternates_of, harden, missing_without, survives
+from planner._assign.robust import CLOSING, alternates_of, exposed_of, harden, missing_without, survives
 from planner._assign.rows import Rows, programme_of
 from planner._assign.spanning import span
 from planner._assign.why_none import (
@@ -43,7 +42,6 @@ from planner._assign.why_none import (
     level_alone,
     rules_in_words,
     why_apart,
-    why_counted,
     why_fragile,
     why_infeasible,
     why_no_floor,
@@ -65,129 +63,6 @@ if TYPE_CHECKING:
     from planner._assign.problem import Problem
     from planner._assign.robust import Hardened
     from reviewgraph._base import BoolArray, IntArray, Label
-
-
-# Exact decision of a level where few pairs are allowed: an integer programme, and a cut for each way to miss it.
-#
-# Adding reviews never breaks a level. So where an assignment misses it, pairs are added as long as it is still missed:
-# whatever reaches the level has one of the remaining pairs. Such cuts are added until the best assignment that obeys
-# them reaches the level, or nothing obeys them, according to two solvers.
-
-
-class Repair(NamedTuple):
-    """The pairs chosen, or None: then ``proved`` is whether no assignment obeys all constraints."""
-
-    chosen: BoolArray | None
-    proved: bool
-
-
-#: Maximum number of free pairs, of programmes, and of cuts per solution.
-MOST_PAIRS = 64
-ROUNDS = 200
-CUTS = 24
-#: Maximum work of one programme.
-WORK = 5.0
-
-
-def decide(problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survive: bool) -> Repair:
-    """Find the best assignment at a level, or prove that there is none; where that takes too much work, neither.
-
-    ``chosen`` is an assignment under the rules, which stands if it reaches the level. With ``survive`` the level must
-    also hold after the losses of the aim (by default of any one reviewer).
-    """
-    unsettled = Repair(None, False)
-    if np.count_nonzero(~problem.given) > MOST_PAIRS:
-        return unsettled
-    programme = programme_of(problem, chosen, np.ones(problem.n_items, np.bool_))
-    if programme is None:
-        return unsettled
-    level = _Level(problem, aim, programme.pairs, survive)
-    if level.holds(chosen[programme.pairs]) and not broken_items(problem, chosen).size:
-        return Repair(chosen, True)
-    if not level.holds(np.ones(programme.pairs.size, np.bool_)):
-        return Repair(None, True)
-    cuts = list(level.cuts(chosen[programme.pairs]))
-    for _ in range(ROUNDS):
-        if clock.over():
-            return unsettled
-        # At least one of the columns of each cut.
-        size = np.array([cut.size for cut in cuts], np.int64)
-        row = np.repeat(np.arange(len(cuts)), size)
-        column = np.concatenate(cuts)
-        required = Rows(row, column, np.ones_like(size), size.clip(1), np.ones(row.size, np.int64))
-        cut = programme.under(required)
-        solution = improved(cut, clock.effort(WORK))
-        if solution.picked is None:
-            return Repair(None, solution.proved and solve(cut, clock.effort(WORK)).proved)
-        picked = solution.picked[: programme.pairs.size]
-        if level.holds(picked):
-            return Repair(level.whole(picked), True)
-        cuts += level.cuts(picked)
-    return unsettled
-
-
-class _Level:
-    """Whether some of the pairs of a programme, with those given, reach a level."""
-
-    def __init__(self, problem: Problem, aim: Aim, pairs: IntArray, survive: bool) -> None:
-        self.problem = problem
-        self.aim = aim
-        self.pairs = pairs
-        self.survive = survive
-        self.required = sum(1 << i for i in np.flatnonzero(problem.required).tolist())
-
-    def whole(self, picked: BoolArray) -> BoolArray:
-        """Return the assignment of some of the pairs, shape (P,)."""
-        assigned = self.problem.given.copy()
-        assigned[self.pairs] = picked
-        return assigned
-
-    def holds(self, picked: BoolArray) -> bool:
-        problem = self.problem
-        assigned = self.whole(picked)
-        pairs = (problem.reviewer[assigned], problem.item[assigned])
-        covers = [0] * problem.n_reviewers
-        for j, i in zip(*map(np.ndarray.tolist, pairs), strict=True):
-            covers[j] |= 1 << i
-        if not (self.aim.core_suffices and self._covered(covers)):
-            table = partial(Reviews.from_codes, *pairs, reviewers=problem.n_reviewers, items=problem.n_items)
-            if not self.aim.holds_early(table):
-                return False
-        return not self.survive or all(map(self._covered, self.aim.after_losses(covers)))
-
-    def _covered(self, covers: list[int]) -> bool:
-        """Whether one group covers all required items; items are bits, faster than tables where there are few."""
-        shared = self.aim.shared
-        groups = list[int]()
-        for cover in covers:
-            # Groups that share enough merge, and with more items further ones may.
-            while near := [group for group in groups if (group & cover).bit_count() >= shared]:
-                groups = [group for group in groups if (group & cover).bit_count() < shared]
-                for group in near:
-                    cover |= group
-            groups.append(cover)
-        return any(group & self.required == self.required for group in groups)
-
-    def cuts(self, picked: BoolArray) -> list[IntArray]:
-        """Return sets of columns of each of which whatever reaches the level picks at least one."""
-        rng = np.random.default_rng(0)
-        unpicked = np.flatnonzero(~picked)
-        cuts: dict[bytes, IntArray] = {}
-        for _ in range(CUTS):
-            most = self._extended(picked, rng.permutation(unpicked))
-            cuts[most.tobytes()] = np.flatnonzero(~most)
-        return list(cuts.values())
-
-    def _extended(self, picked: BoolArray, more: IntArray) -> BoolArray:
-        """Add pairs while the level is missed, halves at once where that is possible."""
-        trial = picked.copy()
-        trial[more] = True
-        if not self.holds(trial):
-            return trial
-        if more.size <= 1:
-            return picked
-        half = more.size // 2
-        return self._extended(self._extended(picked, more[:half]), more[half:])
 
 
 #: Maximum number of reviewers for the search for critical ones: it takes time M times E.
@@ -231,6 +106,7 @@ class Run:
     exposed: tuple[Label, ...] = ()
     unsure: bool = False  # whether time was over before the exposed reviewers were determined
     proved: bool = False  # whether it is proved that no assignment satisfies the request
+    best_at_level: bool = False  # whether the assignment is proved to be the best at the level
     out_of_reach: str = ""  # why no assignment reaches the level, where counting proves that
     fewest: tuple[int, ...] = ()  # minimum number of pairs of each kind that comes before affinity
     lost_first: float = 0.0  # affinity that these minima cost
@@ -345,6 +221,10 @@ class Run:
         lowest = self.asked.floor
         floors = [lowest] if self.minimum is None else lower_floors(self.problem, lowest)
         ways = [at_floor(self.problem, floor) for floor in floors]
+        tiny = best_at_level(ways[-1], self.aim, self.clock, survive=bool(self.survive), fairly=self.fairly)
+        if tiny is not None:
+            self.problem = ways[-1]
+            return self._settled(start, tiny)
         # Under the strictest of the floors that allows the level.
         for way in ways:
             self.problem = way
@@ -352,62 +232,61 @@ class Run:
             reached = linker.link()
             if reached or self.clock.over():
                 break
+        reached = reached or self._sampled(linker, survive=False)
         core = linker.core
-        apart = why_apart(self.problem, self.aim) if decided and not reached else ""
-        if apart and not self.best_effort:
-            return self.infeasible(level_alone(self.aim, apart))
-        self.out_of_reach = self.out_of_reach or apart
-        reached = reached or self._decided_above(linker, ways, survive=False)
+        if not reached and self._apart() and not self.best_effort:
+            return self.infeasible(level_alone(self.aim, self.out_of_reach))
         if reached and self.minimum is not None and self.survive:
-            # From here on the smallest score stays as it is, where what the level must survive allows that.
+            # From here on the smallest score stays as it is.
             scores = self.problem.scores(core.net.assigned)[self.problem.served]
             self.problem = at_floor(self.problem, int(scores.min(initial=-NO_FLOOR)))
-            ways = [self.problem, *(way for way in ways if way.floor < self.problem.floor)]
             linker = self._linker(start._replace(chosen=core.net.assigned.copy()))
             core = linker.core
         critical = None
         if reached and decided:
-            critical = self._hardened(linker, ways) if self.survive else None
+            critical = self._hardened(linker) if self.survive else None
         if reached and decided and not self.unsure and critical is None:
-            critical = self._critical(linker)
+            critical = self._critical(core)
             self.exposed = critical or () if self.survive else ()
         if (core.net.assigned == start.chosen).all():
             self.least_loss = 0.0
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
 
-    def _decided_above(self, linker: Relinker | Forcing, ways: list[Problem], *, survive: bool) -> bool:
-        """Decide under the strictest of some floors that allows the level; a proof is one for the lowest of them."""
-        self.problem = ways[0]
-        if self._decided(linker, survive=survive):
-            return True
-        if len(ways) == 1:
-            return False
-        self.problem = ways[-1]
-        if not self._decided(linker, survive=survive):
-            return False
-        for way in ways[1:-1]:
-            self.problem = way
-            if self._decided(linker, survive=survive):
-                return True
-        self.problem = ways[-1]
-        return True
+    def _apart(self) -> bool:
+        """Note why not even all allowed pairs reach the level, where that is so."""
+        apart = why_apart(self.problem, self.aim) if self.aim.core_decides else ""
+        self.out_of_reach = self.out_of_reach or apart
+        return bool(apart)
 
-    def _decided(self, linker: Relinker | Forcing, *, survive: bool) -> bool:
-        """Replace the search by an exact method where few pairs are allowed; whether the level holds then."""
-        core = linker.core
-        if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
-            self.proved = True
-            return False
-        decided = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive)
-        self.proved = decided.proved
-        if decided.chosen is None:
+    def _settled(self, start: Start, tiny: Best) -> Assignment:
+        """Return the best of all assignments at the level, or that with fewest critical reviewers, or miss it."""
+        self.proved = tiny.chosen is None or tiny.exposed > 0
+        self.best_at_level = not self.proved
+        if tiny.chosen is None:
+            if self._apart() and not self.best_effort:
+                return self.infeasible(level_alone(self.aim, self.out_of_reach))
+            return self.answer(start.chosen, None, 0, reached=False)
+        core = Core(self.problem.network(tiny.chosen), self.problem.required, self.aim)
+        critical = self._critical(core) if self.aim.core_decides else None
+        if tiny.exposed:
+            until = self.clock.no_less_than(CLOSING)
+            self.exposed = self._labels(np.where(exposed_of(core, until), missing_without(core, until), 0))
+        if (tiny.chosen == start.chosen).all():
+            self.least_loss = 0.0
+        return self.answer(tiny.chosen, critical, 0, reached=True)
+
+    def _sampled(self, linker: Relinker | Forcing, *, survive: bool) -> bool:
+        """Take an assignment at the level of a random sample, if there is one."""
+        chosen = sampled_at_level(self.problem, self.aim, self.clock, survive=survive)
+        if chosen is None:
             return False
         # Forced pairs of the search are forced no more.
-        core.net.locked[linker.forced] = False
+        net = linker.core.net
+        net.locked[linker.forced] = False
         linker.forced = []
         linker.ways = []
-        flip(core.net, np.flatnonzero(decided.chosen != core.net.assigned))
-        core.regroup()
+        flip(net, np.flatnonzero(chosen != net.assigned))
+        linker.core.regroup()
         return True
 
     def _linker(self, start: Start) -> Relinker | Forcing:
@@ -449,11 +328,11 @@ class Run:
         linker.enough = near * self.scale * 2.0**TIE_BITS
         return linker
 
-    def _hardened(self, linker: Relinker | Forcing, ways: list[Problem]) -> tuple[Label, ...] | None:
+    def _hardened(self, linker: Relinker | Forcing) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
         self.say(_LOOKING)
-        if self._decided_above(linker, ways, survive=True):
-            return self._critical(linker)
+        if self._sampled(linker, survive=True):
+            return ()
         # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
         best: tuple[tuple[int, float], Hardened, State] | None = None
         starts = list(linker.ways) or [linker.state()]
@@ -478,12 +357,12 @@ class Run:
         self.exposed = self._labels(best[1].exposed)
         return self._labels(best[1].missing)
 
-    def _critical(self, linker: Relinker | Forcing) -> tuple[Label, ...] | None:
+    def _critical(self, core: Core) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
         self.say(_LOOKING)
         try:
-            return self._labels(missing_without(linker.core, self.clock))
+            return self._labels(missing_without(core, self.clock))
         except Clock.Over:
             return None
 
@@ -507,7 +386,9 @@ class Run:
             worth = [math.fsum(problem.worth[chosen].tolist()) for chosen in (assigned, best)]
             as_much = reaches(worth[0], worth[1], float(np.abs(problem.worth[best]).sum()))
             same = bool((assigned == best).all()) or (plain and as_much)
-        status = AssignmentStatus.OPTIMAL if same else AssignmentStatus.FEASIBLE
+            if self.best_at_level and plain:
+                self.least_loss = max(worth[1] - worth[0], 0.0)
+        status = AssignmentStatus.OPTIMAL if same or self.best_at_level else AssignmentStatus.FEASIBLE
         if not reached or self.exposed or self.unsure:
             status = AssignmentStatus.LEVEL_MISSED
         why = ""
@@ -534,7 +415,7 @@ class Run:
             critical=critical,
             forced=forced,
             explanation=Mentions.labelled(problem.reviewers, problem.items)(why),
-            least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
+            least_loss=0.0 if same else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
             concerned=concerned(problem, assigned, self.fewest, self.lost_first),
             authors=authored(problem, self.rivals, self._within_rules(assigned), bound),

@@ -12,8 +12,8 @@ import pytest
 
 from planner import assign
 from planner._assign.assignment import AssignmentStatus
+from planner._assign.enumeration import best_at_level
 from planner._assign.levels import aim_named
-from planner._assign.stages import decide
 from reviewgraph._base import Clock
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.naive_assignment import connected, doubly_connected, survives
@@ -92,10 +92,32 @@ def test_a_loss_is_survived_wherever_some_assignment_survives_it() -> None:
     assert min(found[False], found[True]) > 0
 
 
-def test_it_ends_with_the_clock_and_leaves_large_problems_alone() -> None:
-    """Neither found nor proved: the clock is over before the first programme, or pairs are too many."""
+@pytest.mark.parametrize("target", ["double", "connected", "survives-reviewer"])
+def test_enumeration_finds_the_best_or_proves_that_there_is_none(target: str) -> None:
+    """The status says optimal, with the affinity of the best of all assignments at the level."""
+    found = Counter[bool]()
+    for seed in range(40):
+        case = market(seed, dense=target == "survives-reviewer")
+        if next(every_assignment(case), None) is None or not all(case["demand"].values()):
+            continue
+        holds = {
+            "double": lambda pairs, case=case: doubly_connected(pairs, case["items"]),
+            "connected": lambda pairs, case=case: connected(pairs, case["items"]),
+            "survives-reviewer": lambda pairs, case=case: survives(pairs, case["items"], case["reviewers"]),
+        }[target]
+        totals = [sum(map(case["affinity"].get, pairs)) for pairs in every_assignment(case) if holds(pairs)]
+        answer = assign(**case, target=target, seed=seed % 4)
+        assert (answer.status is AssignmentStatus.OPTIMAL) == bool(totals), seed
+        if totals:
+            assert answer.affinity == max(totals), seed
+        found[bool(totals)] += 1
+    assert min(found[False], found[True]) > 1
+
+
+def test_enumeration_ends_with_the_clock_and_leaves_large_problems_alone() -> None:
+    """Nothing is known: the clock is over at once, or assignments are too many."""
     aim = aim_named("double")
     for size, clock in ((3, Clock(0.0)), (9, Clock(None))):
         pairs = np.array([(i, j) for i in range(size) for j in range(size)])
         problem = problem_of(pairs, np.zeros(len(pairs)), size, size, demand=np.full(size, 1), load=np.full(size, 1))
-        assert decide(problem, aim, np.eye(size, dtype=bool).ravel(), clock, survive=False) == (None, False)
+        assert best_at_level(problem, aim, clock, survive=False) is None

@@ -16,7 +16,7 @@ from planner._assign.marginals import decomposed
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.test_assigning import pairs_of
-from tests.trials import NIGHTLY, sampled
+from tests.trials import sampled
 
 DEMAND, LOAD = 3, 4
 
@@ -96,27 +96,25 @@ def best_expected(affinity, assignments, cap):
     return None if found.status else -found.fun
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cap", [0.4, 0.6, 0.8])
-def test_lotteries_are_among_those_over_all_assignments_at_the_level(cap):
+@pytest.mark.parametrize("cap", [0.3, 0.4, 0.6, 0.8, 1.0])
+def test_a_small_lottery_is_the_best_over_all_assignments_at_the_level(cap):
+    """Its gap is proved, and what it loses to multiples of a draw is little."""
     n, m, demand, load = 4, 5, 2, 3
-    for seed in range(2 if NIGHTLY else 1):
+    for seed in range(2):
         affinity = np.random.default_rng(seed).random((m, n))
         best = best_expected(affinity, at_level(n, m, demand, load), cap)
         result = assign(affinity, demand=demand, load=load, max_probability=cap, draws=10)
-        reached = result.randomised is not None and result.randomised.listed.repaired == 1.0
+        assert (result.status == "infeasible") == (best is None)
         if best is None:
-            assert not reached
-        elif reached:
-            assert 0.9 * best <= result.randomised.expected <= best + 1e-9
-            assert max(exact(result).values()) <= Fraction(str(cap))
-        else:
-            # Only where caps leave hardly any room.
-            assert cap < 0.5
+            continue
+        randomised = result.randomised
+        assert randomised.largest <= cap + 1e-9
+        assert 0.99 * best <= randomised.expected <= best + 1e-9 <= randomised.expected / (1 - randomised.gap) + 1e-6
 
 
-def test_caps_that_take_all_room_are_kept():
+def test_caps_that_take_all_room_are_kept(monkeypatch):
     """Each of 5 reviewers has probability 3 / 5 on each paper, so every change of one assignment changes others."""
+    monkeypatch.setattr(lottery, "all_at_level", lambda *args, **kwargs: None)
     affinity = np.random.default_rng(0).random((5, 4))
     result = assign(affinity, demand=3, load=3, max_probability=0.6, draws=10)
     assert set(exact(result).values()) == {Fraction(6, 10)}
