@@ -134,7 +134,8 @@ def assign(
         pairs are kept and counted even if they are in conflict or exceed a demand or load, see
         :attr:`Assignment.facts`. Without a load (None) reviewers get the smallest with which the demands can be met,
         and the level reached, see :attr:`Assignment.usual_load`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
-        of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone.
+        of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone. Rules on who reviews
+        together count the reviewers of ``phase_one``, too.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
     target
@@ -158,7 +159,8 @@ def assign(
         ``maximin``: the smallest sum of the affinities of a paper's reviewers is maximised, and then the total. By
         default only the total counts. Cannot be combined with ``previous`` or ``min_affinity``.
     floor
-        Minimum sum of the affinities of a paper's reviewers; None by default.
+        Minimum sum of the affinities of a paper's reviewers; None by default. Papers with demand 0 are exempt from
+        floors, and from rules on who reviews together.
     floor_best
         Minimum affinity of the best reviewer of each paper; None by default.
     alternates

@@ -403,7 +403,9 @@ class Run:
         alternates = None
         if self.alternates:
             self.say("alternates")
-            alternates = alternates_of(problem, assigned, self.aim, self.alternates, self.clock)
+            # The largest minimum is no floor for those who replace somebody.
+            floored = replace(problem, floors=self.asked.floors)
+            alternates = alternates_of(floored, assigned, self.aim, self.alternates, self.clock)
         # There is no bound on affinity where other things come first.
         bound = self.solution.bound if problem.concerns is None else math.inf
         return Assignment(
