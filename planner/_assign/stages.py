@@ -34,7 +34,6 @@ from planner._assign.programme import (
     rewards,
 )
 from planner._assign.robust import CLOSING, alternates_of, exposed_of, harden, missing_without, survives
-from planner._assign.rows import Rows, programme_of
 from planner._assign.spanning import span
 from planner._assign.why_none import (
     NO_OTHER,
