@@ -212,6 +212,10 @@ class _Rule:
         return f"{self.stated:g}" if isinstance(self.stated, float) else str(self.stated)
 
     @property
+    def _listed(self) -> tuple[Any, ...]:
+        return self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,)
+
+    @property
     def _count(self) -> str:
         return f"n (by {self._named})" if isinstance(self.stated, ByPaper) else self._named
 
@@ -234,7 +238,7 @@ class _Rule:
         elif self.value is not None and not is_held:
             return unknown(self.text, f"value of {name}", self.value, attribute.held)
         kinds = (int, np.integer) if self.field == "number" else (int, float, np.number)
-        for number in self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,):
+        for number in self._listed:
             known = isinstance(number, kinds) and not isinstance(number, bool) and np.isfinite(number)
             if number is not None and not (known and number >= 0):
                 return f"{self.text}: expected {self.expected}, 0 or more, found {number!r}"
@@ -252,8 +256,7 @@ class _Rule:
 
     def _numbers(self, without: float) -> Any:
         """Return the number of each paper, or of all; ``without`` where a paper has none."""
-        numbers = self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,)
-        return np.array([without if number is None else number for number in numbers])
+        return np.array([without if number is None else number for number in self._listed])
 
     def _chosen(self, attribute: Attribute) -> BoolArray:
         """Return the values that the rule is on, shape (N, V), or (1, V) where they are the same on all papers."""
