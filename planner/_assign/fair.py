@@ -13,7 +13,7 @@ import numpy as np
 
 from planner._assign.flow import shortfall
 from planner._assign.problem import NO_FLOOR, unit_of
-from planner._assign.programme import Relaxation, best_under_rules, first_columns
+from planner._assign.programme import FEW, Relaxation, best_under_rules, first_columns
 from planner._assign.rows import COARSE, programme_of, under_floors
 
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from planner._assign.programme import PanelSolution
     from reviewgraph._base import BoolArray, Clock
 
-#: Relative distance between floors at which the search ends, maximum number of floors tried, and the work of each.
+#: Relative distance between floors at which the search ends, maximum number of floors tried, with few pairs and with
+#: many, and the work of each.
 NEAR = 1e-5
 TRIES = 24
+TRIES_OF_MANY = 6
 TRY_WORK = 4.0
 
 #: Parts of the spread of affinities by which the minimum may fall where the level needs it.
@@ -94,7 +96,7 @@ def largest_minimum(
     high = most_possible(problem, start, clock)
     best = Minimum(low, solution, max(high, low))
     floor = high
-    for _ in range(TRIES):
+    for _ in range(TRIES if problem.item.size <= FEW else TRIES_OF_MANY):
         if best.proved or clock.over():
             break
         above = best_under_rules(at_floor(problem, floor), start, clock, seed=seed, work=TRY_WORK)
