@@ -112,7 +112,7 @@ def integer_programme(
 
 
 def simplex_work(entries: int, iterations: int) -> float:
-    """Return the work of the simplex method on a matrix with so many entries.
+    """Return the work of the simplex method on a matrix of ``entries`` non-zero entries.
 
     >>> simplex_work(10**6, 10**4)
     1.3

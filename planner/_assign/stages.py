@@ -67,12 +67,16 @@ if TYPE_CHECKING:
 #: Maximum number of reviewers for the search for critical ones: it takes time M times E.
 MOST_CRITICAL = 2_000
 
-#: Further assignments under rules that are made to survive a loss, and the work of improving each.
-HARDENINGS = 4
+#: Work of improving an assignment under rules that survives a loss.
 IMPROVING = 1.0
 
 #: Relative excess of a loss over its bound below which no smaller one is sought.
 NEAR = 1e-4
+
+#: Repairs of what a loss would break from each way to the level; work of all of them, and of one per review.
+STARTS = 4
+HARDENING = 1.0
+REPAIR = 3e-4
 
 _LOOKING = "reviewers on whom the level hangs"
 
@@ -334,16 +338,22 @@ class Run:
             return ()
         # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
         best: tuple[tuple[int, float], Hardened, State] | None = None
-        starts = list(linker.ways) or [linker.state()]
-        for number in range(len(starts) + HARDENINGS):
-            if number < len(starts):
-                linker.put(starts[number])
-            elif best is None or self.clock.over() or not (isinstance(linker, Forcing) and linker.restart(best[2])):
+        # From several starts: what is cheap before may be dear to repair.
+        effort = self.clock.effort(HARDENING)
+        rng = np.random.default_rng(self.seed)
+        everybody = np.ones(self.problem.n_reviewers, np.bool_)
+        ways = linker.ways or [linker.state()]
+        for number, way in enumerate(ways * STARTS):
+            if number >= len(ways) and (best is None or best[0][0] or effort.over()):
+                break
+            effort.spend(REPAIR * linker.core.net.assigned.sum())
+            if number < len(ways) or best is None or not isinstance(linker, Forcing):
+                linker.put(way)
+            elif not linker.restart(best[2]):
                 break
             linker.core.regroup()
-            hardened = harden(linker, np.random.default_rng(self.seed + number))
+            hardened = harden(linker, rng)
             if hardened is not None and isinstance(linker, Forcing) and not hardened.missing.any():
-                everybody = np.ones(self.problem.n_reviewers, np.bool_)
                 linker.improve(partial(survives, linker.core, self.clock, everybody), self.clock.effort(IMPROVING))
             merit = None if hardened is None else (int(hardened.exposed.sum()), linker.total())
             if hardened is not None and merit is not None and (best is None or merit < best[0]):
