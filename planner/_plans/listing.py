@@ -1,4 +1,4 @@
-"""Groups that few joins make: the proof that no plan is shorter, by a list of all of them."""
+"""Groups that few joins make: plans by a beam of them, and the proof that no plan is shorter by all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import numpy as np
 from planner._plans.kernels.listing import (
     Piece,
     Postings,
+    add,
     extend,
+    gains,
+    lay_out,
+    make,
     new_desk,
     new_pool,
     unite,
@@ -26,8 +30,12 @@ if TYPE_CHECKING:
     from planner._plans.task import Task
     from reviewgraph._base import Clock, IntArray
 
+    Path = list[tuple[int, int]]
+
 #: Maximum number of members of all stored groups, over all prices: 0.4 gigabytes.
 MEMBERS_UP_TO = 100_000_000
+#: Joins that a beam compares at once.
+JOINS_UP_TO = 4_000_000
 #: Steps of a kernel between two readings of the clock.
 WORK = 200_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per component visited.
@@ -42,7 +50,7 @@ STOPPED = 2
 class Levels:
     """All groups of a part by price: pool c holds the groups that c joins make.
 
-    The part takes at least ``value`` reviews, exactly that number once a group covers it, and it is ``closed``.
+    The part takes at least ``value`` reviews, exactly that number once ``path`` holds joins that make one group of it.
     ``looked_at`` counts the groups listed.
     """
 
@@ -50,7 +58,7 @@ class Levels:
     desk: Desk
     pools: list[Pool] = field(default_factory=list)
     value: int = 1
-    closed: bool = False
+    path: Path | None = None
     looked_at: int = 0
 
     @property
@@ -83,7 +91,6 @@ class Levels:
             self.value = max(self.value, level + 1)
         if ended == FOUND:
             self.value = level
-            self.closed = True
         if ended != DONE or not store:
             del self.pools[level:]
         return ended in (DONE, FOUND)
@@ -99,15 +106,29 @@ class Levels:
             if posted is None:
                 first = extend(piece, self.desk, pool, into, store, first, WORK)
             else:
-                first = unite(piece, self.desk, pool, self.pools[small], posted, into, store, first, WORK)
+                cheaper = self.pools[small], self.pools[small - 1], posted
+                first = unite(piece, self.desk, pool, *cheaper, into, small, store, first, WORK)
             clock.spend(worked(self.desk))
             if into.found:
+                self.path = self._step(level, into.last_parent, into.last_added, small)
                 return FOUND
             if first == pool.groups:
                 return DONE
             if into.full:
                 self.pools[level] = wider(into)
         return STOPPED
+
+    def _step(self, level: int, parent: int, added: int, small: int) -> Path:
+        """Return joins that make a group from its parent and a component, or a group of price ``small``."""
+        if added < 0:
+            return self.joins(level - small, parent) + self.joins(small, -1 - added)
+        return [*self.joins(level - 1, parent), (neighbour(self.part, self.pools[level - 1], parent, added), added)]
+
+    def joins(self, level: int, group: int) -> Path:
+        if level == 0:
+            return []
+        pool = self.pools[level]
+        return self._step(level, pool.parent[group], pool.added[group], pool.absorbed[group] - 1)
 
 
 def new_levels(part: Part) -> Levels:
@@ -121,6 +142,7 @@ def singles(part: Part) -> Pool:
     pool = new_pool(count, count)
     np.asarray(pool.member)[:] = np.arange(count)
     np.asarray(pool.begin)[:] = np.arange(count + 1)
+    np.asarray(pool.added)[:] = np.arange(count)
     pool.groups = count
     return pool
 
@@ -144,6 +166,56 @@ def postings(part: Part, pool: Pool) -> Postings:
     start = np.searchsorted(every, np.arange(len(part.piece.own_start)) * count)
     hits, last = np.zeros((2, count), np.int64)
     return Postings(start=start.astype(np.int64), group=every % count, hits=hits, last=last)
+
+
+def neighbour(part: Part, pool: Pool, group: int, component: int) -> int:
+    """Member of a group that shares an item with a component."""
+    desk = new_desk(part.piece)
+    lay_out(part.piece, desk, pool, group)
+    return add(part.piece, desk, component)
+
+
+def beam(part: Part, width: int, most: int, clock: Clock, *, in_part: bool = False) -> Path | None:
+    """Find at most ``most`` joins that make one group of a part, keeping the ``width`` largest groups of each price.
+
+    With ``in_part`` the joins of the largest group are returned if time is over. Takes time of the order of joins times
+    width times the components near a group.
+    """
+    piece = part.piece
+    desk = new_desk(piece)
+    pool = singles(part)
+    n_items = len(piece.own_start) - 1
+    steps: list[tuple[IntArray, IntArray]] = []
+    parent, added, cover = np.zeros((3, min(4 * width * max(part.blocks.size, 16), JOINS_UP_TO)), np.int64)
+    while len(steps) < most and not clock.over():
+        count = gains(piece, desk, pool, parent, added, cover)
+        clock.spend(worked(desk))
+        if count == 0:
+            return None
+        best = np.argsort(-cover[:count], kind="stable")[: 2 * width]
+        if cover[best[0]] == n_items:
+            return _path(part, _chain(steps, int(parent[best[0]]), [int(added[best[0]])]))
+        into = new_pool(width, width * min(part.blocks.size, 2 * int(cover[best[0]])))
+        make(piece, desk, pool, into, parent[best], added[best])
+        pool = into
+        steps.append((np.asarray(pool.parent), np.asarray(pool.added)))
+    return _path(part, _chain(steps, 0, [])) if in_part and steps else None
+
+
+def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) -> list[int]:
+    """Components in the order in which they joined, the seed first."""
+    chain = last
+    for parent, added in reversed(steps):
+        chain.append(int(added[group]))
+        group = int(parent[group])
+    return [group, *reversed(chain)]
+
+
+def _path(part: Part, chain: list[int]) -> Path:
+    """Pair each component with a member of the group before it that shares an item; the seed is first."""
+    desk = new_desk(part.piece)
+    joins = [(add(part.piece, desk, component), component) for component in chain]
+    return joins[1:]
 
 
 # The price of the fringe of the contracted graph, and the remaining pieces.

@@ -38,6 +38,9 @@ cdef (int64_t, int64_t) reach_out(Blocks blocks, Board board) noexcept nogil
 cpdef bint add_reviews(
     Blocks blocks, Trial trial, Board board, Moves moves, int64_t noise, bint local, bint resumed, int64_t most
 ) except -1 nogil
+cpdef void follow(
+    Blocks blocks, Trial trial, Board board, Moves moves, const int64_t[::1] left, const int64_t[::1] right
+)
 cpdef void add_move(Board board, Moves moves, int64_t reviewer, int64_t item) noexcept nogil
 cdef void rewrite(Moves moves, Moves source) noexcept nogil
 cdef void use(Board board, int64_t reviewer, int64_t item, int64_t times) noexcept nogil

@@ -329,6 +329,20 @@ def add_reviews(
     return True
 
 
+def follow(blocks: Blocks, trial: Trial, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
+    """Make joins of blocks while there is room, skipping those that are implied or that nobody may make."""
+    with cython.nogil:
+        for k in range(len(left)):
+            a = blocks.root_of(left[k])
+            b = blocks.root_of(right[k])
+            if a == b or moves.made >= len(moves.reviewer):
+                continue
+            reviewer, item = review_between(blocks, board, a, b)
+            if reviewer >= 0:
+                add_move(board, moves, reviewer, item)
+                extend(blocks, trial, board.home[reviewer], item)
+
+
 def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
     """Add a review to a plan."""
     place = moves.made

@@ -49,15 +49,21 @@ class Desk:
 class Pool:
     """Groups of one price: group g is ``member[begin[g]:begin[g + 1]]``.
 
-    ``absorbed[g]`` is 0 if one component joined another group and none followed at no cost.
+    It was made of group ``parent[g]`` of a cheaper pool and component ``added[g]``, or, if that is negative, of two
+    groups, the other one of number ``-1 - added[g]`` and price ``absorbed[g] - 1``. ``absorbed[g]`` is 0 if no other
+    components followed at no cost.
     """
 
     member: IntArray
     begin: IntArray
+    parent: IntArray
+    added: IntArray
     absorbed: IntArray
     table: IntArray  # Hash table of the groups by their members; -1 for none
     groups: int = 0
-    found: bool = False  # Whether the group visited last is one of all items
+    last_parent: int = 0  # The parent and component visited last
+    last_added: int = 0
+    found: bool = False  # Whether that is a group of all items
     full: bool = False  # Whether there was no room for it
 
 
@@ -83,16 +89,20 @@ def new_pool(groups: int, members: int) -> Pool:
     """Return a pool without groups, with room for ``groups`` of them and for ``members`` of all."""
     table: Any = np.full(1 << max(4, (2 * groups).bit_length()), -1, np.int32)
     member: Any = np.zeros(members, np.int32)
+    parent: Any = np.zeros(groups, np.int32)
+    added: Any = np.zeros(groups, np.int32)
     absorbed: Any = np.zeros(groups, np.int8)
     begin = np.zeros(groups + 1, np.int64)
-    return Pool(member=member, begin=begin, absorbed=absorbed, table=table)
+    return Pool(member=member, begin=begin, parent=parent, added=added, absorbed=absorbed, table=table)
 
 
 def wider(pool: Pool) -> Pool:
     """Return a pool with twice the room."""
-    more = new_pool(2 * len(pool.absorbed), 2 * len(pool.member))
+    more = new_pool(2 * len(pool.parent), 2 * len(pool.member))
     np.asarray(more.member)[: len(pool.member)] = pool.member
     np.asarray(more.begin)[: len(pool.begin)] = pool.begin
+    np.asarray(more.parent)[: len(pool.parent)] = pool.parent
+    np.asarray(more.added)[: len(pool.added)] = pool.added
     np.asarray(more.absorbed)[: len(pool.absorbed)] = pool.absorbed
     more.groups = pool.groups
     refill(more)
@@ -139,6 +149,21 @@ def put(desk: Desk, component: int) -> None:
         desk.inside[component] = 1
         desk.trail[desk.members] = component
         desk.members += 1
+
+
+def add(piece: Piece, desk: Desk, component: int) -> int:
+    """Add a component, and what follows; return the first member that shares an item with it, or -1."""
+    partner = -1
+    for place in range(piece.start[component], piece.start[component + 1]):
+        thing = piece.item[place]
+        if partner < 0 and desk.covered[thing]:
+            for spot in range(piece.own_start[thing], piece.own_start[thing + 1]):
+                if partner < 0 and desk.inside[piece.own[spot]]:
+                    partner = piece.own[spot]
+    done = desk.members
+    put(desk, component)
+    take_in(piece, desk, done)
+    return partner
 
 
 def take_back(piece: Piece, desk: Desk, members: int, items: int, neighbours: int) -> None:
@@ -209,12 +234,12 @@ def put_in_order(pool: Pool, low: int, high: int) -> None:
         gap //= 3
 
 
-def keep(desk: Desk, pool: Pool, absorbed: bool) -> bool:
+def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool:
     """Add the group on the desk to a pool unless it is there; false if the pool is full."""
     count = pool.groups
     length = desk.members
     low = pool.begin[count]
-    if count >= len(pool.absorbed) or low + length > len(pool.member):
+    if count >= len(pool.parent) or low + length > len(pool.member):
         return False
     # Written behind the last group, and part of the pool only if no other group has the same members.
     for place in range(length):
@@ -225,17 +250,21 @@ def keep(desk: Desk, pool: Pool, absorbed: bool) -> bool:
     if pool.table[spot] >= 0:
         return True
     pool.table[spot] = count
+    pool.parent[count] = parent
+    pool.added[count] = added
     pool.absorbed[count] = absorbed
     pool.groups = count + 1
     return True
 
 
-def ends(desk: Desk, into: Pool, absorbed: bool, store: bool) -> bool:
+def ends(desk: Desk, into: Pool, parent: int, added: int, absorbed: int, store: bool) -> bool:
     """Note the group on the desk, and keep it with ``store``; whether it covers all items, or there is no room."""
+    into.last_parent = parent
+    into.last_added = added
     if desk.items == len(desk.covers):
         into.found = True
     elif store:
-        into.full = not keep(desk, into, absorbed)
+        into.full = not keep(desk, into, parent, added, absorbed)
     return into.found or into.full
 
 
@@ -266,20 +295,79 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
                 put(desk, other)
                 take_in(piece, desk, members)
                 work -= desk.members - members + 1
-                if ends(desk, into, desk.members > members + 1, store):
+                if ends(desk, into, group, other, desk.members > members + 1, store):
                     return group
                 take_back(piece, desk, members, items, neighbours)
     return pool.groups
 
 
+def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArray, cover: IntArray) -> int:
+    """List the joins of all groups with the items they cover; return their number, at most the room.
+
+    A join that covers all items is the last one listed.
+    """
+    count = 0
+    n_items = len(piece.own_start) - 1
+    with cython.nogil:
+        for group in range(pool.groups):
+            lay_out(piece, desk, pool, group)
+            members = desk.members
+            items = desk.items
+            neighbours = desk.neighbours
+            desk.steps += neighbours
+            for place in range(neighbours):
+                other = desk.near[place]
+                if desk.inside[other] or count >= len(parent):
+                    continue
+                put(desk, other)
+                take_in(piece, desk, members)
+                cover[count] = desk.items
+                added[count] = other
+                parent[count] = group
+                count += 1
+                if desk.items == n_items:
+                    return count
+                take_back(piece, desk, members, items, neighbours)
+    return count
+
+
+def make(piece: Piece, desk: Desk, pool: Pool, into: Pool, parent: IntArray, added: IntArray) -> None:
+    """Make the groups of some joins, as many as have room."""
+    with cython.nogil:
+        for k in range(len(parent)):
+            lay_out(piece, desk, pool, parent[k])
+            members = desk.members
+            put(desk, added[k])
+            take_in(piece, desk, members)
+            if not keep(desk, into, parent[k], added[k], desk.members > members + 1):
+                return
+
+
+def overlap(piece: Piece, desk: Desk, pool: Pool, group: int) -> int:
+    """Items of a group that the group on the desk covers: 0, 1, or 2 for more."""
+    seen = -1
+    for place in range(pool.begin[group], pool.begin[group + 1]):
+        component = pool.member[place]
+        if desk.shared[component] == 0:
+            continue
+        for spot in range(piece.start[component], piece.start[component + 1]):
+            thing = piece.item[spot]
+            if desk.covered[thing] and thing != seen:
+                if seen >= 0:
+                    return 2
+                seen = thing
+    return seen >= 0
+
+
 def unite(
-    piece: Piece, desk: Desk, pool: Pool, small: Pool, postings: Postings, into: Pool, store: bool, first: int,
-    work: int,
+    piece: Piece, desk: Desk, pool: Pool, small: Pool, earlier: Pool, postings: Postings, into: Pool, price: int,
+    store: bool, first: int, work: int,
 ) -> int:  # fmt: skip
     """Unite every group from number ``first`` on with those of a cheaper pool that share two items with it.
 
-    Only groups of ``small`` that absorbed something count, those of ``postings``: joins reach all other unions. Returns
-    what :func:`extend` does.
+    Only groups of ``small`` that absorbed something count, those of ``postings``, and not where the group they were
+    joined from (in ``earlier``) shares two items already: all other unions are reached by joins. ``price`` is what they
+    cost. Returns what :func:`extend` does.
     """
     into.found = False
     into.full = False
@@ -307,11 +395,14 @@ def unite(
                     postings.hits[other] += 1
                     if postings.hits[other] != 2:
                         continue
+                    # Lemma 3: a union counts only if its parent shared at most one paper, else joins reach it.
+                    if small.added[other] >= 0 and overlap(piece, desk, earlier, small.parent[other]) == 2:
+                        continue
                     for member in range(small.begin[other], small.begin[other + 1]):
                         put(desk, small.member[member])
                     take_in(piece, desk, members)
                     work -= desk.members
-                    if ends(desk, into, True, store):
+                    if ends(desk, into, group, -1 - other, 1 + price, store):
                         return group
                     take_back(piece, desk, members, items, neighbours)
     return pool.groups

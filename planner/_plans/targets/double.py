@@ -12,6 +12,7 @@ import numpy as np
 from planner._plans import cascade, listing, lower_bounds
 from planner._plans.cascade import Repairer, polish
 from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.kernels.cascade import add_reviews, follow
 from planner._plans.kernels.trials import extend_unfinished, leaving
 from planner._plans.listing import reduce
 from planner._plans.target import Bound, Groups
@@ -35,7 +36,7 @@ from reviewgraph.table import Reviews
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from planner._plans.listing import Levels, Reduction
+    from planner._plans.listing import Levels, Part, Path, Reduction
     from planner._plans.target import Ledger
     from planner._plans.task import Task
     from reviewgraph._base import BoolArray, IntArray
@@ -83,40 +84,63 @@ def missing_links_of(task: Task, blocks: Blocks) -> int:
     return recoverability(table).degrees_of_freedom
 
 
-# Bounds from the groups that few joins make, part by part of the contracted graph.
+# Plans and bounds from the groups that few joins make, part by part of the contracted graph.
 
+#: Entries of the covers from which beams may work a thousand times as long.
+LARGE = 200
+#: Largest groups kept per price, in turn, while width times the square of the joins is about below ``BEAM_WORK``.
+WIDTHS: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
+BEAM_WORK = 5_000_000
+#: The same from ``HUGE`` entries on: a group has more neighbours, and the first cascade replaces narrow beams.
+HUGE = 20_000
+HUGE_WIDTHS = (30, 100, 300)
+HUGE_WORK = 1_500_000
+#: Share of the time left for listing groups there, which cannot come near the plan.
+HUGE_LISTING = 0.1
 #: Lower bound of a part above which listing is hopeless: each review multiplies the number of groups by four to ten.
 DEEPEST = 8
 #: A level that no listing reaches: groups multiply with every review.
 FARTHEST = 2 * DEEPEST
 
 
-def prove_by_groups(task: Task, ledger: Ledger, clock: Clock) -> None:
-    """Prove bounds by parts until they meet the plan, room is short, or time is over."""
+def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search | None:
+    """Offer a plan made of joins of parts, and prove bounds until they meet it, room is short, or time is over.
+
+    Returns the search that holds the plan, if it was shorter than the best so far.
+    """
     if clock.over():
-        return
+        return None
     reduction = reduce(task)
     ledger.prove(_bound(reduction, [part.least for part in reduction.parts], 0))
+    paths = [_path(task, part, clock) for part in reduction.parts]
+    shorter = _offer(task, reduction, paths, ledger)
+    clock = clock.share(HUGE_LISTING) if is_huge(task) else clock
     levels = [listing.new_levels(part) for part in reduction.parts]
-    near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
-    while near and not ledger.closed and _rise(reduction, levels, ledger, clock):
-        pass
+    while not ledger.closed and _rise(reduction, levels, ledger, clock):
+        joins = [level.path or path for level, path in zip(levels, paths, strict=True)]
+        if any(level.path for level in levels):
+            shorter = _offer(task, reduction, joins, ledger) or shorter
+    return shorter
+
+
+def is_huge(task: Task) -> bool:
+    return task.start.size >= HUGE
 
 
 def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, clock: Clock) -> bool:
     """Raise the bound of the part where it is easiest; false if that is impossible or takes too long."""
-    open_ = [level for level in levels if not level.closed and level.part.least <= DEEPEST]
-    # A bound by other means that is beyond every listing cannot be raised by one.
+    open_ = [level for level in levels if level.path is None and level.part.least <= DEEPEST]
+    # A bound by other means that is beyond every listing cannot be raised by one, nor is there a shorter plan.
     farthest = reduction.fringe + sum(max(level.value, FARTHEST) for level in levels)
-    if not open_ or ledger.pairs is None or ledger.lower_bound >= farthest:
+    if not open_ or ledger.lower_bound >= farthest:
         return False
     level = min(open_, key=lambda level: level.effort)
     elsewhere = reduction.fringe + sum(bounded.value for bounded in levels if bounded is not level)
-    last = elsewhere + len(level.pools) + 1 >= len(ledger.pairs) or level.is_full
+    last = ledger.pairs is None or elsewhere + len(level.pools) + 1 >= len(ledger.pairs) or level.is_full
     if not level.rise(store=not last, clock=clock):
         return False
     ledger.prove(_bound(reduction, [bounded.value for bounded in levels], sum(bounded.looked_at for bounded in levels)))
-    return not last or level.closed
+    return not last or level.path is not None
 
 
 def _bound(reduction: Reduction, values: list[int], looked_at: int) -> Bound:
@@ -128,6 +152,51 @@ def _bound(reduction: Reduction, values: list[int], looked_at: int) -> Bound:
     if looked_at:
         words += f" (no group that fewer reviews can make covers all papers; {looked_at} were listed)"
     return Bound(total, "groups" if looked_at else "parts", words, tuple(values))
+
+
+def _path(task: Task, part: Part, clock: Clock) -> Path | None:
+    """Find joins for a part, the best of several beams."""
+    best: Path | None = None
+    limit = HUGE_WORK if is_huge(task) else BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
+    for width in HUGE_WIDTHS if is_huge(task) else WIDTHS:
+        if best is not None and (len(best) <= part.least + 1 or width * len(best) ** 2 > limit):
+            break
+        most = task.n_items + task.home.size if best is None else len(best) - 1
+        best = listing.beam(part, width, most, clock) or best
+    return best
+
+
+def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: Ledger) -> cascade.Search | None:
+    """Complete the joins of the parts to a plan, and offer it if it is shorter."""
+    complete = [path for path in paths if path is not None]
+    short = reduction.fringe + sum(map(len, complete))
+    if not paths or len(complete) < len(paths) or ledger.pairs is None or short >= len(ledger.pairs):
+        return None
+    pairs = [part.blocks[np.array(path)] for part, path in zip(reduction.parts, complete, strict=True)]
+    joins = np.concatenate([np.empty((0, 2), np.int64), *pairs])
+    search = cascade.new_search(task, len(ledger.pairs))
+    left = np.ascontiguousarray(joins[:, 0])
+    right = np.ascontiguousarray(joins[:, 1])
+    follow(search.blocks, task.trial, search.board, search.moves, left, right)
+    if not _complete(search, len(ledger.pairs) - 1, ledger):
+        return None
+    cascade.prune_search(search, ledger.clock)
+    ledger.offer(search.pairs)
+    return search
+
+
+def _complete(search: cascade.Search, most: int, ledger: Ledger) -> bool:
+    """Continue by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
+    task = search.task
+    done = False
+    while not done and ledger.in_time:
+        size = search.moves.made
+        step = min(size + cascade.AT_ONCE, most)
+        local = cascade.is_local(task)
+        done = add_reviews(search.blocks, task.trial, search.board, search.moves, 0, local, False, step)
+        if not done and (search.moves.made < step or step == most):
+            return False
+    return done
 
 
 # The target *double*: a plan, bounds, and a better plan.
@@ -152,8 +221,8 @@ POLISH = 3_000_000
 #: would take as long.
 GRACE = 0.1
 FIRST = 2.0
-#: Share of time and work left for groups, which are listed if plan and bound are ``NEAR``; for improving; and for the
-#: weights of a flow.
+#: Share of time and work left for groups if plan and bound are ``NEAR``, or the table is huge; otherwise, and for
+#: improving; and for the weights of a flow.
 GROUPS = 0.8
 NEAR = 15
 SHARE = 0.35
@@ -204,8 +273,11 @@ class DoubleTarget(SearchedTarget):
             return
         ledger.prove(lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare))
         _prove_by_expansion(task, ledger)
+        # If plan and bound are near each other, closing the gap is worth more of the time.
         if search is not None and not ledger.closed:
-            prove_by_groups(task, ledger, ledger.clock.share(GROUPS))
+            near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
+            share = GROUPS if near or is_huge(task) else SHARE
+            search = fill_by_groups(task, ledger, ledger.clock.share(share)) or search
         if search is not None and not ledger.closed and task.candidates_up_to <= FEW:
             _settle_exactly(task, ledger, rng)
         if search is not None and not ledger.closed:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from planner import plan_extra_reviews, verify_plan
 from planner._plans import listing
 from planner._plans.constraints import constrain, with_extra
-from planner._plans.listing import peel, reduce
+from planner._plans.listing import Part, peel, reduce
 from planner._plans.task import Task, largest_cover, new_task
 from reviewgraph import Reviews, doubly_connected_components
 from reviewgraph._base import Clock
@@ -39,7 +39,7 @@ def price_of(task: Task) -> tuple[int, list[listing.Levels]]:
     reduction = reduce(task)
     levels = [listing.new_levels(part) for part in reduction.parts]
     for level in levels:
-        while not level.closed:
+        while level.path is None:
             assert level.rise(store=True, clock=Clock(None))
     return reduction.fringe + sum(level.value for level in levels), levels
 
@@ -55,6 +55,31 @@ def naive_price(task: Task) -> int:
     for cover in covers:
         union |= cover
     return fewest_joins(covers) + task.n_items - union.bit_count()
+
+
+def follows(part: Part, path: list[tuple[int, int]]) -> bool:
+    """Whether some joins merge all components of a part."""
+    piece = part.piece
+    groups = [set(cover.tolist()) for cover in np.split(np.asarray(piece.item), np.asarray(piece.start)[1:-1])]
+    home = list(range(len(groups)))
+
+    def merge(a: int, b: int) -> None:
+        groups[a] |= groups[b]
+        for c, at in enumerate(home):
+            if at == b:
+                home[c] = a
+
+    for left, right in path:
+        if home[left] != home[right]:
+            merge(home[left], home[right])
+        merged = True
+        while merged:
+            roots = sorted(set(home))
+            pairs = [(a, b) for a in roots for b in roots if a < b and len(groups[a] & groups[b]) > 1]
+            merged = bool(pairs)
+            if merged:
+                merge(*pairs[0])
+    return len(set(home)) == 1
 
 
 @st.composite
@@ -77,7 +102,38 @@ def test_groups_and_fringe_cost_what_the_best_tree_of_merges_costs(case: tuple[l
     task = task_of(*case)
     if task.is_done:
         return
-    assert price_of(task)[0] == naive_price(task)
+    price, levels = price_of(task)
+    assert price == naive_price(task)
+    for level in levels:
+        assert len(level.path or []) == level.value
+        assert follows(level.part, level.path or [])
+        wide = listing.beam(level.part, 20, 50, Clock(None))
+        assert wide is not None
+        assert len(wide) >= level.value
+        assert follows(level.part, wide)
+
+
+class Looks(Clock):
+    """A clock that is over after so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(None)
+        self.looks = looks
+
+    def over(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+
+def test_a_beam_whose_time_is_over_gives_the_joins_it_has() -> None:
+    (part,) = reduce(new_task(constrain(random_assignment(60, 60, 3, np.random.default_rng(0))), 64)).parts
+    whole = listing.beam(part, 5, 50, Clock(None))
+    assert whole is not None
+    for looks in range(len(whole)):
+        assert listing.beam(part, 5, 50, Looks(looks)) is None
+        begun = listing.beam(part, 5, 50, Looks(looks), in_part=True)
+        assert (begun is None) == (looks == 0)
+        assert begun is None or len(begun) == looks
 
 
 @pytest.mark.slow
@@ -91,7 +147,7 @@ def test_every_group_of_few_joins_is_listed(N: int, seed: int) -> None:
     found = set(covers)
     for price, expected in enumerate(groups_by_price(covers, 3)[1:], 1):
         assert levels.rise(store=True, clock=Clock(None))
-        assert not levels.closed
+        assert levels.path is None
         pool = levels.pools[price]
         for g in range(pool.groups):
             members = np.asarray(pool.member)[pool.begin[g] : pool.begin[g + 1]].tolist()
@@ -116,7 +172,9 @@ def test_fringe_and_links_of_the_parts_are_the_degrees_of_freedom(case: tuple[li
 
 def test_groups_that_meet_in_two_items_are_united() -> None:
     task = task_of([*TWIN[0], *TWIN[1]], 12)
-    assert price_of(task)[0] == 2
+    price, (level,) = price_of(task)
+    assert price == 2
+    assert follows(level.part, level.path or [])
     plan = plan_extra_reviews(task.constraints.reviews)
     verify_plan(plan)
     assert (plan.status, plan.count) == ("optimal", 2)
