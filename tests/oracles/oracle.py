@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+#: Outcomes that are no findings; the last is an answer that claims no more than it has.
+FINE = ("agrees", "untold", "feasible, below the best")
 
 
 class Untold(Exception):
@@ -31,6 +36,8 @@ class Oracle:
         The answer by other means; raises :class:`Untold` where it has none.
     differ
         What is wrong, given the instance and both answers; empty where nothing is.
+    most_seconds
+        The most that the product's answer may take, of the processor.
     """
 
     name: str
@@ -39,17 +46,23 @@ class Oracle:
     ours: Callable[[Any], Any]
     theirs: Callable[[Any], Any]
     differ: Callable[[Any, Any, Any], str]
+    most_seconds: float = math.inf
 
     def ask(self, rng: np.random.Generator) -> str:
-        """Return ``agrees`` or ``untold``; else what is wrong."""
+        """Return one of :data:`FINE`; else what is wrong, its kind before a colon."""
         asked = self.draw(rng)
+        start = time.process_time()
         answer = self.ours(asked)
+        seconds = time.process_time() - start
         try:
-            return self.differ(asked, answer, self.theirs(asked)) or "agrees"
+            outcome = self.differ(asked, answer, self.theirs(asked)) or "agrees"
         except Untold:
-            return "untold"
+            outcome = "untold"
+        if outcome in FINE and seconds > self.most_seconds:
+            return f"slow: {seconds:.1f} s: {asked}"
+        return outcome
 
 
 def equal(asked: Any, ours: Any, theirs: Any) -> str:
     """Say what both answered where that is not the same."""
-    return "" if ours == theirs else f"found {ours}, expected {theirs}: {asked}"
+    return "" if ours == theirs else f"different: found {ours}, expected {theirs}: {asked}"

@@ -1,194 +1,509 @@
-"""Plans against every plan, smallest first; assignments against every assignment."""
+"""Plans against every plan, smallest first: rules, needs, fixed reviews, prices, affinities, budgets, what survives.
+
+Sets of free pairs are rows of zeros and ones; loads, limits and rules are checked for all sets of one size at once.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import combinations
-from math import prod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
+from math import comb
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from planner import InvalidPlan, assign, plan_extra_reviews, verify_plan
+from planner import AtLeast, AtMost, InvalidPlan, plan_extra_reviews, verify_plan
 from reviewgraph import Reviews
-from reviewgraph.graph.levels import NAMES
+from tests.oracles.levels import SHARED, SIZE, Flags, Masks, at_level, merged
 from tests.oracles.oracle import Oracle, Untold
-from tests.planner.plans import naive_plans
-from tests.planner.plans.plan_cases import Case
+from tests.planner.assignments import naive_rules
 
-#: Sets of reviews, and assignments, that are tried at most.
-PLANS, ASSIGNMENTS = 20_000, 60_000
+Pair = tuple[str, str]
+Options = dict[str, Any]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: Sets of reviews that are tried at most, and free pairs up to which instances are drawn.
+MOST_SETS = 200_000
+MOST_PAIRS = 30
+#: Above every load and limit.
+UNLIMITED = 99
 ROUNDING = 1e-6
+#: Seconds of the processor for one plan.
+MOST_SECONDS = 2.0
+#: Seconds after which a search is stopped, which is long after it has become a finding.
+TIME_LIMIT = 6.0
+#: Share of instances that are kept although there is no plan.
+IMPOSSIBLE = 0.15
 
 
-def some_case(rng: np.random.Generator) -> Case:
-    """Return a tiny table with tight loads, conflicts, single reviews and emergency reviewers."""
-    M, N, extra = int(rng.integers(1, 6)), int(rng.integers(1, 6)), int(rng.integers(0, 3))
-    rows = [[int(i) for i in rng.permutation(N)[: int(rng.integers(0, 4))]] for _ in range(M)]
+# Instances.
 
-    def pairs(most: int) -> list[tuple[int, int]]:
-        return [(int(rng.integers(M + extra)), int(rng.integers(N))) for _ in range(int(rng.integers(0, most + 1)))]
 
-    options: dict[str, Any] = {"conflicts": pairs(int(rng.choice([0, 3, 12])))}
-    if extra or rng.random() < 0.5:
-        options["capacity"] = {j: int(rng.integers(0, 4)) for j in range(M + extra)}
+def some_table(rng: np.random.Generator) -> Options:
+    """Return a tiny table and what is asked of a plan; most of those without a plan are drawn again."""
+    while True:
+        asked = any_table(rng)
+        if len(World(asked).free) <= MOST_PAIRS and (rng.random() < IMPOSSIBLE or World(asked).possible):
+            return asked
+
+
+def any_table(rng: np.random.Generator) -> Options:
+    """Return tight loads, conflicts, single reviews, emergency reviewers, rules, and some of all that can be asked."""
+    n_reviewers = int(rng.integers(1, 7))
+    items = [f"p{i}" for i in range(int(rng.integers(2, 7)))]
+    reviewers = [f"r{j}" for j in range(n_reviewers + int(rng.integers(0, 3)))]
+    most = int(rng.choice([0, 1, 2, 2, 3, 3]))
+    table = []
+    for r in reviewers[:n_reviewers]:
+        table += [(r, items[i]) for i in rng.permutation(len(items))[: int(rng.integers(0, most + 1))].tolist()]
+    pairs = [(r, p) for r in reviewers for p in items]
+    new = [pair for pair in pairs if pair not in table]
+
+    def some(share: float) -> list[Pair]:
+        return [pair for pair in new if rng.random() < share]
+
+    levels = ["connected", "recoverable", "double", "survives-reviewer", "survives-review"]
+    asked: Options = {"table": table, "items": items, "reviewers": reviewers[:n_reviewers]}
+    asked["target"] = str(rng.choice(levels, p=[0.15, 0.2, 0.35, 0.15, 0.15]))
+    asked["conflicts"] = some(float(rng.choice([0.0, 0.1, 0.4])))
+    if len(reviewers) > n_reviewers or rng.random() < 0.7:
+        asked["capacity"] = {r: int(rng.integers(0, 4)) for r in reviewers}
+    if rng.random() < 0.3:
+        asked["fixed"] = [pair for pair in some(0.1) if pair not in asked["conflicts"]]
+    if rng.random() < 0.2:
+        asked["max_per_item"] = int(rng.integers(1, 3))
+    if rng.random() < 0.2:
+        asked["willing"] = [r for r in reviewers if rng.random() < 0.7]
+    if rng.random() < 0.3:
+        asked["min_reviews"] = int(rng.integers(1, 4))
+    _prices(rng, asked, pairs)
+    _rules(rng, asked, reviewers)
+    if rng.random() < 0.15:
+        asked["max_reviews"] = int(rng.integers(0, 6))
+    if rng.random() < 0.15:
+        asked["best_effort"] = True
+    asked["seed"] = int(rng.integers(3))
+    return asked
+
+
+def _prices(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None:
+    kind = rng.random()
+    if kind < 0.2:
+        asked["cost"] = {pair: float(rng.integers(0, 4)) for pair in pairs if rng.random() < 0.5}
+    elif kind < 0.45:
+        levels = int(rng.choice([1, 3, 100]))
+        asked["affinity"] = {pair: float(rng.integers(0, levels + 1)) / levels for pair in pairs if rng.random() < 0.8}
+        if rng.random() < 0.25:
+            asked["min_affinity"] = float(rng.choice([0.3, 0.5]))
+
+
+def _rules(rng: np.random.Generator, asked: Options, reviewers: list[str]) -> None:
     if rng.random() < 0.25:
-        options["max_per_item"] = int(rng.integers(0, 3))
-    if rng.random() < 0.25:
-        options["cost"] = {pair: float(rng.integers(0, 4)) for pair in pairs(8)}
-    table = [(j, i) for j, row in enumerate(rows) for i in row]
-    return Case(Reviews.from_pairs(table, reviewers=range(M), items=range(N)), options)
+        attributes = naive_rules.random_attributes(rng, reviewers)
+        rules = naive_rules.random_rules(rng, attributes)
+        asked["attributes"] = attributes
+        asked["rules"] = [rule for rule in rules if isinstance(rule, AtMost | AtLeast)]
+    else:
+        if rng.random() < 0.2:
+            asked["institutions"] = {r: f"u{rng.integers(3)}" for r in reviewers if rng.random() < 0.7}
+        if rng.random() < 0.15:
+            asked["senior"] = [r for r in reviewers if rng.random() < 0.5] or reviewers[:1]
 
 
-Asked = tuple[Case, Any, Any, dict[str, Any]]
+# Every plan.
 
 
-def plain(rng: np.random.Generator) -> Asked:
-    case = some_case(rng)
-    target = str(rng.choice(NAMES))
-    return case, target, target, {}
+@dataclass(frozen=True)
+class World:
+    """What an instance allows, read from its options."""
+
+    asked: Options
+
+    @cached_property
+    def reviewers(self) -> list[str]:
+        named = [*self.asked.get("capacity", ()), *self.asked.get("willing", ())]
+        return list(dict.fromkeys([*self.asked["reviewers"], *named]))
+
+    @cached_property
+    def fixed(self) -> list[Pair]:
+        return [pair for pair in dict.fromkeys(self.asked.get("fixed", ())) if pair not in self.asked["table"]]
+
+    @cached_property
+    def standing(self) -> list[Pair]:
+        """Reviews of every plan: the existing and the fixed ones."""
+        return [*self.asked["table"], *self.fixed]
+
+    @cached_property
+    def spare(self) -> dict[str, int]:
+        """Loads of new reviews; who is not willing keeps what is fixed."""
+        asked = self.asked
+        capacity = asked.get("capacity")
+        spare = {r: UNLIMITED if capacity is None else capacity.get(r, 0) for r in self.reviewers}
+        for r in self.reviewers:
+            if r not in asked.get("willing", self.reviewers):
+                spare[r] = min(spare[r], sum(s == r for s, _ in self.fixed))
+        if "willing" in asked and capacity is None:
+            spare |= {r: UNLIMITED for r in asked["willing"]}
+        return spare
+
+    @cached_property
+    def attributes(self) -> dict[str, Any]:
+        known = {r: dict(values) for r, values in self.asked.get("attributes", {}).items()}
+        for r in self.reviewers:
+            known.setdefault(r, {})
+            if r in self.asked.get("institutions", {}):
+                known[r]["institution"] = self.asked["institutions"][r]
+            if "senior" in self.asked:
+                known[r]["senior"] = r in self.asked["senior"]
+        return known
+
+    @cached_property
+    def rules(self) -> list[Any]:
+        short: list[Any] = [AtMost("institution", 1)] if self.asked.get("institutions") else []
+        if "senior" in self.asked:
+            short.append(AtLeast("senior", 1))
+        return [*self.asked.get("rules", ()), *short]
+
+    def crowded(self, pair: Pair) -> bool:
+        """Whether a new review breaks a limit beside the standing ones."""
+        panel = [r for r, p in self.standing if p == pair[1]]
+        for rule in self.rules:
+            if isinstance(rule, AtMost):
+                count = naive_rules.counts([*panel, pair[0]], rule.attribute, self.attributes)
+                own = naive_rules.values_of(pair[0], rule.attribute, self.attributes)
+                if any(count[value] > rule.number for value in own):
+                    return True
+        return False
+
+    @cached_property
+    def free(self) -> list[Pair]:
+        """Pairs that may be added to the standing ones."""
+        asked = self.asked
+        barred = {*asked["conflicts"], *self.standing}
+        affinity = asked.get("affinity", {})
+        floor = asked.get("min_affinity")
+        return [
+            (r, p)
+            for r in self.reviewers
+            for p in asked["items"]
+            if (r, p) not in barred
+            and self.spare[r] > 0
+            and r in asked.get("willing", self.reviewers)
+            and asked.get("max_per_item", UNLIMITED) > 0
+            and (floor is None or affinity.get((r, p), floor - 1) >= floor)
+            and not self.crowded((r, p))
+        ]
+
+    def price(self, pair: Pair) -> float:
+        """Cost of a pair; with affinities the distance to the highest."""
+        affinity = self.asked.get("affinity")
+        if affinity is None:
+            return float(self.asked.get("cost", {}).get(pair, 1.0))
+        return max([0.0, *affinity.values()]) - float(affinity.get(pair, 0.0))
+
+    @cached_property
+    def required(self) -> int:
+        return (1 << len(self.asked["items"])) - 1
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether all free pairs together, whatever the loads and rules, reach the level and give every review."""
+        every_pair = np.ones((1, len(self.free)), np.uint8)
+        level = at_level(Sets(self, every_pair).covers, self.required, self.asked["target"])
+        return bool(level[0]) and self.fits and bool(Sets(self, every_pair).served[0])
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether the fixed reviews keep loads and limits."""
+        return bool(Sets(self, np.zeros((1, len(self.free)), np.uint8)).within[0])
 
 
-def our_plan(asked: Asked) -> Any:
-    case, target, _, more = asked
-    plan = plan_extra_reviews(case.reviews, target, time_limit=20, **case.options, **more)
+@dataclass(frozen=True)
+class Sets:
+    """Sets of free pairs, as zeros and ones of shape (S, F)."""
+
+    world: World
+    chosen: npt.NDArray[np.uint8]
+
+    def counts(self, standing: list[float], columns: list[list[float]]) -> Floats:
+        """Return sums over the pairs of each set, shape (S, K), from those of the standing pairs and of each pair."""
+        matrix = np.array(columns, np.float32).reshape(len(self.world.free), len(standing))
+        return np.asarray(self.chosen.astype(np.float32) @ matrix + np.array(standing, np.float32))
+
+    @cached_property
+    def covers(self) -> Masks:
+        world = self.world
+        bit = {p: 1 << i for i, p in enumerate(world.asked["items"])}
+        standing = [float(sum(bit[p] for s, p in world.standing if s == r)) for r in world.reviewers]
+        columns = [[float(bit[p] * (s == r)) for r in world.reviewers] for s, p in world.free]
+        return self.counts(standing, columns).astype(np.uint8)
+
+    @cached_property
+    def loads(self) -> Floats:
+        """New reviews of each reviewer, fixed ones included."""
+        world = self.world
+        fixed = [float(sum(s == r for s, _ in world.fixed)) for r in world.reviewers]
+        return self.counts(fixed, [[float(s == r) for r in world.reviewers] for s, _ in world.free])
+
+    @cached_property
+    def within(self) -> Flags:
+        """Whether loads, limits and rules hold; limits on values bind new reviews only."""
+        world = self.world
+        asked = world.asked
+        items = asked["items"]
+        fine = (self.loads <= np.array([world.spare[r] for r in world.reviewers])).all(axis=1)
+        per_item = self.counts(
+            [float(sum(q == p for _, q in world.fixed)) for p in items],
+            [[float(q == p) for p in items] for _, q in world.free],
+        )
+        fine &= (per_item <= asked.get("max_per_item", UNLIMITED)).all(axis=1)
+        for rule in world.rules:
+            if isinstance(rule, AtMost):
+                total, new = self.members(rule.attribute)
+                fine &= ((total <= rule.number) | (new == 0)).all(axis=1)
+        return np.asarray(fine)
+
+    def members(self, attribute: str) -> tuple[Floats, Floats]:
+        """Return reviewers of each paper and value, shape (S, N * V), all and free ones; values by their text."""
+        world = self.world
+        cells = [(p, value) for p in world.asked["items"] for value in self.values(attribute)]
+
+        def row(pair: Pair) -> list[float]:
+            own = naive_rules.values_of(pair[0], attribute, world.attributes)
+            return [float(pair[1] == p and value in own) for p, value in cells]
+
+        columns = [row(pair) for pair in world.free]
+        standing = np.sum([row(pair) for pair in world.standing] or [[0.0] * len(cells)], axis=0)
+        new = self.counts([0.0] * len(cells), columns)
+        return new + standing, new
+
+    def values(self, attribute: str) -> list[Any]:
+        world = self.world
+        every_value = chain.from_iterable(
+            naive_rules.values_of(r, attribute, world.attributes) for r in world.reviewers
+        )
+        return sorted(set(every_value), key=str)
+
+    @cached_property
+    def reviews(self) -> Floats:
+        """Reviews of each paper."""
+        world = self.world
+        items = world.asked["items"]
+        return self.counts(
+            [float(sum(q == p for _, q in world.standing)) for p in items],
+            [[float(q == p) for p in items] for _, q in world.free],
+        )
+
+    @cached_property
+    def lacking(self) -> Floats:
+        """Reviews that papers lack, shape (S,), by their number alone."""
+        return np.asarray(np.maximum(self.world.asked.get("min_reviews", 0) - self.reviews, 0).sum(axis=1))
+
+    @cached_property
+    def served(self) -> Flags:
+        """Whether every paper has its reviews, and whom rules ask for."""
+        world = self.world
+        fine = self.lacking == 0
+        n_items = len(world.asked["items"])
+        for rule in world.rules:
+            if isinstance(rule, AtLeast):
+                total, _ = self.members(rule.attribute)
+                values = self.values(rule.attribute)
+                table = total.reshape(len(total), n_items, len(values))
+                if rule.value is None and not naive_rules.is_flag(rule.attribute, world.attributes):
+                    have = (table > 0).sum(axis=2)
+                else:
+                    have = table[:, :, values.index(True if rule.value is None else rule.value)]
+                fine &= (have >= rule.number).all(axis=1)
+        return np.asarray(fine)
+
+    @cached_property
+    def prices(self) -> Floats:
+        cost = np.array([self.world.price(pair) for pair in self.world.free])
+        return np.asarray(self.chosen @ cost) if cost.size else np.zeros(len(self.chosen))
+
+    @cached_property
+    def reached(self) -> Flags:
+        """Whether everything holds."""
+        holds = self.within & self.served
+        rows = np.flatnonzero(holds)
+        holds[rows] = at_level(self.covers[rows], self.world.required, self.world.asked["target"])
+        return np.asarray(holds)
+
+    @cached_property
+    def largest_groups(self) -> Floats:
+        """Papers of the largest group of each set."""
+        groups = merged(self.covers, SHARED[self.world.asked["target"]])
+        return np.asarray(SIZE[groups].max(axis=1, initial=0))
+
+
+class Everything:
+    """The smallest plans beside the fixed reviews: their number, and all of them; None where there are none."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.count: int | None = None
+        self.complete = True
+        self.by_size: list[Sets] = []
+        self.smallest: Sets | None = None
+        if not world.possible and "best_effort" not in world.asked:
+            return
+        tried = 0
+        for size in range(len(world.free) + 1):
+            tried += comb(len(world.free), size)
+            if tried > MOST_SETS:
+                self.complete = False
+                return
+            sets = self._of_size(size)
+            if not len(sets.chosen):
+                return
+            self.by_size.append(sets)
+            if self.smallest is None and sets.reached.any():
+                self.count = size
+                self.smallest = Sets(world, sets.chosen[sets.reached])
+                if "best_effort" not in world.asked:
+                    return
+
+    def _of_size(self, size: int) -> Sets:
+        """Return all sets of a size within loads and limits."""
+        n_pairs = len(self.world.free)
+        number = comb(n_pairs, size)
+        places = np.fromiter(chain.from_iterable(combinations(range(n_pairs), size)), np.int64, number * size)
+        chosen = np.zeros((number, n_pairs), np.uint8)
+        chosen[np.arange(number)[:, None], places.reshape(number, size)] = 1
+        return Sets(self.world, chosen[Sets(self.world, chosen).within])
+
+
+# The product's answer against them.
+
+
+def ours(asked: Options) -> Any:
+    options = {name: value for name, value in asked.items() if name not in ("table", "items", "reviewers", "target")}
+    table = Reviews.from_pairs(asked["table"], reviewers=asked["reviewers"], items=asked["items"])
+    return plan_extra_reviews(table, asked["target"], time_limit=TIME_LIMIT, **options)
+
+
+def every(asked: Options) -> Everything:
+    return Everything(World(asked))
+
+
+def differ(asked: Options, plan: Any, everything: Everything) -> str:
+    """Return what is wrong, the worst first."""
+    wrong = list(faults(plan, everything))
+    if wrong:
+        order = ["broken rule", "false claim", "not best", "missed"]
+        wrong.sort(key=lambda fault: order.index(fault.split(":")[0]))
+        return f"{' | '.join(wrong)} | {asked}"
+    if everything.count is None and not everything.complete:
+        raise Untold
+    longer = str(plan.status) == "feasible" and everything.count is not None
+    longer = longer and plan.count > everything.count + len(everything.world.fixed)
+    return "feasible, below the best" if longer else ""
+
+
+def faults(plan: Any, everything: Everything) -> Iterator[str]:
+    """Yield what is wrong, each with its kind before a colon."""
+    world = everything.world
+    asked = world.asked
+    status = str(plan.status)
+    n_fixed = len(world.fixed)
+    columns = plan.to_columns()
+    pairs = list(zip(columns["reviewer"], columns["item"], strict=True))
     try:
         verify_plan(plan)
     except InvalidPlan as error:
-        return "no valid plan", str(error), 0
-    return str(plan.status), plan.count, plan.cost
-
-
-def smallest(asked: Asked) -> Any:
-    case, _, target, _ = asked
-    found = naive_plans.smallest_plan(*case.naive(), target, most_sets=PLANS)
-    if found == "too many":
-        raise Untold
-    return found
-
-
-def another_plan(asked: Asked, ours: Any, theirs: Any) -> str:
-    status, count, cost = ours
-    same = status == "infeasible" if theirs is None else status == "optimal" and count == theirs[0]
-    if same and (theirs is None or abs(cost - theirs[1]) <= ROUNDING):
-        return ""
-    if status == "feasible" and theirs is not None and count >= theirs[0]:
-        raise Untold  # the clock ended the search, and nothing is claimed
-    case, target, *_ = asked
-    table = list(zip(case.reviews.reviewer.tolist(), case.reviews.item.tolist(), strict=True))
-    return f"{ours}, expected {theirs}: {target}, {table}, {case.options}"
-
-
-# Assignments
-
-
-def market(rng: np.random.Generator) -> dict[str, Any]:
-    """Return a tiny market: ties in affinity, few or all pairs allowed, tight loads, conflicts."""
-    n, m = int(rng.integers(1, 6)), int(rng.integers(2, 6))
-    levels, density = int(rng.choice([1, 2, 1000])), float(rng.choice([0.5, 0.8, 1.0]))
-    affinity = {
-        (f"r{j}", f"p{i}"): float(rng.integers(0, levels + 1))
-        for j in range(m)
-        for i in range(n)
-        if rng.random() < density
-    }
-    usual = int(rng.integers(1, 4))
-    demand = {f"p{i}": usual if rng.random() < 0.8 else int(rng.integers(0, 4)) for i in range(n)}
-    least = -(-sum(demand.values()) // m)
-    load = {f"r{j}": max(0, least + int(rng.integers(-1, 3))) for j in range(m)}
-    min_load = {who: int(rng.random() < 0.2 and most > 0) for who, most in load.items()}
-    return {
-        "affinity": affinity,
-        "demand": demand,
-        "load": load,
-        "min_load": min_load,
-        "conflicts": [pair for pair in affinity if rng.random() < 0.1],
-        "target": str(rng.choice(["none", "connected", "double", "recoverable"])),
-    }
-
-
-def our_assignment(asked: dict[str, Any]) -> Any:
-    rest = {name: value for name, value in asked.items() if name != "affinity"}
-    found = assign(asked["affinity"], items=asked["demand"], reviewers=asked["load"], **rest)
-    table = found.reviews
-    pairs = [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
-    return found, pairs
-
-
-def every_assignment(asked: dict[str, Any]) -> tuple[float | None, float | None]:
-    """Return the largest affinity of all assignments, and of those at the level; None where there is none."""
-    free = {*asked["affinity"]} - {*asked["conflicts"]}
-    panels = {
-        p: list(combinations([r for r in asked["load"] if (r, p) in free], k)) for p, k in asked["demand"].items()
-    }
-    if prod(map(len, panels.values())) > ASSIGNMENTS:
-        raise Untold
-    best: list[float | None] = [None, None]
-
-    def extend(items: list[str], chosen: list[tuple[str, str]], load: Counter[str], total: float) -> None:
-        if not items:
-            if any(load[who] < least for who, least in asked["min_load"].items()):
-                return
-            for place in (0, 1):
-                held = best[place]
-                if (held is None or total > held) and (place == 0 or at_level(asked, chosen)):
-                    best[place] = total
-            return
-        for panel in panels[items[0]]:
-            if all(load[who] < asked["load"][who] for who in panel):
-                pairs = [(who, items[0]) for who in panel]
-                gain = sum(asked["affinity"][pair] for pair in pairs)
-                extend(items[1:], chosen + pairs, load + Counter(panel), total + gain)
-
-    extend(list(panels), [], Counter(), 0.0)
-    return best[0], best[1]
-
-
-def at_level(asked: dict[str, Any], pairs: list[tuple[str, str]]) -> bool:
-    """Whether the pairs reach the level on all items."""
-    if asked["target"] == "none":
-        return True
-    place, covers = {item: k for k, item in enumerate(asked["demand"])}, Counter[str]()
-    for who, what in pairs:
-        covers[who] |= 1 << place[what]
-    return naive_plans.LEVELS[asked["target"]](list(covers.values()), len(place))
-
-
-def another_assignment(asked: dict[str, Any], ours: Any, theirs: tuple[float | None, float | None]) -> str:
-    found, pairs = ours
-    free, best = theirs
-    status, wrong = str(found.status), ""
+        yield f"false claim: verify_plan: {error}"
+    best = None if everything.count is None else everything.count + n_fixed
     if status == "infeasible":
-        wrong = "there is one" if best is not None else ""
-    elif free is None:
-        wrong = "there is none"
-    elif broken(asked, pairs):
-        wrong = "it breaks a rule"
-    elif abs(found.affinity_unconstrained - free) > ROUNDING:
-        wrong = f"unconstrained {found.affinity_unconstrained}, expected {free}"
-    elif status == "level_missed":
-        wrong = "the level can be reached" if best is not None else ""
-    elif not at_level(asked, pairs):
-        wrong = "the level is not reached"
-    elif best is None or found.affinity > best + ROUNDING:
-        wrong = f"affinity {found.affinity}, the best is {best}"
-    elif status == "optimal" and found.affinity < best - ROUNDING:
-        wrong = f"called optimal with {found.affinity}, the best is {best}"
-    return f"{status}: {wrong}: {asked}" if wrong else ""
+        if best is not None and world.fits and n_fixed <= asked.get("max_reviews", best):
+            yield f"false claim: infeasible, and there is one of {best}"
+        return
+    added = [pair for pair in pairs if pair not in world.fixed]
+    unknown = [pair for pair in added if pair not in world.free]
+    chosen = np.array([[pair in added for pair in world.free]], np.uint8)
+    sets = Sets(world, chosen)
+    if unknown or len(set(pairs)) < len(pairs) or not {*world.fixed} <= {*pairs}:
+        yield f"broken rule: {pairs}, of which {unknown} may not be"
+        return
+    if not sets.within[0]:
+        yield f"broken rule: {pairs} exceed a load or limit"
+        return
+    if status in ("optimal", "feasible"):
+        yield from faults_of_complete(plan, everything, sets, best)
+    elif status == "best_effort":
+        yield from faults_of_best_effort(plan, everything, sets)
+    else:
+        yield from faults_of_partial(plan, everything, sets, best)
 
 
-def broken(asked: dict[str, Any], pairs: list[tuple[str, str]]) -> bool:
-    """Whether demands, loads or conflicts do not hold."""
-    load, count = Counter(who for who, _ in pairs), Counter(what for _, what in pairs)
-    return (
-        any(count[what] != number for what, number in asked["demand"].items())
-        or any(not asked["min_load"][who] <= load[who] <= most for who, most in asked["load"].items())
-        or bool({*pairs} - {*asked["affinity"]} or {*pairs} & {*asked["conflicts"]})
-        or len({*pairs}) < len(pairs)
-    )
+def faults_of_complete(plan: Any, everything: Everything, sets: Sets, best: int | None) -> Iterator[str]:
+    world = everything.world
+    if not sets.reached[0]:
+        yield "false claim: the level is not reached, or papers lack reviews"
+        return
+    if best is None:
+        if everything.complete:
+            yield "broken rule: there is none, so that the oracle cannot explain it"
+        return
+    smallest = everything.smallest
+    if plan.count < best or smallest is None:
+        yield "broken rule: shorter than the best, which the oracle cannot explain"
+        return
+    if plan.lower_bound > best:
+        yield f"false claim: lower bound {plan.lower_bound}, there is one of {best}"
+    optimal = str(plan.status) == "optimal"
+    if optimal and plan.count > best:
+        yield f"not best: called optimal with {plan.count}, there is one of {best}"
+    if plan.count > best:
+        return
+    price = float(sets.prices[0])
+    loads = smallest.loads.max(axis=1, initial=0)
+    # Affinity comes after loads, of which a plan may have no more than one without affinities.
+    fair = loads <= (plan.largest_load if "affinity" in world.asked else UNLIMITED)
+    cheapest = float(smallest.prices[fair].min())
+    if optimal and price > cheapest + ROUNDING:
+        yield f"not best: called optimal at {price}, there is one at {cheapest}"
+    least = plan.largest_load_lower_bound
+    same_price = smallest.prices <= price + ROUNDING
+    if least is not None and least > loads[same_price].min():
+        yield f"false claim: largest load at least {least}, there is one of {loads[same_price].min()}"
 
 
-ORACLES = [
-    Oracle("plans", "every plan, smallest first", plain, our_plan, smallest, another_plan),
-    Oracle("assignments", "every assignment", market, our_assignment, every_assignment, another_assignment),
-]
+def faults_of_best_effort(plan: Any, everything: Everything, sets: Sets) -> Iterator[str]:
+    """Yield a claim that there is no plan where there is one, and missing reviews that need not be missing."""
+    world = everything.world
+    if everything.count is not None:
+        yield f"false claim: best effort, and there is one of {everything.count + len(world.fixed)}"
+    missing = dict(plan.shortage.missing)
+    only_number = not any(isinstance(rule, AtLeast) for rule in world.rules)
+    if only_number and sum(missing.values()) != sets.lacking[0]:
+        yield f"false claim: shortage {missing}, it is {sets.lacking[0]}"
+    if only_number and everything.complete and "max_reviews" not in world.asked:
+        least = min(float(part.lacking.min()) for part in everything.by_size)
+        if sets.lacking[0] > least:
+            yield f"not best: {sets.lacking[0]} reviews are missing, {least} need be"
+
+
+def faults_of_partial(plan: Any, everything: Everything, sets: Sets, best: int | None) -> Iterator[str]:
+    world = everything.world
+    asked = world.asked
+    budget = asked.get("max_reviews", UNLIMITED)
+    if plan.count > budget:
+        yield f"broken rule: {plan.count} reviews, at most {budget}"
+    if best is not None and best <= budget and not plan.timed_out:
+        yield f"missed: {plan.status}, and there is one of {best}"
+    if best is not None and plan.lower_bound > best:
+        yield f"false claim: lower bound {plan.lower_bound}, there is one of {best}"
+    tried = any("all choices within the budget were tried" in words for words in plan.explanation)
+    if tried and asked["target"] in ("connected", "double") and not asked.get("min_reviews") and not world.rules:
+        within = everything.by_size[: budget - len(world.fixed) + 1]
+        most = max((int(part.largest_groups.max()) for part in within), default=0)
+        if sets.largest_groups[0] < most:
+            yield f"false claim: none is better than {sets.largest_groups[0]} papers, there is one of {most}"
+
+
+ORACLES = [Oracle("plans", "every plan, smallest first", some_table, ours, every, differ, MOST_SECONDS)]

@@ -1,0 +1,823 @@
+"""Assignments against every assignment: rules, floors, fairness, changes, lotteries, all levels, what survives.
+
+All panels of each paper that rules allow are combined as arrays, loads being checked paper by paper. Levels are tested
+for the best first. Lotteries are linear programmes over all assignments at the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb, inf, prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from planner import AtLeast, AtMost, Reward, assign
+from reviewgraph import InputError
+from tests.oracles.levels import SIZE, Flags, Masks, at_level
+from tests.oracles.oracle import Oracle, Untold
+from tests.planner.assignments import naive_rules
+from tests.planner.assignments.naive_authors import authors_broken
+
+Pair = tuple[str, str]
+Options = dict[str, Any]
+Floats = npt.NDArray[np.float64]
+
+#: Choices of panels, whether loads allow them or not, up to which instances are drawn.
+MOST_CHOICES = 200_000
+#: Share of instances that are kept although no assignment is at the level.
+IMPOSSIBLE = 0.1
+#: Assignments at the level up to which a lottery is compared with all lotteries.
+MOST_DRAWN = 2_500
+#: Tables whose level is tested at once.
+CHUNK = 2_048
+ROUNDING = 1e-6
+#: Seconds of the processor for one assignment.
+MOST_SECONDS = 2.0
+#: Seconds after which a search is stopped, which is long after it has become a finding.
+TIME_LIMIT = 6.0
+#: Segments of the gain of a probability; a chord lies below the curve.
+SEGMENTS = 10
+
+
+# Instances.
+
+
+def market(rng: np.random.Generator) -> Options:
+    """Return a tiny market; most of those without an assignment at the level are drawn again."""
+    while True:
+        asked = any_market(rng)
+        if rng.random() < IMPOSSIBLE or every(asked).best is not None:
+            return asked
+
+
+def any_market(rng: np.random.Generator) -> Options:
+    """Return a tiny market: ties, few or all pairs scored, tight loads, and some of all that can be asked."""
+    while True:
+        n_items = int(rng.integers(2, 7))
+        n_reviewers = int(rng.integers(2, 7))
+        usual = int(rng.integers(1, 4))
+        reviewers = [f"r{j}" for j in range(n_reviewers)]
+        items = [f"p{i}" for i in range(n_items)]
+        demand = {p: usual if rng.random() < 0.85 else int(rng.integers(0, 4)) for p in items}
+        if prod(comb(n_reviewers, number) for number in demand.values()) <= MOST_CHOICES:
+            break
+    asked: Options = {"items": items, "reviewers": reviewers, "demand": demand, "seed": int(rng.integers(3))}
+    asked["affinity"] = _affinity(rng, reviewers, items)
+    pairs = [(r, p) for r in reviewers for p in items]
+
+    def some(share: float) -> list[Pair]:
+        return [pair for pair in pairs if rng.random() < share]
+
+    least = -(-sum(demand.values()) // n_reviewers)
+    asked["load"] = {r: max(0, least + int(rng.integers(-1, 3))) for r in reviewers}
+    if rng.random() < 0.3:
+        asked["min_load"] = {r: int(rng.random() < 0.4 and asked["load"][r] > 0) for r in reviewers}
+    if rng.random() < 0.6:
+        asked["conflicts"] = some(0.1)
+    levels = ["none", "connected", "recoverable", "double", "survives-reviewer", "survives-review"]
+    asked["target"] = str(rng.choice(levels, p=[0.2, 0.15, 0.15, 0.3, 0.1, 0.1]))
+    if asked["target"] in ("connected", "double") and rng.random() < 0.15:
+        asked["survive"] = 1
+    if rng.random() < 0.1:
+        asked["allow_unscored"] = True
+    if rng.random() < 0.25:
+        asked["fixed"] = some(0.08)
+    if rng.random() < 0.15:
+        asked["phase_one"] = _first_phase(rng, asked)
+    _rules(rng, asked)
+    _authors(rng, asked)
+    # What a fixed pair that may not be is worth is nobody's question.
+    world = World(asked)
+    for pair in world.fixed:
+        if pair not in world.candidates and len(asked["affinity"]) > 1:
+            asked["affinity"].pop(pair, None)
+    if rng.random() < 0.25:
+        _lottery(rng, asked, pairs)
+    else:
+        _concerns(rng, asked, pairs)
+    return asked
+
+
+def _affinity(rng: np.random.Generator, reviewers: list[str], items: list[str]) -> dict[Pair, float]:
+    levels = int(rng.choice([1, 2, 5, 1000]))
+    density = float(rng.choice([0.6, 0.85, 1.0]))
+    lowest = -1 if rng.random() < 0.1 else 0
+    affinity = {}
+    for r in reviewers:
+        for p in items:
+            if rng.random() < density or not affinity:
+                affinity[r, p] = int(rng.integers(lowest * levels, levels + 1)) / levels
+    return affinity
+
+
+def _first_phase(rng: np.random.Generator, asked: Options) -> list[Pair]:
+    """Return reviews of a first phase, now and then by somebody, or of a paper, that is not there any more."""
+    reviewers = [*asked["reviewers"], *(["gone"] if rng.random() < 0.3 else [])]
+    left_behind = rng.random() < 0.3 and asked["target"] != "recoverable"
+    items = [*asked["items"], *(["left"] if left_behind else [])]
+    fixed = asked.get("fixed", ())
+    return [(r, p) for r in reviewers for p in items if rng.random() < 0.15 and (r, p) not in fixed]
+
+
+def _rules(rng: np.random.Generator, asked: Options) -> None:
+    if rng.random() < 0.35:
+        attributes = naive_rules.random_attributes(rng, asked["reviewers"])
+        asked["attributes"] = attributes
+        asked["rules"] = naive_rules.random_rules(rng, attributes)
+    else:
+        if rng.random() < 0.2:
+            asked["institutions"] = {r: f"u{rng.integers(3)}" for r in asked["reviewers"] if rng.random() < 0.8}
+        if rng.random() < 0.15:
+            asked["senior"] = [r for r in asked["reviewers"] if rng.random() < 0.5] or asked["reviewers"][:1]
+
+
+def _authors(rng: np.random.Generator, asked: Options) -> None:
+    if rng.random() < 0.75:
+        return
+    authors = [(r, p) for r in asked["reviewers"] for p in asked["items"] if rng.random() < 0.15]
+    if rng.random() < 0.3:
+        authors += [(r, "elsewhere") for r in asked["reviewers"] if rng.random() < 0.3]
+    if not any(p in asked["items"] for _, p in authors):
+        return
+    asked["authors"] = authors
+    asked["author_distance"] = int(rng.random() < 0.25)
+    asked["allow_cycles"] = bool(rng.random() < 0.3)
+    asked["allow_coauthors"] = bool(rng.random() < 0.3)
+
+
+def _lottery(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None:
+    cap: Any = float(rng.choice([0.3, 0.5, 0.5, 0.75, 0.9, 1.0]))
+    if rng.random() < 0.2:
+        cap = {pair: float(rng.choice([0.0, 0.5, 0.8, 1.0])) for pair in pairs if rng.random() < 0.6} or cap
+    asked["max_probability"] = cap
+    asked["draws"] = int(rng.choice([10, 20, 60]))
+    if rng.random() < 0.25:
+        asked["perturbation"] = float(rng.choice([0.1, 0.5]))
+
+
+def _concerns(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None:
+    """Ask for some of floors, fairness, fewest changes, fewest below a threshold, alternates, and a best effort."""
+    values = sorted(asked["affinity"].values())
+    middle = values[len(values) // 2]
+    kind = rng.random()
+    if kind < 0.15:
+        asked["fair"] = "maximin"
+    elif kind < 0.3:
+        asked["previous"] = [pair for pair in pairs if rng.random() < 0.3]
+        if rng.random() < 0.4:
+            asked["per_change"] = float(rng.choice([0.1, 0.6]))
+    elif kind < 0.4:
+        asked["min_affinity"] = middle
+    if rng.random() < 0.15:
+        asked["floor"] = float(rng.choice([0.3, 0.7, 1.2])) * middle
+    if rng.random() < 0.1:
+        asked["floor_best"] = float(rng.choice([0.5, 1.0])) * middle
+    if rng.random() < 0.1:
+        asked["alternates"] = int(rng.integers(1, 3))
+    if rng.random() < 0.12:
+        asked["best_effort"] = True
+
+
+# Every assignment of an instance.
+
+
+@dataclass(frozen=True)
+class World:
+    """What an instance allows, read from its options."""
+
+    asked: Options
+
+    @cached_property
+    def old(self) -> list[Pair]:
+        return list(dict.fromkeys(self.asked.get("phase_one", ())))
+
+    @cached_property
+    def fixed(self) -> list[Pair]:
+        return list(dict.fromkeys(self.asked.get("fixed", ())))
+
+    @cached_property
+    def reviewers(self) -> list[str]:
+        """All reviewers, those of the first phase alone at the end; their place is their bit."""
+        return list(dict.fromkeys([*self.asked["reviewers"], *(r for r, _ in self.old)]))
+
+    @cached_property
+    def items(self) -> list[str]:
+        return list(dict.fromkeys([*self.asked["items"], *(p for _, p in self.old)]))
+
+    @cached_property
+    def demand(self) -> dict[str, int]:
+        """Reviews of each paper beside those of the first phase; fixed pairs are kept even if they are more."""
+        return {p: max(number, sum(q == p for _, q in self.fixed)) for p, number in self.asked["demand"].items()}
+
+    @cached_property
+    def load(self) -> dict[str, int]:
+        return {r: max(number, sum(s == r for s, _ in self.fixed)) for r, number in self.asked["load"].items()}
+
+    @cached_property
+    def min_load(self) -> dict[str, int]:
+        least: dict[str, int] = self.asked.get("min_load", {})
+        return least
+
+    @cached_property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of each reviewer, short forms included."""
+        known = {r: dict(values) for r, values in self.asked.get("attributes", {}).items()}
+        for r in self.asked["reviewers"]:
+            known.setdefault(r, {})
+            if r in self.asked.get("institutions", {}):
+                known[r]["institution"] = self.asked["institutions"][r]
+            if "senior" in self.asked:
+                known[r]["senior"] = r in self.asked["senior"]
+        return known
+
+    @cached_property
+    def rules(self) -> list[Any]:
+        short: list[Any] = [AtMost("institution", 1)] if self.asked.get("institutions") else []
+        if "senior" in self.asked:
+            short.append(AtLeast("senior", 1))
+        return [*self.asked.get("rules", ()), *short]
+
+    @cached_property
+    def rewards(self) -> bool:
+        return any(isinstance(rule, Reward) for rule in self.rules)
+
+    @cached_property
+    def candidates(self) -> set[Pair]:
+        """Pairs that may be assigned, fixed ones not counted."""
+        asked = self.asked
+        barred = {*asked.get("conflicts", ()), *self.old}
+        if asked.get("allow_unscored"):
+            pairs = [(r, p) for r in asked["reviewers"] for p in asked["items"]]
+        else:
+            pairs = list(asked["affinity"])
+        return {pair for pair in pairs if pair not in barred and not self.barred_by_authors(pair)}
+
+    def barred_by_authors(self, pair: Pair) -> bool:
+        return bool(authors_broken([pair], self.asked.get("authors", ()), distance=self.asked.get("author_distance", 0)))
+
+    @cached_property
+    def couples(self) -> list[tuple[Pair, Pair]]:
+        """Pairs that the authors' file forbids together."""
+        asked = self.asked
+        if not asked.get("authors"):
+            return []
+        papers: dict[str, set[str]] = {}
+        for author, paper in asked["authors"]:
+            papers.setdefault(author, set()).add(paper)
+        barred = []
+        for first, second in combinations(sorted({*self.candidates, *self.fixed, *self.old}), 2):
+            wrote = papers.get(first[0], set())
+            also_wrote = papers.get(second[0], set())
+            together = first[1] == second[1] and bool(wrote & also_wrote)
+            cycle = first[0] != second[0] and second[1] in wrote and first[1] in also_wrote
+            if (together and not asked["allow_coauthors"]) or (cycle and not asked["allow_cycles"]):
+                barred.append((first, second))
+        return [couple for couple in barred if not {*couple} <= {*self.old}]
+
+    def value(self, pair: Pair) -> float:
+        return float(self.asked["affinity"].get(pair, 0.0))
+
+    def served(self, item: str) -> bool:
+        """Whether floors and fairness apply to a paper."""
+        return self.demand.get(item, 0) > 0
+
+    # A paper and its panel.
+
+    def before(self, item: str) -> list[str]:
+        return [r for r, p in self.old if p == item]
+
+    def panel_breaks(self, item: str, panel: list[str]) -> bool:
+        """Whether a panel breaks a rule on one paper; fixed and earlier reviews beyond a limit are kept."""
+        earlier = self.before(item)
+        if not earlier and not self.demand[item]:
+            return False
+        kept = [*earlier, *(r for r, p in self.fixed if p == item)]
+        for rule in naive_rules.broken([*earlier, *panel], self.attributes, self.rules):
+            if not isinstance(rule, AtMost):
+                return True
+            count = naive_rules.counts([*earlier, *panel], rule.attribute, self.attributes)
+            standing = naive_rules.counts(kept, rule.attribute, self.attributes)
+            if any(number > max(rule.number, standing.get(value, 0)) for value, number in count.items()):
+                return True
+        return any({first, second} <= {(r, item) for r in [*earlier, *panel]} for first, second in self.couples)
+
+    def panel_below_floors(self, item: str, panel: list[str]) -> bool:
+        values = [self.value((r, item)) for r in panel]
+        floor = self.asked.get("floor", -inf)
+        best = self.asked.get("floor_best", -inf)
+        return self.served(item) and (sum(values) < floor - 1e-9 or max(values, default=-inf) < best - 1e-9)
+
+    def reward(self, item: str, panel: list[str]) -> float:
+        earlier = self.before(item)
+        if not earlier and not self.demand[item]:
+            return 0.0
+        return float(naive_rules.rewards([*earlier, *panel], self.attributes, self.rules))
+
+    @cached_property
+    def all_assignments(self) -> Everything:
+        return Everything(self)
+
+
+class Everything:
+    """All assignments within demands, loads, conflicts, fixed pairs, rules and floors, as arrays.
+
+    ``covers`` (S, M) are the items of each reviewer as bits, earlier ones included, ``affinity``, ``reward`` and
+    ``smallest`` (the smallest score of a paper) have shape (S,), as have ``below`` and ``changed``, numbers of pairs.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        asked = world.asked
+        n_reviewers = len(world.reviewers)
+        place = {r: j for j, r in enumerate(world.reviewers)}
+        previous = set(asked.get("previous", ()))
+        threshold = asked.get("min_affinity", -inf)
+        loads = np.zeros((1, n_reviewers), np.int8)
+        covers = np.zeros((1, n_reviewers), np.uint8)
+        sums = np.zeros((1, 4))
+        smallest = np.full(1, inf)
+        most = np.array([world.load.get(r, 0) for r in world.reviewers], np.int8)
+        for bit, item in enumerate(asked["items"]):
+            panels = [panel for panel in self._panels(item) if not world.panel_below_floors(item, panel)]
+            member = np.zeros((len(panels), n_reviewers), np.uint8)
+            figures = np.zeros((len(panels), 4))
+            scores = np.full(len(panels), inf)
+            for number, panel in enumerate(panels):
+                member[number, [place[r] for r in panel]] = 1
+                values = [world.value((r, item)) for r in panel]
+                below = sum(value < threshold for value in values)
+                changed = sum((r, item) not in previous for r in panel)
+                figures[number] = sum(values), world.reward(item, panel), below, changed
+                if world.served(item):
+                    scores[number] = sum(values)
+            fits = ((loads[:, None, :] + member[None, :, :].astype(np.int8)) <= most).all(axis=2)
+            row, number = np.nonzero(fits)
+            loads = loads[row] + member[number].astype(np.int8)
+            covers = covers[row] | (member[number] << bit)
+            sums = sums[row] + figures[number]
+            smallest = np.minimum(smallest[row], scores[number])
+        least = np.array([world.min_load.get(r, 0) for r in world.reviewers], np.int8)
+        for r, p in world.old:
+            covers[:, place[r]] |= 1 << world.items.index(p)
+        fine = (loads >= least).all(axis=1)
+        for couple in world.couples:
+            fine &= ~np.logical_and(*(covers[:, place[r]] >> world.items.index(p) & 1 for r, p in couple)).astype(bool)
+        self.covers: Masks = covers[fine]
+        self.affinity, self.reward, self.below, self.changed = sums[fine].T
+        self.smallest = smallest[fine]
+        self.required = (1 << len(asked["items"])) - 1
+
+    def _panels(self, item: str) -> Iterator[list[str]]:
+        world = self.world
+        must = [r for r, p in world.fixed if p == item]
+        able = [r for r in world.asked["reviewers"] if (r, item) in world.candidates and r not in must]
+        for others in combinations(able, world.demand[item] - len(must)):
+            panel = [*must, *others]
+            if not world.panel_breaks(item, panel):
+                yield panel
+
+    @property
+    def worth(self) -> Floats:
+        return np.asarray(self.affinity + self.reward)
+
+    @cached_property
+    def rank(self) -> list[Floats]:
+        """What is minimised, the first first."""
+        asked = self.world.asked
+        if "fair" in asked:
+            return [-self.smallest, -self.worth]
+        if "per_change" in asked:
+            return [self.below, asked["per_change"] * self.changed - self.worth]
+        return [self.below, self.changed if "previous" in asked else 0 * self.changed, -self.worth]
+
+    def holds(self, rows: Any) -> Flags:
+        asked = self.world.asked
+        survive = bool(asked.get("survive"))
+        return at_level(self.covers[rows], self.required, asked["target"], survive=survive)
+
+    @cached_property
+    def best(self) -> int | None:
+        """The best assignment at the level; None where there is none."""
+        order = np.lexsort([np.round(part, 9) for part in reversed(self.rank)])
+        for start in range(0, order.size, CHUNK):
+            rows = order[start : start + CHUNK]
+            holds = np.flatnonzero(self.holds(rows))
+            if holds.size:
+                return int(rows[holds[0]])
+        return None
+
+    def row_of(self, pairs: list[Pair]) -> int | None:
+        """Return the place of an assignment; None where it breaks a rule."""
+        world = self.world
+        cover = np.zeros(len(world.reviewers), np.uint8)
+        for r, p in [*pairs, *world.old]:
+            cover[world.reviewers.index(r)] |= 1 << world.items.index(p)
+        rows = np.flatnonzero((self.covers == cover).all(axis=1))
+        return int(rows[0]) if rows.size else None
+
+
+# The product's answer against them.
+
+
+def ours(asked: Options) -> Any:
+    """Return the product's assignment; None where it refuses fixed pairs that the authors' file forbids together."""
+    options = {name: value for name, value in asked.items() if name != "affinity"}
+    try:
+        return assign(asked["affinity"], time_limit=TIME_LIMIT, **options)
+    except InputError as error:
+        if str(error).startswith("fixed: ") and "may not both be" in str(error):
+            return None
+        raise
+
+
+def every(asked: Options) -> Everything:
+    return World(asked).all_assignments
+
+
+def pairs_of(table: Any) -> list[Pair]:
+    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+
+
+def differ(asked: Options, answer: Any, everything: Everything) -> str:
+    """Return what is wrong, the worst first."""
+    if answer is None:
+        raise Untold
+    wrong = list(faults(answer, everything))
+    if not wrong:
+        reached = answer.status.reached
+        row = everything.row_of(pairs_of(answer.reviews)) if reached and answer.randomised is None else None
+        best = everything.best
+        return "feasible, below the best" if row is not None and best is not None and worse(everything, row, best) else ""
+    order = ["broken rule", "false claim", "not best", "missed"]
+    wrong.sort(key=lambda fault: order.index(fault.split(":")[0]))
+    return f"{' | '.join(wrong)} | {asked}"
+
+
+def worse(everything: Everything, row: int, best: int) -> bool:
+    """Whether an assignment is below the best, the first of what is minimised first."""
+    for part in everything.rank:
+        if abs(part[row] - part[best]) > ROUNDING * (1 + abs(part[best])):
+            return bool(part[row] > part[best])
+    return False
+
+
+def faults(answer: Any, everything: Everything) -> Iterator[str]:
+    """Yield what is wrong, each with its kind before a colon."""
+    world = everything.world
+    asked = world.asked
+    status = str(answer.status)
+    pairs = pairs_of(answer.reviews)
+    if status == "best_effort":
+        yield from faults_of_best_effort(answer, world, pairs)
+        return
+    if answer.randomised is not None or ("max_probability" in asked and not answer.status.reached):
+        yield from faults_of_lottery(answer, everything)
+        return
+    if not answer.status.reached:
+        if everything.best is not None and (status == "infeasible" or not answer.timed_out):
+            kind = "false claim" if status == "infeasible" else "missed"
+            yield f"{kind}: {status}, and there is {worth_of(everything, everything.best)}"
+        return
+    row = everything.row_of(pairs)
+    if row is None:
+        yield f"broken rule: {broken_by(world, pairs)}"
+        return
+    if not everything.holds([row])[0]:
+        yield "false claim: the level is not reached"
+        return
+    best = everything.best
+    if best is None or worse(everything, best, row):
+        yield "broken rule: better than the best, which the oracle cannot explain"
+        return
+    if status == "optimal" and worse(everything, row, best):
+        yield f"not best: called optimal with {worth_of(everything, row)}, the best is {worth_of(everything, best)}"
+    if abs(answer.affinity - everything.affinity[row]) > ROUNDING:
+        yield f"false claim: affinity {answer.affinity}, it is {everything.affinity[row]}"
+    yield from faults_of_bounds(answer, everything, row, best)
+    yield from faults_of_critical(answer, everything, row)
+    if answer.alternates is not None:
+        yield from faults_of_alternates(answer, world, pairs)
+
+
+def worth_of(everything: Everything, row: int) -> str:
+    return "rank " + ", ".join(f"{float(part[row]):.9g}" for part in everything.rank)
+
+
+def broken_by(world: World, pairs: list[Pair]) -> str:
+    """Say in words what an assignment breaks."""
+    wrong = [f"{pair} may not be" for pair in pairs if pair not in world.candidates and pair not in world.fixed]
+    wrong += [f"{pair} is fixed" for pair in world.fixed if pair not in pairs]
+    for p, number in world.demand.items():
+        panel = [r for r, q in pairs if q == p]
+        wrong += [f"{p} has {len(panel)}"] if len(panel) != number else []
+        wrong += [f"{p} with {panel} breaks a rule"] if world.panel_breaks(p, panel) else []
+        wrong += [f"{p} with {panel} is below a floor"] if world.panel_below_floors(p, panel) else []
+    for r, most in world.load.items():
+        count = sum(s == r for s, _ in pairs)
+        wrong += [f"{r} has {count}"] if not world.min_load.get(r, 0) <= count <= most else []
+    both = [couple for couple in world.couples if {*couple} <= {*pairs, *world.old}]
+    return "; ".join([*wrong, *(f"{couple} together" for couple in both)])
+
+
+def faults_of_bounds(answer: Any, everything: Everything, row: int, best: int) -> Iterator[str]:
+    """Yield bounds that are refuted by an assignment."""
+    asked = everything.world.asked
+    concerned = "previous" in asked or "min_affinity" in asked
+    # Where fairness comes first, the bound is that of assignments as fair as any.
+    as_fair = everything.smallest >= (everything.smallest.max() - ROUNDING if "fair" in asked else -inf)
+    most = float(everything.worth[as_fair].max())
+    if not concerned and answer.bound < most - ROUNDING:
+        yield f"false claim: bound {answer.bound}, there is {most}"
+    unconstrained = [most_without_rules(everything.world, pairs) for pairs in unruled(everything.world)]
+    if min(abs(answer.affinity_unconstrained - value) for value in unconstrained) > ROUNDING:
+        yield f"false claim: affinity_unconstrained {answer.affinity_unconstrained}, it is {unconstrained}"
+    cost = most - float(everything.worth[best])
+    if not concerned and "fair" not in asked and answer.least_loss is not None and answer.least_loss > cost + ROUNDING:
+        yield f"false claim: least_loss {answer.least_loss}, {cost} is enough"
+    if answer.changes is not None and answer.changes.fewest is not None:
+        fewest = everything.changed[everything.below == everything.below.min()].min()
+        if len(answer.changes.new) != everything.changed[row] or answer.changes.fewest > fewest:
+            yield f"false claim: fewest changes {answer.changes.fewest}, there is {fewest}"
+    if answer.below is not None and answer.below.fewest > everything.below.min():
+        yield f"false claim: fewest below {answer.below.fewest}, there is {everything.below.min()}"
+    fairness = answer.fairness
+    if fairness is not None and np.isfinite(everything.smallest[row]):
+        if abs(fairness.smallest[1] - everything.smallest[row]) > ROUNDING:
+            yield f"false claim: smallest score {fairness.smallest[1]}, it is {everything.smallest[row]}"
+        if fairness.at_most is not None and fairness.at_most < everything.smallest.max() - ROUNDING:
+            yield f"false claim: smallest score at most {fairness.at_most}, there is {everything.smallest.max()}"
+
+
+def unruled(world: World) -> list[list[Pair]]:
+    """Return the pairs that may be without rules; what may not be beside a given pair is in conflict, or is not."""
+    given = {*world.fixed, *world.old}
+    barred = {pair for couple in world.couples if given & {*couple} for pair in couple} - given
+    return [sorted({*world.candidates, *world.fixed}), sorted({*world.candidates, *world.fixed} - barred)]
+
+
+def most_without_rules(world: World, pairs: list[Pair]) -> float:
+    """Return the most affinity within demands, loads, conflicts and fixed pairs, by a linear programme."""
+    from scipy.optimize import linprog
+
+    if not pairs:
+        return 0.0
+    by_item = np.array([[float(q == p) for _, q in pairs] for p in world.demand])
+    by_reviewer = np.array([[float(s == r) for s, _ in pairs] for r in world.load])
+    loads = [*world.load.values(), *(-world.min_load.get(r, 0) for r in world.load)]
+    solution = linprog(
+        [-world.value(pair) for pair in pairs],
+        A_ub=np.concatenate([by_reviewer, -by_reviewer]),
+        b_ub=loads,
+        A_eq=by_item,
+        b_eq=list(world.demand.values()),
+        bounds=[(float(pair in world.fixed), 1.0) for pair in pairs],
+    )
+    return float(-solution.fun) if solution.status == 0 else np.nan
+
+
+def faults_of_critical(answer: Any, everything: Everything, row: int) -> Iterator[str]:
+    if answer.critical is None or everything.world.asked["target"] not in ("connected", "double"):
+        return
+    level = everything.world.asked["target"]
+    critical = set()
+    for place, reviewer in enumerate(everything.world.reviewers):
+        left = everything.covers[[row]]
+        left[:, place] = 0
+        if not at_level(left, everything.required, level)[0]:
+            critical.add(reviewer)
+    if set(answer.critical) != critical:
+        yield f"false claim: critical {answer.critical}, they are {sorted(critical)}"
+
+
+def faults_of_alternates(answer: Any, world: World, pairs: list[Pair]) -> Iterator[str]:
+    """Yield alternates who cannot replace whom they are said to, and those left out."""
+    asked = world.asked
+    number = asked["alternates"]
+    short = {entry.item: entry.found for entry in answer.alternates.missing}
+    for item in asked["items"]:
+        panel = [r for r, p in pairs if p == item]
+        if not world.served(item):
+            continue
+        able = {}
+        for r in asked["reviewers"]:
+            replaced = {gone for gone in panel if can_replace(world, pairs, item, r, gone)}
+            if replaced:
+                able[r] = replaced
+        listed = {entry.reviewer: set(entry.replaces) for entry in answer.alternates.listed if entry.item == item}
+        for r, replaced in listed.items():
+            if replaced != able.get(r, set()):
+                yield f"false claim: alternate {r} of {item} replaces {replaced}, it is {able.get(r)}"
+        full = min(number, sum(len(replaced) == len(panel) for replaced in able.values()))
+        if short.get(item, number) != full or len(listed) != min(number, len(able)):
+            yield f"missed: alternates of {item} are {listed}, there are {able}"
+
+
+def can_replace(world: World, pairs: list[Pair], item: str, entering: str, gone: str) -> bool:
+    """Whether a reviewer can take over a review, the rest being as it is; who gives it up may be below a minimum."""
+    if (entering, item) in pairs or (entering, item) not in world.candidates:
+        return False
+    if sum(r == entering for r, _ in pairs) >= world.load[entering]:
+        return False
+    after = [*(pair for pair in pairs if pair != (gone, item)), (entering, item)]
+    panel = [r for r, p in after if p == item]
+    if world.panel_breaks(item, panel) or world.panel_below_floors(item, panel):
+        return False
+    if any({*couple} <= {*after, *world.old} for couple in world.couples):
+        return False
+    covers = np.zeros((1, len(world.reviewers)), np.uint8)
+    for r, p in [*after, *world.old]:
+        covers[0, world.reviewers.index(r)] |= 1 << world.items.index(p)
+    required = (1 << len(world.asked["items"])) - 1
+    # A loss that the level survives is one that has happened now.
+    return bool(at_level(covers, required, ALTERNATE_LEVEL.get(world.asked["target"], world.asked["target"]))[0])
+
+
+#: The level that is left when an alternate takes over, where the level must survive a loss.
+ALTERNATE_LEVEL = {"survives-reviewer": "double", "survives-review": "double"}
+
+
+def faults_of_best_effort(answer: Any, world: World, pairs: list[Pair]) -> Iterator[str]:
+    """Yield what is wrong where demands cannot be met: too many reviews missing, or other constraints broken."""
+    missing = dict(answer.shortage.missing)
+    lowered = {p: number - missing.get(p, 0) for p, number in world.demand.items()}
+    count = {p: sum(q == p for _, q in pairs) for p in world.demand}
+    if count != lowered:
+        yield f"false claim: shortage {missing}, reviews {count}"
+    for pair in pairs:
+        if pair not in world.candidates and pair not in world.fixed:
+            yield f"broken rule: {pair} may not be"
+    for r, most in world.load.items():
+        if sum(s == r for s, _ in pairs) > most:
+            yield f"broken rule: load of {r}"
+    if world.rules or world.couples or any(world.min_load.values()):
+        return
+    most = most_reviews(world)
+    if len(pairs) < most:
+        yield f"not best: {len(pairs)} reviews, {most} can be given"
+
+
+def most_reviews(world: World) -> int:
+    """Return the most reviews within demands and loads, by a linear programme."""
+    from scipy.optimize import linprog
+
+    pairs = sorted({*world.candidates, *world.fixed})
+    by_item = [[float(q == p) for _, q in pairs] for p in world.demand]
+    by_reviewer = [[float(s == r) for s, _ in pairs] for r in world.load]
+    solution = linprog(
+        -np.ones(len(pairs)),
+        A_ub=np.array([*by_item, *by_reviewer]),
+        b_ub=[*world.demand.values(), *world.load.values()],
+        bounds=(0, 1),
+    )
+    return round(-solution.fun)
+
+
+# Lotteries.
+
+
+@dataclass(frozen=True)
+class Lotteries:
+    """All lotteries over the assignments at the level, in a linear programme; pairs are those beside the first phase."""
+
+    everything: Everything
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        return sorted({*self.everything.world.candidates, *self.everything.world.fixed})
+
+    @cached_property
+    def vertices(self) -> Floats:
+        """Shape (K, S): whether each assignment at the level holds each pair."""
+        everything = self.everything
+        world = everything.world
+        holds = np.zeros(len(everything.covers), np.bool_)
+        for start in range(0, holds.size, CHUNK):
+            rows = np.arange(start, min(start + CHUNK, holds.size))
+            holds[rows] = everything.holds(rows)
+        covers = everything.covers[holds]
+        if len(covers) > MOST_DRAWN:
+            raise Untold
+        columns = [covers[:, world.reviewers.index(r)] >> world.items.index(p) & 1 for r, p in self.pairs]
+        return np.array(columns, float).reshape(len(self.pairs), len(covers)).T
+
+    def cap(self, pair: Pair) -> float:
+        world = self.everything.world
+        cap = world.asked["max_probability"]
+        if pair in world.fixed:
+            return 1.0
+        return float(cap.get(pair, 1.0) if isinstance(cap, dict) else cap)
+
+    def best(self, beta: float) -> float | None:
+        """Return the largest gain of a lottery within the caps, or a little less; None where there is none."""
+        from scipy.optimize import linprog
+
+        vertices = self.vertices
+        n_vertices, n_pairs = vertices.shape
+        if not n_vertices:
+            return None
+        n_segments = SEGMENTS if beta else 1
+        worth = np.array([self.everything.world.value(pair) for pair in self.pairs])
+        grid = np.linspace(0, 1, n_segments + 1)
+        gain = worth[:, None] * grid - beta * np.abs(worth)[:, None] * grid**2
+        slope = np.diff(gain, axis=1) * n_segments
+        # The probability of a pair is the sum of its segments, and of the weights of the assignments that hold it.
+        join = np.concatenate([vertices.T, -np.repeat(np.eye(n_pairs), n_segments, axis=1)], axis=1)
+        whole = np.concatenate([np.ones(n_vertices), np.zeros(n_pairs * n_segments)])[None]
+        caps = np.repeat([self.cap(pair) for pair in self.pairs], n_segments)
+        within = np.concatenate(
+            [np.zeros((n_pairs, n_vertices)), np.repeat(np.eye(n_pairs), n_segments, axis=1)], axis=1
+        )
+        solution = linprog(
+            np.concatenate([np.zeros(n_vertices), -slope.ravel()]),
+            A_ub=within,
+            b_ub=caps[::n_segments],
+            A_eq=np.concatenate([join, whole]),
+            b_eq=np.append(np.zeros(n_pairs), 1.0),
+            bounds=[(0, 1)] * n_vertices + [(0, 1 / n_segments)] * (n_pairs * n_segments),
+        )
+        return float(-solution.fun) if solution.status == 0 else None
+
+    def listed(self, draws: int) -> bool:
+        """Whether so many assignments at the level, one several times perhaps, keep the caps rounded down."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        vertices = self.vertices
+        if not len(vertices):
+            return False
+        most = np.array([np.floor(self.cap(pair) * draws + 1e-9) for pair in self.pairs])
+        number = LinearConstraint(np.ones((1, len(vertices))), draws, draws)
+        constraints = [number, LinearConstraint(vertices.T, -np.inf, most)] if len(self.pairs) else [number]
+        n_vertices = len(vertices)
+        solution = milp(
+            np.zeros(n_vertices),
+            constraints=constraints,
+            integrality=np.ones(n_vertices),
+            bounds=Bounds(0, draws),
+            options={"time_limit": 5.0},
+        )
+        if solution.status not in (0, 2):
+            raise Untold
+        return bool(solution.status == 0)
+
+
+def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
+    world = everything.world
+    asked = world.asked
+    lotteries = Lotteries(everything)
+    beta = asked.get("perturbation", 0.0)
+    rounded = asked["target"] == "none" and not world.rules and not world.couples
+    if not answer.status.reached:
+        # A list has a whole number of each assignment; without a level or rules probabilities may be any.
+        possible = lotteries.best(beta) is not None if rounded else lotteries.listed(asked["draws"])
+        if possible and (str(answer.status) == "infeasible" or not answer.timed_out):
+            kind = "false claim" if str(answer.status) == "infeasible" else "missed"
+            yield f"{kind}: {answer.status}, and there is a lottery"
+        return
+    randomised = answer.randomised
+    columns = randomised.to_columns()
+    probability = dict(zip(zip(columns["reviewer"], columns["item"], strict=True), columns["probability"], strict=True))
+    for pair, share in probability.items():
+        if pair not in lotteries.pairs:
+            yield f"broken rule: {pair} may not be"
+        elif share > lotteries.cap(pair) + 1e-9:
+            yield f"broken rule: probability {share} of {pair}, at most {lotteries.cap(pair)}"
+    for item, number in world.demand.items():
+        total = sum(share for (_, p), share in probability.items() if p == item)
+        if abs(total - number) > 1e-6:
+            yield f"broken rule: the probabilities of {item} are {total} in all"
+    share = randomised.to_dict()["at_level_mended"]
+    if share is not None and share < 1:
+        if lotteries.listed(asked["draws"]):
+            yield f"missed: {share} of the draws reach the level within the rules, all can"
+        return
+    for table in [answer.reviews, *answer.sample(20)]:
+        pairs = pairs_of(table)
+        row = everything.row_of(pairs)
+        if row is None:
+            yield f"broken rule: drawn {broken_by(world, pairs)}"
+            return
+        if not everything.holds([row])[0]:
+            yield "false claim: a draw misses the level"
+            return
+    if world.rewards or randomised.gap is None:
+        return
+    gain = 0.0
+    for pair, share in probability.items():
+        worth = world.value(pair)
+        gain += worth * share - beta * abs(worth) * share**2
+    best = lotteries.best(beta)
+    if best is None:
+        yield "broken rule: a lottery that the oracle cannot explain"
+        return
+    # The gap is relative to the bound.
+    bound = gain / (1 - randomised.gap) if gain > 0 else gain / (1 + randomised.gap)
+    if randomised.gap < 1 and bound < best - 1e-6 * (1 + abs(best)):
+        yield f"false claim: gap {randomised.gap} at {gain}, there is a lottery of {best}"
+
+
+ORACLES = [Oracle("assignments", "every assignment", market, ours, every, differ, MOST_SECONDS)]
