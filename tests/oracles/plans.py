@@ -73,7 +73,9 @@ def any_table(rng: np.random.Generator) -> Options:
     if len(reviewers) > n_reviewers or rng.random() < 0.7:
         asked["capacity"] = {r: int(rng.integers(0, 4)) for r in reviewers}
     if rng.random() < 0.3:
-        asked["fixed"] = [pair for pair in some(0.1) if pair not in asked["conflicts"]]
+        fixed = some(0.1)
+        whole = rng.random() < 0.3
+        asked["fixed"] = [pair for pair in fixed if whole or pair not in asked["conflicts"]]
     if rng.random() < 0.2:
         asked["max_per_item"] = int(rng.integers(1, 3))
     if rng.random() < 0.2:
@@ -148,7 +150,12 @@ class World:
                 spare[r] = min(spare[r], sum(s == r for s, _ in self.fixed))
         if "willing" in asked and capacity is None:
             spare |= {r: UNLIMITED for r in asked["willing"]}
-        return spare
+        # Fixed reviews are kept, whatever limits they exceed.
+        return {r: max(number, sum(s == r for s, _ in self.fixed)) for r, number in spare.items()}
+
+    def room(self, item: str) -> int:
+        """Return the most new reviews of an item."""
+        return max(self.asked.get("max_per_item", UNLIMITED), sum(p == item for _, p in self.fixed))
 
     @cached_property
     def attributes(self) -> dict[str, Any]:
@@ -193,7 +200,7 @@ class World:
             if (r, p) not in barred
             and self.spare[r] > 0
             and r in asked.get("willing", self.reviewers)
-            and asked.get("max_per_item", UNLIMITED) > 0
+            and self.room(p) > 0
             and (floor is None or affinity.get((r, p), floor - 1) >= floor)
             and not self.crowded((r, p))
         ]
@@ -214,12 +221,7 @@ class World:
         """Whether all free pairs together, whatever the loads and rules, reach the level and give every review."""
         every_pair = np.ones((1, len(self.free)), np.uint8)
         level = at_level(Sets(self, every_pair).covers, self.required, self.asked["target"])
-        return bool(level[0]) and self.fits and bool(Sets(self, every_pair).served[0])
-
-    @cached_property
-    def fits(self) -> bool:
-        """Whether the fixed reviews keep loads and limits."""
-        return bool(Sets(self, np.zeros((1, len(self.free)), np.uint8)).within[0])
+        return bool(level[0]) and bool(Sets(self, every_pair).served[0])
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ class Sets:
             [float(sum(q == p for _, q in world.fixed)) for p in items],
             [[float(q == p) for p in items] for _, q in world.free],
         )
-        fine &= (per_item <= asked.get("max_per_item", UNLIMITED)).all(axis=1)
+        fine &= (per_item <= np.array([world.room(p) for p in items])).all(axis=1)
         for rule in world.rules:
             if isinstance(rule, AtMost):
                 total, new = self.members(rule.attribute)
@@ -419,7 +421,7 @@ def faults(plan: Any, everything: Everything) -> Iterator[str]:
         yield f"false claim: verify_plan: {error}"
     best = None if everything.count is None else everything.count + n_fixed
     if status == "infeasible":
-        if best is not None and world.fits and n_fixed <= asked.get("max_reviews", best):
+        if best is not None and n_fixed <= asked.get("max_reviews", best):
             yield f"false claim: infeasible, and there is one of {best}"
         return
     added = [pair for pair in pairs if pair not in world.fixed]
