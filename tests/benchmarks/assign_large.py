@@ -466,8 +466,8 @@ def measure(name: str, data: Path) -> dict[str, Any]:
 
 
 HEAD = (
-    "instance", "asked", "status", "lost, % of the LP", "lost, % of the flow", "CPU s", "peak MB", "LP: lost, % of the flow",
-    "LP, CPU s", "flow, CPU s", "more",
+    "instance", "asked", "status", "lost, % of the LP", "lost, % of the flow", "CPU s", "peak MB",
+    "LP: lost, % of the flow", "LP, CPU s", "flow, CPU s", "more",
 )  # fmt: skip
 
 

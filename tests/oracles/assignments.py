@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from planner import AtLeast, AtMost, Reward, assign
 from reviewgraph import InputError
-from tests.oracles.levels import SIZE, Flags, Masks, at_level
+from tests.oracles.levels import Flags, Masks, at_level
 from tests.oracles.oracle import Oracle, Untold
 from tests.planner.assignments import naive_rules
 from tests.planner.assignments.naive_authors import authors_broken
@@ -258,7 +258,8 @@ class World:
         return {pair for pair in pairs if pair not in barred and not self.barred_by_authors(pair)}
 
     def barred_by_authors(self, pair: Pair) -> bool:
-        return bool(authors_broken([pair], self.asked.get("authors", ()), distance=self.asked.get("author_distance", 0)))
+        distance = self.asked.get("author_distance", 0)
+        return bool(authors_broken([pair], self.asked.get("authors", ()), distance=distance))
 
     @cached_property
     def couples(self) -> list[tuple[Pair, Pair]]:
@@ -449,10 +450,11 @@ def differ(asked: Options, answer: Any, everything: Everything) -> str:
         raise Untold
     wrong = list(faults(answer, everything))
     if not wrong:
-        reached = answer.status.reached
-        row = everything.row_of(pairs_of(answer.reviews)) if reached and answer.randomised is None else None
+        plain = answer.status.reached and answer.randomised is None
+        row = everything.row_of(pairs_of(answer.reviews)) if plain else None
         best = everything.best
-        return "feasible, below the best" if row is not None and best is not None and worse(everything, row, best) else ""
+        below = row is not None and best is not None and worse(everything, row, best)
+        return "feasible, below the best" if below else ""
     order = ["broken rule", "false claim", "not best", "missed"]
     wrong.sort(key=lambda fault: order.index(fault.split(":")[0]))
     return f"{' | '.join(wrong)} | {asked}"
@@ -682,7 +684,7 @@ def most_reviews(world: World) -> int:
 
 @dataclass(frozen=True)
 class Lotteries:
-    """All lotteries over the assignments at the level, in a linear programme; pairs are those beside the first phase."""
+    """All lotteries over the assignments at the level; pairs are those beside the first phase."""
 
     everything: Everything
 

@@ -149,7 +149,7 @@ class World:
             if r not in asked.get("willing", self.reviewers):
                 spare[r] = min(spare[r], sum(s == r for s, _ in self.fixed))
         if "willing" in asked and capacity is None:
-            spare |= {r: UNLIMITED for r in asked["willing"]}
+            spare |= dict.fromkeys(asked["willing"], UNLIMITED)
         # Fixed reviews are kept, whatever limits they exceed.
         return {r: max(number, sum(s == r for s, _ in self.fixed)) for r, number in spare.items()}
 
