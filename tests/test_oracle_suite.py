@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
+
+from planner._assign.assignment import AssignmentStatus
+from planner._plans.outcome import PlanStatus
+from reviewgraph import Reviews
 
 from tests.oracles import graphs
 from tests.oracles.__main__ import FINDING, ORACLES, run
@@ -14,7 +20,7 @@ from tests.trials import trials
 
 @pytest.mark.parametrize("oracle", ORACLES, ids=lambda oracle: oracle.name)
 def test_answers_agree_with_their_oracle(oracle: Oracle) -> None:
-    cases = trials(400 if oracle in graphs.ORACLES else 10)
+    cases = trials(400 if oracle in graphs.ORACLES else 40)
     counts = run([oracle], cases, 1.0, seed=5)[oracle.name]
     assert {*counts} <= {*FINE}
     assert counts["agrees"] > 0
@@ -26,3 +32,54 @@ def test_a_wrong_answer_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None
     for oracle, kind in ((wrong, "different"), (raising, "raised")):
         assert run([oracle], 2, 1.0)[oracle.name] == {f"{FINDING}{kind}": 2}
     assert "finding 0, components: different: found something else, expected" in capsys.readouterr().out
+
+
+def one_short(answer: Any) -> Any:
+    table = answer.reviews
+    short = Reviews.from_codes(table.reviewer[1:], table.item[1:], reviewers=table.reviewers, items=table.items)
+    return replace(answer, reviews=short)
+
+
+def more_unconstrained(answer: Any) -> Any:
+    return replace(answer, affinity_unconstrained=answer.affinity_unconstrained + 1)
+
+
+def missed(answer: Any) -> Any:
+    return replace(answer, status=AssignmentStatus.LEVEL_MISSED)
+
+
+def impossible(plan: Any) -> Any:
+    return replace(plan, status=PlanStatus.INFEASIBLE)
+
+
+def one_dropped(plan: Any) -> Any:
+    return replace(plan, reviews=plan.reviews[1:], pairs=plan.pairs[1:])
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "kind"),
+    [
+        ("assignments", one_short, "broken rule"),
+        ("assignments", more_unconstrained, "false claim"),
+        ("assignments", missed, "missed"),
+        ("plans", impossible, "false claim"),
+        ("plans", one_dropped, "false claim"),
+    ],
+)
+def test_a_spoiled_answer_of_the_planner_is_a_finding(name: str, spoil: Any, kind: str) -> None:
+    (oracle,) = [oracle for oracle in ORACLES if oracle.name == name]
+
+    def plain(rng: np.random.Generator) -> Any:
+        """Return an instance without what has answers of another form."""
+        asked = oracle.draw(rng)
+        for option in ("max_probability", "draws", "perturbation", "best_effort", "max_reviews", "fair", "fixed"):
+            asked.pop(option, None)
+        return asked
+
+    spoiled = replace(oracle, draw=plain, ours=lambda asked: spoil(oracle.ours(asked)))
+    assert run([spoiled], 5, 1.0, seed=5)[name][f"{FINDING}{kind}"] > 0
+
+
+def test_an_answer_that_takes_too_long_is_a_finding() -> None:
+    slow = replace(graphs.ORACLES[0], most_seconds=0.0)
+    assert run([slow], 1, 1.0)[slow.name] == {f"{FINDING}slow": 1}
