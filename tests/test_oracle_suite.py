@@ -11,7 +11,6 @@ import pytest
 from planner._assign.assignment import AssignmentStatus
 from planner._plans.outcome import PlanStatus
 from reviewgraph import Reviews
-
 from tests.oracles import graphs
 from tests.oracles.__main__ import FINDING, ORACLES, run
 from tests.oracles.oracle import FINE, Oracle
