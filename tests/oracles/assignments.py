@@ -128,7 +128,11 @@ def _rules(rng: np.random.Generator, asked: Options) -> None:
     if rng.random() < 0.35:
         attributes = naive_rules.random_attributes(rng, asked["reviewers"])
         asked["attributes"] = attributes
-        asked["rules"] = naive_rules.random_rules(rng, attributes)
+        if rng.random() < 0.6:
+            asked["rules"] = naive_rules.random_rules(rng, attributes)
+        else:
+            asked["item_attributes"] = naive_rules.random_papers(rng, asked["items"])
+            asked["rules"] = naive_rules.random_rules_of_papers(rng)
     else:
         if rng.random() < 0.2:
             asked["institutions"] = {r: f"u{rng.integers(3)}" for r in asked["reviewers"] if rng.random() < 0.8}
@@ -235,6 +239,11 @@ class World:
                 known[r]["senior"] = r in self.asked["senior"]
         return known
 
+    def paper(self, item: str) -> dict[str, Any]:
+        """Return the attributes of a paper."""
+        known: dict[str, Any] = self.asked.get("item_attributes", {}).get(item, {})
+        return known
+
     @cached_property
     def rules(self) -> list[Any]:
         short: list[Any] = [AtMost("institution", 1)] if self.asked.get("institutions") else []
@@ -298,12 +307,14 @@ class World:
         if not earlier and not self.demand[item]:
             return False
         kept = [*earlier, *(r for r, p in self.fixed if p == item)]
-        for rule in naive_rules.broken([*earlier, *panel], self.attributes, self.rules):
+        paper = self.paper(item)
+        for rule in naive_rules.broken([*earlier, *panel], self.attributes, self.rules, paper):
             if not isinstance(rule, AtMost):
                 return True
-            count = naive_rules.counts([*earlier, *panel], rule.attribute, self.attributes)
-            standing = naive_rules.counts(kept, rule.attribute, self.attributes)
-            if any(number > max(rule.number, standing.get(value, 0)) for value, number in count.items()):
+            most = naive_rules.number_of(rule, paper)
+            count = naive_rules.counted([*earlier, *panel], rule, self.attributes, paper)
+            standing = naive_rules.counted(kept, rule, self.attributes, paper)
+            if any(number > max(most, standing.get(value, 0)) for value, number in count.items()):
                 return True
         return any({first, second} <= {(r, item) for r in [*earlier, *panel]} for first, second in self.couples)
 
@@ -317,7 +328,7 @@ class World:
         earlier = self.before(item)
         if not earlier and not self.demand[item]:
             return 0.0
-        return float(naive_rules.rewards([*earlier, *panel], self.attributes, self.rules))
+        return float(naive_rules.rewards([*earlier, *panel], self.attributes, self.rules, self.paper(item)))
 
     @cached_property
     def all_assignments(self) -> Everything:

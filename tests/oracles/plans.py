@@ -106,8 +106,12 @@ def _prices(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None
 def _rules(rng: np.random.Generator, asked: Options, reviewers: list[str]) -> None:
     if rng.random() < 0.25:
         attributes = naive_rules.random_attributes(rng, reviewers)
-        rules = naive_rules.random_rules(rng, attributes)
         asked["attributes"] = attributes
+        if rng.random() < 0.6:
+            rules = naive_rules.random_rules(rng, attributes)
+        else:
+            asked["item_attributes"] = naive_rules.random_papers(rng, asked["items"])
+            rules = naive_rules.random_rules_of_papers(rng)
         asked["rules"] = [rule for rule in rules if isinstance(rule, AtMost | AtLeast)]
     else:
         if rng.random() < 0.2:
@@ -178,13 +182,20 @@ class World:
     def crowded(self, pair: Pair) -> bool:
         """Whether a new review breaks a limit beside the standing ones."""
         panel = [r for r, p in self.standing if p == pair[1]]
+        paper = self.paper(pair[1])
         for rule in self.rules:
-            if isinstance(rule, AtMost):
-                count = naive_rules.counts([*panel, pair[0]], rule.attribute, self.attributes)
-                own = naive_rules.values_of(pair[0], rule.attribute, self.attributes)
-                if any(count[value] > rule.number for value in own):
+            most = naive_rules.number_of(rule, paper)
+            if isinstance(rule, AtMost) and most is not None:
+                count = naive_rules.counted([*panel, pair[0]], rule, self.attributes, paper)
+                own = naive_rules.counted([pair[0]], rule, self.attributes, paper)
+                if any(count[value] > most for value in own):
                     return True
         return False
+
+    def paper(self, item: str) -> dict[str, Any]:
+        """Return the attributes of a paper."""
+        known: dict[str, Any] = self.asked.get("item_attributes", {}).get(item, {})
+        return known
 
     @cached_property
     def free(self) -> list[Pair]:
@@ -266,7 +277,13 @@ class Sets:
         for rule in world.rules:
             if isinstance(rule, AtMost):
                 total, new = self.members(rule.attribute)
-                fine &= ((total <= rule.number) | (new == 0)).all(axis=1)
+                most = []
+                for p in items:
+                    number = naive_rules.number_of(rule, world.paper(p))
+                    limited = naive_rules.counted(world.reviewers, rule, world.attributes, world.paper(p))
+                    limited = {} if number is None else limited
+                    most += [number if value in limited else UNLIMITED for value in self.values(rule.attribute)]
+                fine &= ((total <= np.array(most)) | (new == 0)).all(axis=1)
         return np.asarray(fine)
 
     def members(self, attribute: str) -> tuple[Floats, Floats]:
@@ -310,18 +327,39 @@ class Sets:
         """Whether every paper has its reviews, and whom rules ask for."""
         world = self.world
         fine = self.lacking == 0
-        n_items = len(world.asked["items"])
+        items = world.asked["items"]
         for rule in world.rules:
             if isinstance(rule, AtLeast):
-                total, _ = self.members(rule.attribute)
-                values = self.values(rule.attribute)
-                table = total.reshape(len(total), n_items, len(values))
-                if rule.value is None and not naive_rules.is_flag(rule.attribute, world.attributes):
-                    have = (table > 0).sum(axis=2)
+                number = [naive_rules.number_of(rule, world.paper(p)) for p in items]
+                if rule.value == "same":
+                    own = [naive_rules.values_of("paper", rule.attribute, {"paper": world.paper(p)}) for p in items]
+                    number = [least if values else None for least, values in zip(number, own, strict=True)]
+                    have = self.sharing(rule.attribute, own)
                 else:
-                    have = table[:, :, values.index(True if rule.value is None else rule.value)]
-                fine &= (have >= rule.number).all(axis=1)
+                    have = self.having(rule)
+                fine &= (have >= [least or 0 for least in number]).all(axis=1)
         return np.asarray(fine)
+
+    def sharing(self, attribute: str, own: list[set[Any]]) -> Floats:
+        """Return reviewers of each paper with any of some values of it, shape (S, N)."""
+        world = self.world
+
+        def row(pair: Pair) -> list[float]:
+            shared = naive_rules.values_of(pair[0], attribute, world.attributes)
+            return [float(pair[1] == p and bool(shared & values)) for p, values in zip(items, own, strict=True)]
+
+        items = world.asked["items"]
+        standing = np.sum([row(pair) for pair in world.standing] or [[0.0] * len(items)], axis=0)
+        return self.counts(standing.tolist(), [row(pair) for pair in world.free])
+
+    def having(self, rule: AtLeast) -> Floats:
+        """Return reviewers of each paper with the value of a rule, or different values, shape (S, N)."""
+        total, _ = self.members(rule.attribute)
+        values = self.values(rule.attribute)
+        table = total.reshape(len(total), len(self.world.asked["items"]), len(values))
+        if rule.value is None and not naive_rules.is_flag(rule.attribute, self.world.attributes):
+            return np.asarray((table > 0).sum(axis=2))
+        return np.asarray(table[:, :, values.index(True if rule.value is None else rule.value)])
 
     @cached_property
     def prices(self) -> Floats:
