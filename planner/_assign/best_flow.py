@@ -202,14 +202,16 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
     return None if flow is None else beyond + np.bincount(item[flow[free.size :] > 0], minlength=demand.size)
 
 
-#: Price of a missing review in largest affinities; two from one paper cost three times as much, and so on.
-MISSING = 1e4
+#: Price of a missing review in largest affinities: the k-th one of a paper costs ``FIRST + k`` times this, so that few
+#: are missing before they are spread. (Without rules the former follows from the latter, with rivals it does not.)
+MISSING = 1e3
+FIRST = 100
 
 
 def _missing_under_limits(problem: Problem, clock: Clock) -> IntArray | None:
     """Return the missing reviews, shape (N,), under rivals and the limits of rules; None where nothing is found.
 
-    Recruits of no group, who may take any paper, take what is missing: the k-th one of a paper at k times the price.
+    Recruits of no group, who may take any paper, take what is missing: the k-th one of a paper at a price that rises.
     """
     need = np.maximum(problem.open_demand(), 0)
     most = int(need.max(initial=0))
@@ -232,7 +234,7 @@ def _missing_under_limits(problem: Problem, clock: Clock) -> IntArray | None:
         problem,
         item=np.append(problem.item, item)[order],
         reviewer=np.append(problem.reviewer, problem.n_reviewers + k)[order],
-        affinity=np.append(problem.affinity / largest, -MISSING * (k + 1.0))[order],
+        affinity=np.append(problem.affinity / largest, -MISSING * (FIRST + k + 1.0))[order],
         given=np.append(problem.given, no)[order],
         old=np.append(problem.old, no)[order],
         load=np.append(problem.load, np.full(most, need.size)),

@@ -100,7 +100,11 @@ def shared_by(
     of_item = [forms(label, item_attributes.get(label, {})) for label in items]
     for who, known in (("reviewers", of_reviewer), ("papers' authors", of_item)):
         if not any(exact for exact, _ in known):
-            message = f"conflict_by: expected {by}s of {who}, found none; add {kind.names[0]} to their attributes"
+            file = "--reviewers" if known is of_reviewer else "--authors"
+            message = (
+                f"conflict_by: expected {by}s of {who}, found none; add {kind.names[0]} to their attributes, "
+                f"as a column {kind.names[0]!r} of {file}"
+            )
             raise InputError(message)
     # Items by what their authors have, and by all that it is a part of.
     exactly: dict[str, list[int]] = {}

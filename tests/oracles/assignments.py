@@ -685,7 +685,7 @@ def most_reviews(world: World) -> int:
         -np.ones(len(pairs)),
         A_ub=np.array([*by_item, *by_reviewer]),
         b_ub=[*world.demand.values(), *world.load.values()],
-        bounds=(0, 1),
+        bounds=[(float(pair in world.fixed), 1.0) for pair in pairs],
     )
     return round(-solution.fun)
 
