@@ -186,6 +186,8 @@ def _plain() -> list[Case]:
     papers = sorted({paper for _, paper in PAIRS})
     items = as_csv(["item", "demand", "title"], [[paper, 2, f"T, {paper}"] for paper in papers])
     cases += [Case(f"side, {kind}", "papers.csv", items) for kind in ("items", "item_attributes")]
+    wrote = as_csv(["paper", "author", "country"], [[paper, "ann", "X"] for paper in papers])
+    cases.append(Case("side, author_attributes", "authors.csv", wrote))
     ranked = as_csv(["author", "paper", "rank"], [["ann", paper, place] for place, paper in enumerate(papers, 1)])
     cases.append(Case("side, rankings", "rankings.csv", ranked))
     cases.append(Case("side, round", "round1.json", b'{"rounds": {"number": 1}, "reviews": []}'))

@@ -76,7 +76,6 @@ REFUSED = [
     "plan two.csv --to cmt",
     "plan two.csv --to cmt -o out.xml",
     "plan two.csv -o nowhere/plan.csv",
-    "plan two.csv --fixed first.csv --conflicts first.csv",
     f"{ASSIGN} --per-change 1",
     f"{ASSIGN} --design random",
     f"{ASSIGN} --at-most institution=1",

@@ -81,7 +81,8 @@ def shared_by(
     and of the pairs.
 
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
     ...     homes = {"ann": {"affiliation": "ETH  Zurich"}, "bob": {"affiliation": "MIT"}}
     ...     pairs = shared_by("affiliation", ["ann", "bob"], ["p"], homes, {"p": {"affiliation": ["eth zurich", "X"]}})
     >>> pairs.reviewer.tolist(), pairs.item.tolist()

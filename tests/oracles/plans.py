@@ -542,7 +542,8 @@ def faults_of_partial(plan: Any, everything: Everything, sets: Sets, best: int |
     if tried and asked["target"] in ("connected", "double") and not asked.get("min_reviews") and not world.rules:
         within = everything.by_size[: budget - len(world.fixed) + 1]
         most = max((int(part.largest_groups.max()) for part in within), default=0)
-        if sets.largest_groups[0] < most:
+        # A paper alone is comparable with itself, also without a review.
+        if max(sets.largest_groups[0], 1) < most:
             yield f"false claim: none is better than {sets.largest_groups[0]} papers, there is one of {most}"
 
 
