@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: many, and the work of each.
 NEAR = 1e-5
 TRIES = 24
-TRIES_OF_MANY = 6
+TRIES_OF_MANY = 12
 TRY_WORK = 4.0
 
 #: Parts of the spread of affinities by which the minimum may fall where the level needs it.
@@ -99,7 +99,7 @@ def largest_minimum(
     for _ in range(TRIES if problem.item.size <= FEW else TRIES_OF_MANY):
         if best.proved or clock.over():
             break
-        above = best_under_rules(at_floor(problem, floor), start, clock, seed=seed, work=TRY_WORK)
+        above = best_under_rules(at_floor(problem, floor), start, clock, seed=seed, work=TRY_WORK, briefly=True)
         low = best.floor if above.chosen is None else int(problem.scores(above.chosen)[served].min())
         if above.chosen is not None and low > best.floor:
             best = Minimum(low, above, max(best.at_most, low))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._assign.problem import whole_floor
-from planner._assign.rows import NO_HIGH, programme_of, rival_rows
+from planner._assign.rows import programme_of, rival_rows
 from planner.solving import ROOT, integer_programme, simplex_work, solve_within
 from reviewgraph._base import ranks
 
@@ -100,20 +100,15 @@ class Relaxation:
         most: FloatArray | None = None,
     ) -> None:
         import highspy
-        from scipy.sparse import diags_array
 
         self.programme = programme
         self.effort = effort
         matrix, low, high = programme.matrix()
-        # Rows are scaled to a largest weight of 1: solvers obey them to a millionth.
-        largest = np.zeros(low.size)
-        np.maximum.at(largest, matrix.indices, np.abs(matrix.data))
-        scale = 1.0 / np.maximum(largest, 1.0)
-        self.rows = (diags_array(scale) @ matrix).tocsr()
-        self.columns = self.rows.tocsc()
+        self.rows = matrix.tocsr()
+        self.columns = matrix
         self.by_column = self.columns.T
-        self.low = low * scale
-        self.high = np.where(high >= NO_HIGH, np.inf, high * scale)
+        self.low = low
+        self.high = high
         # Values in units of the largest, so that tolerances of the solver are relative.
         self.unit = float(np.abs(programme.value).max(initial=0.0)) or 1.0
         self.value = programme.value / self.unit
@@ -362,6 +357,10 @@ STEPS = 1 << 34
 FIRST = 6_000
 MOST_COLUMNS = 20_000
 
+#: Columns of the programme that rounds under floors, and its work.
+ROUGH = 9_000
+ROUGH_WORK = 4.0
+
 #: Relative error of totals that floating-point solvers may make.
 ERROR = 1e-9
 
@@ -380,12 +379,13 @@ class Solution(NamedTuple):
     bound: float = math.inf
 
 
-def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK) -> Solution:
+def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK, briefly: bool = False) -> Solution:
     """Return the best choice of columns, as far as the work allows.
 
     1. The relaxation, by prices. An assignment with a pair whose loss at these prices exceeds some amount falls short
        of the bound by as much.
-    2. Rounding by diving.
+    2. Rounding by diving; under floors on many pairs, by branch and cut over the columns of least loss, and by diving
+       where that fails, unless ``briefly``.
     3. Branch and cut over the columns whose loss is within the gap; whatever is better is among them.
     4. Where their optimum does not meet the prices, another solver checks it.
     """
@@ -399,7 +399,14 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
         return Solution(None, True)
     prices = Prices(math.inf, np.zeros(programme.value.size))
     rounded: BoolArray | None = None
-    if possible:
+    rough = possible and programme.floored and programme.value.size > MOST_COLUMNS
+    if rough:
+        prices = relaxation.truly()
+        within = prices.loss <= np.partition(prices.loss, ROUGH)[ROUGH]
+        rounded = solve(programme, clock.effort(ROUGH_WORK), within=within).picked
+        if rounded is None and briefly:
+            return Solution(None, False, prices.bound)
+    if possible and rounded is None:
         fixed = relaxation.dive()
         if relaxation.short == 0 and programme.obeyed_by(relaxation.chosen()):
             rounded = relaxation.chosen()
@@ -682,12 +689,13 @@ def best_under_rules(
     region: BoolArray | None = None,
     seed: int = 0,
     work: float = BEST_WORK,
+    briefly: bool = False,
 ) -> PanelSolution:
     """Return the best assignment under all rules and floors, or a proof that there is none.
 
     ``start`` is an assignment within demands and loads, such as the best one without rules; items beyond the
     ``region``, by default none, keep their reviewers. Rivals that are too many to be written down get rows once they
-    come up; the bound is valid all the same.
+    come up; the bound is valid all the same. ``briefly`` gives up early where nothing is found.
     """
     everywhere = np.ones(problem.n_items, np.bool_)
     inside = everywhere if region is None else region
@@ -700,7 +708,7 @@ def best_under_rules(
     bound = math.inf
     chosen: BoolArray | None = None
     while True:
-        solution = best_choice(relaxation, clock, work=work)
+        solution = best_choice(relaxation, clock, work=work, briefly=briefly)
         bound = min(bound, solution.bound + objective(problem, beside))
         if solution.picked is None:
             break
@@ -712,7 +720,7 @@ def best_under_rules(
         if clock.over():
             break
         relaxation.extend(rows)
-    if chosen is None and region is None and not solution.proved:
+    if chosen is None and region is None and not solution.proved and not briefly:
         # The papers that break a rule alone.
         chosen = repair(problem, start, clock).chosen
     if chosen is None:

@@ -50,6 +50,11 @@ class Programme(NamedTuple):
     value: FloatArray
     brought: tuple[IntArray, IntArray]
 
+    @property
+    def floored(self) -> bool:
+        """Whether scores of items have a lower bound."""
+        return any(rows.weight.max(initial=0) > 1 for rows in self.rows)
+
     def under(self, rows: Rows) -> Programme:
         """Return the programme with more rows."""
         return self._replace(rows=(*self.rows, rows)) if rows.low.size else self
@@ -68,8 +73,11 @@ class Programme(NamedTuple):
         picked[column[picked[pair]]] = True
         return picked
 
-    def matrix(self) -> tuple[Any, IntArray, IntArray]:
-        """Return all rows as one sparse matrix, and their bounds."""
+    def matrix(self) -> tuple[Any, FloatArray, FloatArray]:
+        """Return all rows as one sparse matrix, and their bounds, scaled to a largest weight of 1.
+
+        Solvers obey rows to a millionth: with weights of a million, HiGHS calls some programmes infeasible that are not.
+        """
         from scipy.sparse import csc_array
 
         first = np.cumsum([0, *(part.low.size for part in self.rows)])
@@ -77,7 +85,10 @@ class Programme(NamedTuple):
         column, weight, low, high = (
             np.concatenate([getattr(part, name) for part in self.rows]) for name in ("column", "weight", "low", "high")
         )
-        return csc_array((weight.astype(float), (row, column)), shape=(low.size, self.value.size)), low, high
+        largest = np.ones(low.size)
+        np.maximum.at(largest, row, np.abs(weight))
+        matrix = csc_array((weight / largest[row], (row, column)), shape=(low.size, self.value.size))
+        return matrix, low / largest, np.where(high >= NO_HIGH, np.inf, high / largest)
 
     def obeyed_by(self, picked: BoolArray) -> bool:
         """Whether a choice of columns obeys all rows."""
