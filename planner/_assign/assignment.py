@@ -414,8 +414,8 @@ class Assignment(Paged):
 
     @property
     def bound(self) -> float:
-        """Upper bound on affinity and rewards together under the rules, whatever the level; infinite if unknown."""
-        bounds = [part.bound for part in (self.kept, self.authors) if part is not None]
+        """Upper bound on affinity and rewards under rules and floors, whatever the level; infinite if unknown."""
+        bounds = [part.bound for part in (self.kept, self.authors, self.fairness) if part is not None]
         return min(bounds, default=self.affinity_unconstrained)
 
     @property

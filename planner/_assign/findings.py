@@ -44,6 +44,7 @@ class Fairness:
     smallest: tuple[float, float]
     at_most: float | None  #: upper bound on it before the level; None where only floors were requested
     lost: float  #: affinity given up for it, before the level
+    bound: float  #: upper bound on affinity and rewards within rules and floors, the smallest score reached included
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""

@@ -175,6 +175,8 @@ class Forcing:
     def improve(self, holds: Callable[[], bool], effort: Clock) -> None:
         """Re-optimise a random part of the assignment at a time, forced pairs included, where the level holds then."""
         net = self.net
+        outer = self.relaxation.effort
+        self.relaxation.effort = effort
         least = self.total()
         stale = 0
         for _ in range(MOST_PARTS):
@@ -199,6 +201,7 @@ class Forcing:
                 net.locked[self.forced] = True
             else:
                 self.put(before)
+        self.relaxation.effort = outer
 
     # The search
 

@@ -55,6 +55,9 @@ DEARER = 64.0
 #: Value of a pair that is fixed at once when rounding.
 NEARLY = 0.9
 
+#: Work of the products with all rows and columns, an entry.
+PRODUCTS = 1e-8
+
 #: Tolerance of values and gains, relative to the largest value; and of whole numbers.
 GAIN = 1e-9
 WHOLE = 1e-6
@@ -208,7 +211,7 @@ class Relaxation:
     def _run(self) -> None:
         self.solver.run()
         entries = self.rows.nnz * self.active.size // max(self.value.size, 1)
-        self.effort.spend(simplex_work(entries, self.solver.getInfo().simplex_iteration_count))
+        self.effort.spend(simplex_work(entries, self.solver.getInfo().simplex_iteration_count) + PRODUCTS * self.rows.nnz)
         if self.solver.getModelStatus() != self.optimal:
             self.short = math.inf
             return

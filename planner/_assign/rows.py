@@ -76,7 +76,7 @@ class Programme(NamedTuple):
     def matrix(self) -> tuple[Any, FloatArray, FloatArray]:
         """Return all rows as one sparse matrix, and their bounds, scaled to a largest weight of 1.
 
-        Solvers obey rows to a millionth: with weights of a million, HiGHS calls some programmes infeasible that are not.
+        Solvers obey rows to a millionth: with weights of a million, HiGHS calls programmes infeasible that are not.
         """
         from scipy.sparse import csc_array
 

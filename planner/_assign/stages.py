@@ -104,6 +104,7 @@ class Run:
     # Results of the stages.
     unfair: BoolArray | None = None  # the best assignment under the rules, before floors and fairness
     minimum: Minimum | None = None  # the largest smallest score, if requested
+    before_minimum: float = math.inf  # upper bound on affinity and rewards without it
     least_loss: float | None = None  # lower bound on the affinity that the level costs, if there is one
     # Reviewers by whose loss, or that of a review, the level fails although it must not
     exposed: tuple[Label, ...] = ()
@@ -189,6 +190,7 @@ class Run:
         why = self._above_floors() if floors.asked else ""
         best = self.solution.chosen
         if self.fairly and best is not None:
+            self.before_minimum = self.solution.bound
             self.minimum = largest_minimum(self.problem, self.solution, best, self.clock, seed=self.seed)
             self.problem = at_floor(self.problem, self.minimum.floor)
             self.solution = self.minimum.solution
@@ -386,7 +388,8 @@ class Run:
         # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
-        fairness = self._fairness(assigned) if self.fairly or self.asked.floors.asked else None
+        bound = self._bound()
+        fairness = self._fairness(assigned, bound) if self.fairly or self.asked.floors.asked else None
         # An assignment worth as much as the best without a level is optimal.
         best = self.solution.chosen
         same = False
@@ -415,8 +418,6 @@ class Run:
             # The largest minimum is no floor for those who replace somebody.
             floored = replace(problem, floors=self.asked.floors)
             alternates = alternates_of(floored, assigned, self.aim, self.alternates, self.clock)
-        # There is no bound on affinity where other things come first.
-        bound = self.solution.bound if problem.concerns is None else math.inf
         return Assignment(
             status=status,
             target=self.aim.name,
@@ -434,6 +435,14 @@ class Run:
             fairness=fairness,
             alternates=alternates,
         )
+
+    def _bound(self) -> float:
+        """Return an upper bound on affinity and rewards, whatever the level; infinite where other things come first."""
+        if self.problem.concerns is not None:
+            return math.inf
+        # The level may have lowered the smallest score.
+        lowered = self.minimum is not None and self.problem.floor < self.minimum.floor
+        return self.before_minimum if lowered else self.solution.bound
 
     def _kept(self, assigned: BoolArray, bound: float) -> Kept:
         """Return where an assignment keeps each rule, the affinity under all of them, and the bound."""
@@ -457,7 +466,7 @@ class Run:
         best = assigned & ~self.problem.old if self.unfair is None else self.unfair
         return math.fsum(self.problem.affinity[best].tolist())
 
-    def _fairness(self, assigned: BoolArray) -> Fairness:
+    def _fairness(self, assigned: BoolArray, bound: float) -> Fairness:
         problem = self.problem
         unit = unit_of(problem.affinity)
         served = problem.served
@@ -475,6 +484,7 @@ class Run:
             if self.minimum is None
             else unit * (max(self.minimum.at_most, smallest[1]) + problem.demand.max()),
             lost=math.fsum(problem.affinity[before].tolist() + (-problem.affinity[fair]).tolist()),
+            bound=bound if problem.panels.reward.any() else min(bound, self.unconstrained),
         )
 
     def _reviews(self, pairs: IntArray) -> Reviews:
