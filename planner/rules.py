@@ -725,13 +725,6 @@ def number_of(value: Any) -> Any:
     return value
 
 
-class Gap(NamedTuple):
-    """The number of reviews that a paper lacks."""
-
-    item: Label
-    reviews: int
-
-
 @dataclass(frozen=True)
 class Shortage:
     """Reviews that papers lack, and the reviewers without conflicts who could write them.

@@ -38,16 +38,11 @@ def scale_of(problem: Problem, worth: FloatArray) -> float:
     return cost_scale(float(np.abs(worth).max(initial=0.0)), nodes)
 
 
-def unrouted(problem: Problem, cost: IntArray, barred: BoolArray | None = None) -> BoolArray | None:
-    """Return the best assignment within demands and loads, without the pairs that are barred; None if there is none."""
-    free = np.flatnonzero(~(problem.given if barred is None else problem.given | barred))
-    return through(problem, free, cost[free])
-
-
-def through(problem: Problem, free: IntArray, cost: IntArray) -> BoolArray | None:
-    """Return the best assignment by free pairs, at a cost each; None if there is none."""
+def unrouted(problem: Problem, cost: IntArray, among: BoolArray | None = None) -> BoolArray | None:
+    """Return the best assignment within demands and loads, by given pairs and those among some; None if none."""
+    free = np.flatnonzero(~problem.given if among is None else among & ~problem.given)
     load, least = problem.open_loads()
-    arcs = Arcs(problem.item[free], problem.reviewer[free], cost, np.ones(free.size, np.int64))
+    arcs = Arcs(problem.item[free], problem.reviewer[free], cost[free], np.ones(free.size, np.int64))
     flow = cheapest_flow(arcs, problem.open_demand(), load, least)
     if flow is None:
         return None

@@ -6,14 +6,12 @@ there is no solution.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reviewgraph._base import BoolArray, FloatArray, IntArray
+    from reviewgraph._base import FloatArray, IntArray
 
 
 #: Bits of a cost: worths are rounded to 2**-AFFINITY_BITS of the largest one, a relative error of 1e-11, and the
@@ -83,13 +81,6 @@ class Via(NamedTuple):
     # least, most: bounds on the units through each node, shape (G,)
     least: IntArray
     most: IntArray
-    bonus: IntArray  # saving per unit of the first ``unit`` units through each node, shape (G,)
-    unit: int = 1  # units of one whole review
-    # Maximum units of each item that are not among the first ``unit`` of a node, shape (N,), negative for no limit: all
-    # others pass different nodes. None for no limits
-    spare: IntArray | None = None
-    # Whether the first units through a node count as such, shape (G,); by default they do
-    fresh: BoolArray | None = None
 
 
 def cheapest_flow(
@@ -101,8 +92,8 @@ def cheapest_flow(
         \min \sum_a c_a x_a \quad \text{subject to} \quad \sum_{a \ni i} x_a = d_i, \quad
         l_j \le \sum_{a \ni j} x_a \le u_j, \quad l_g \le \sum_{a \ni g} x_a \le u_g, \quad 0 \le x_a \le q_a
 
-    for items i, reviewers j and nodes g between them, whose first units may cost less. Cost scaling and push-relabel
-    (Goldberg 1997) of OR-tools; 2 million pairs take about five seconds.
+    for items i, reviewers j and nodes g between them. Cost scaling and push-relabel (Goldberg 1997) of OR-tools; 2
+    million pairs take about five seconds.
     """
     from ortools.graph.python import min_cost_flow
 
@@ -124,22 +115,8 @@ def cheapest_flow(
         np.subtract.at(supply, via.item, via.least)
         if (supply[:n_items] < 0).any():
             return None
-        # Where units beyond the first ones are limited, they pass a further node of the item.
-        spare = np.full(n_items, -1) if via.spare is None else via.spare
-        limited = np.flatnonzero(spare >= 0)
-        entrance = np.arange(n_items)
-        entrance[limited] = sink + 1 + nodes.size + np.arange(limited.size)
-        supply = np.concatenate([supply, np.zeros(limited.size, np.int64)])
-        first = np.clip(np.minimum(via.unit, via.most) - via.least, 0, None)
-        counts = (via.bonus != 0) | (spare[via.item] >= 0)
-        first[~(counts if via.fresh is None else counts & via.fresh)] = 0
-        source = np.where(via.node >= 0, sink + 1 + via.node, entrance[arcs.item])
-        flow.add_arcs_with_capacity_and_unit_cost(
-            np.concatenate([via.item, entrance[via.item], limited]),
-            np.concatenate([nodes, nodes, entrance[limited]]),
-            np.concatenate([first, via.most - via.least - first, spare[limited]]),
-            np.concatenate([-via.bonus, np.zeros(nodes.size + limited.size, np.int64)]),
-        )
+        source = np.where(via.node >= 0, sink + 1 + via.node, arcs.item)
+        flow.add_arcs_with_capacity_and_unit_cost(via.item, nodes, via.most - via.least, np.zeros_like(nodes))
     numbers = flow.add_arcs_with_capacity_and_unit_cost(source, n_items + arcs.reviewer, arcs.capacity, arcs.cost)
     reviewers = n_items + np.arange(n_reviewers)
     flow.add_arcs_with_capacity_and_unit_cost(
@@ -177,34 +154,21 @@ def shortfall(
 
 def most_given(item: IntArray, reviewer: IntArray, need: IntArray, room: IntArray) -> int:
     """Return the maximum number of pairs such that items get at most ``need`` and reviewers at most ``room``."""
+    return int(_most_flow(item, reviewer, np.ones(item.size, np.int64), need, room).optimal_flow())
+
+
+def _most_flow(left: IntArray, right: IntArray, capacity: IntArray, need: IntArray, room: IntArray) -> Any:
+    """Send as much flow as possible from left nodes to right ones; the source and the sink are the nodes behind."""
     from ortools.graph.python import max_flow
 
     flow = max_flow.SimpleMaxFlow()
     n = need.size
     m = room.size
     flow.add_arcs_with_capacity(np.full(n, n + m), np.arange(n), need)
-    flow.add_arcs_with_capacity(item, n + reviewer, np.ones(item.size, np.int64))
+    flow.add_arcs_with_capacity(left, n + right, capacity)
     flow.add_arcs_with_capacity(n + np.arange(m), np.full(m, n + m + 1), room)
     flow.solve(n + m, n + m + 1)
-    return int(flow.optimal_flow())
-
-
-def min_cut(arcs: Sequence[tuple[IntArray, IntArray, IntArray]], n_nodes: int, needed: int) -> BoolArray | None:
-    """Return the source side of a minimum cut, shape (n_nodes,); None where ``needed`` units flow.
-
-    ``arcs`` are tails, heads and capacities; the source is the last node but one, the sink the last one.
-    """
-    from ortools.graph.python import max_flow
-
-    flow = max_flow.SimpleMaxFlow()
-    for tail, head, capacity in arcs:
-        flow.add_arcs_with_capacity(tail, head, capacity)
-    flow.solve(n_nodes - 2, n_nodes - 1)
-    if flow.optimal_flow() == needed:
-        return None
-    inside = np.zeros(n_nodes, np.bool_)
-    inside[flow.get_source_side_min_cut()] = True
-    return inside
+    return flow
 
 
 def _cut(
@@ -216,15 +180,12 @@ def _cut(
 
     n = need.size
     m = room.size
-    arcs = (
-        (np.full(n, n + m), np.arange(n), need),
-        (left, n + right, capacity),
-        (n + np.arange(m), np.full(m, n + m + 1), room),
-    )
-    # A flow that does not meet every need: the source side of a minimum cut proves that none does.
-    inside = min_cut(arcs, n + m + 2, int(need.sum()))
-    if inside is None:
+    flow = _most_flow(left, right, capacity, need, room)
+    if flow.optimal_flow() == int(need.sum()):
         return None
+    # A flow that does not meet every need: the source side of a minimum cut proves that none does.
+    inside = np.zeros(n + m + 2, np.bool_)
+    inside[flow.get_source_side_min_cut()] = True
     # The cut may consist of several unrelated sets: take the one with the largest gap.
     within = inside[left] & inside[n + right]
     graph = coo_array((np.ones(within.sum()), (left[within], n + right[within])), shape=(n + m, n + m))

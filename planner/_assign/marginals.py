@@ -49,9 +49,7 @@ def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
     kept = (keys >= 0) & ((candidates > most) | (least > 0))
     number = np.where(kept, np.cumsum(kept) - 1, -1)
     item = keys[kept] // width
-    free = np.zeros(int(kept.sum()), np.int64)
-    most = np.minimum(most, candidates)[kept] * unit
-    return Via(number[node], item, least[kept] * unit, most, free, unit)
+    return Via(number[node], item, least[kept] * unit, np.minimum(most, candidates)[kept] * unit)
 
 
 def all_through(problem: Problem) -> bool:

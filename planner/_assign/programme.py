@@ -83,8 +83,6 @@ class Relaxation:
         Where the work is counted; the caller looks whether it is over.
     seed
         Of the random amounts that break ties; None for none, so that values are the true ones.
-    most
-        Upper bound of each column, shape (C,), 1 by default: caps of a lottery, for example.
 
     Notes
     -----
@@ -93,15 +91,7 @@ class Relaxation:
     unless columns are fixed beyond the maximum of a row: then ``short`` is infinite.
     """
 
-    def __init__(
-        self,
-        programme: Programme,
-        start: BoolArray,
-        effort: Clock,
-        *,
-        seed: int | None = 0,
-        most: FloatArray | None = None,
-    ) -> None:
+    def __init__(self, programme: Programme, start: BoolArray, effort: Clock, *, seed: int | None = 0) -> None:
         import highspy
 
         self.programme = programme
@@ -118,7 +108,7 @@ class Relaxation:
         if seed is not None:
             self.value = self.value + NOISE * np.random.default_rng(seed).random(self.value.size)
         self.lower = np.zeros(self.value.size)
-        self.upper = np.ones(self.value.size) if most is None else most.copy()
+        self.upper = np.ones(self.value.size)
         self.z = np.zeros(self.value.size)
         self.short = 0.0
         self.problem: Problem | None = None  # of which it is the relaxation over all papers, if that
@@ -315,11 +305,7 @@ class Relaxation:
 
     def chosen(self) -> BoolArray:
         """Return the columns of a whole solution, shape (C,)."""
-        picked = self.z > 0.5
-        picked[self.programme.pairs.size :] = False
-        column, pair = self.programme.brought
-        picked[column[picked[pair]]] = True
-        return picked
+        return self.programme.choice(self.z > 0.5)
 
 
 def relaxation_of(
@@ -349,9 +335,6 @@ def first_columns(problem: Problem, programme: Programme, chosen: BoolArray) -> 
 
 
 # Whole choices: two integer solvers of different kinds, over the columns that prices leave open.
-
-#: Relative gap at which an integer programme may stop.
-GAP = 1e-4
 
 #: Rounding steps of the second solver in the largest value.
 STEPS = 1 << 34
@@ -427,7 +410,7 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
         within = prices.loss <= np.partition(prices.loss, FIRST)[FIRST]
         fixed = np.empty(0, np.int64)
     effort = clock.effort(work)
-    return _checked(programme, best, _within(programme, within, fixed, effort), prices, within, effort)
+    return _checked(programme, best, solve(programme, within, fixed, effort), prices, within, effort)
 
 
 def _checked(
@@ -457,7 +440,7 @@ def _checked(
         best = best._replace(picked=second.picked)
     if first.bound > second.bound + tolerance(second.bound) and not effort.over():
         within, fixed = _near(programme, prices, best.picked)
-        first = _within(programme, within, fixed, effort)
+        first = solve(programme, within, fixed, effort)
     return best._replace(bound=min(best.bound, max(first.bound, second.bound, programme.worth(best.picked))))
 
 
@@ -467,46 +450,33 @@ def _near(programme: Programme, prices: Prices, picked: BoolArray | None) -> tup
     return prices.loss <= short, np.flatnonzero(prices.loss < -short)
 
 
-def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, effort: Clock) -> Solution:
-    """Solve the programme over some columns, some fixed, in half of the work left: the rest is for checks."""
-    half = effort.share(0.5)
-    # The root of a programme has no limit: where that alone exceeds the work left, it is not begun.
-    if ROOT * sum(np.count_nonzero(open_columns[rows.column]) for rows in programme.rows) > half.work:
-        return Solution(None, False)
-    return solve(programme, half, gap=0.0, within=open_columns, fixed=fixed)
-
-
 def tolerance(value: float) -> float:
     """Return the error of a total that floating-point solvers may make."""
     return ERROR * max(abs(value), 1.0)
 
 
-def solve(
-    programme: Programme,
-    effort: Clock,
-    gap: float = GAP,
-    within: BoolArray | None = None,
-    fixed: IntArray | None = None,
-) -> Solution:
+def solve(programme: Programme, within: BoolArray, fixed: IntArray, effort: Clock) -> Solution:
     """Pick columns of the largest total value by branch and cut (HiGHS); "infeasible" is not proved yet.
 
-    A solution that breaks a row counts as none. With ``within`` only those columns may be picked, and the columns
-    ``fixed`` must be.
+    Only the columns ``within`` may be picked, and those ``fixed`` must be. It takes half of the work left: the rest is
+    for checks. A solution that breaks a row counts as none.
     """
     from scipy.optimize import Bounds, LinearConstraint
 
     size = programme.value.size
-    if not programme.pairs.size:
-        return Solution(np.zeros(size, np.bool_), False, 0.0)
-    columns = np.arange(size) if within is None else np.flatnonzero(within)
+    half = effort.share(0.5)
+    # The root of a programme has no limit: where that alone exceeds the work left, it is not begun.
+    if ROOT * sum(np.count_nonzero(within[rows.column]) for rows in programme.rows) > half.work:
+        return Solution(None, False)
+    columns = np.flatnonzero(within)
     lower = np.zeros(size)
-    lower[[] if fixed is None else fixed] = 1
+    lower[fixed] = 1
     matrix, low, high = programme.matrix()
     # A limit may end it with a solution that is not optimal, or with none, which is status 1 and no proof.
     result = integer_programme(
         -programme.value[columns],
-        effort,
-        gap=gap,
+        half,
+        gap=0.0,
         integrality=np.ones(columns.size),
         bounds=Bounds(lower[columns], 1),
         constraints=LinearConstraint(matrix[:, columns], low, high),

@@ -65,10 +65,9 @@ class Programme(NamedTuple):
         chosen[self.pairs] = picked[: self.pairs.size]
         return chosen
 
-    def choice(self, chosen: BoolArray) -> BoolArray:
-        """Return all columns of a choice of pairs, shape (P,): groups are there where a pair brings them."""
-        picked = np.zeros(self.value.size, np.bool_)
-        picked[: self.pairs.size] = chosen[self.pairs]
+    def choice(self, picked: BoolArray) -> BoolArray:
+        """Return the columns of a choice of pairs, the first ones: groups are there where a pair brings them."""
+        picked = np.append(picked[: self.pairs.size], np.zeros(self.value.size - self.pairs.size, np.bool_))
         column, pair = self.brought
         picked[column[picked[pair]]] = True
         return picked

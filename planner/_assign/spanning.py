@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.best_flow import settle, through
+from planner._assign.best_flow import settle, unrouted
 from planner._assign.kernels.spanning import Growth, join_all, rate_stale
 from planner._assign.linking import State
 from reviewgraph._base import starts
@@ -209,8 +209,7 @@ class Spanning:
     def _completed(self, fixed: BoolArray, first: int, among: BoolArray) -> Spanned | None:
         """Return the best assignment with fixed pairs, of some pairs; None if there is none."""
         problem = replace(self.problem, given=self.problem.given | fixed)
-        free = np.flatnonzero(among & ~problem.given)
-        assigned = through(problem, free, self.cost[free])
+        assigned = unrouted(problem, self.cost, among)
         if assigned is None:
             return None
         return Spanned(assigned, fixed, first, int(self.cost[assigned].sum() - self.cost[self.best].sum()))
