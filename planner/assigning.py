@@ -20,7 +20,7 @@ from planner._assign.problem import Randomisation
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
-from reviewgraph._base import Clock, InputError, Progress, check_magnitude, checked, whole_seed
+from reviewgraph._base import Clock, InputError, Progress, backend_of, check_magnitude, checked, whole_seed
 from reviewgraph.graph import doubly_connected_components
 
 if TYPE_CHECKING:
@@ -293,8 +293,9 @@ def assign(
         return replace(chosen, facts=asked.facts)
 
     with clock.stopped_by_interrupts(say):
-        chosen = _with_usual_load(scored, constraints, attempt, clock).in_frames_like(affinity)
-        return replace(chosen, timed_out=clock.timed_out)
+        chosen = _with_usual_load(scored, constraints, attempt, clock)
+        reviews = replace(chosen.reviews, backend=backend_of(affinity))
+        return replace(chosen, reviews=reviews, timed_out=clock.timed_out)
 
 
 def _with_usual_load(

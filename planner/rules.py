@@ -439,9 +439,9 @@ def asked_rules(
         if not isinstance(rule, AtMost | AtLeast | Reward):
             message = f"rules: expected AtMost, AtLeast and Reward objects, found {listed([repr(rule)])}"
             raise InputError(message)
-    parts: dict[str, Any] = {}
-    for name, kind in KINDS.items():
-        parts[name] = [rule for rule in panel_rules if isinstance(rule, kind)] or None
+    parts: dict[str, Any] = {
+        name: [rule for rule in panel_rules if isinstance(rule, kind)] or None for name, kind in KINDS.items()
+    }
     return stated_rules(caller, Rules(**parts), given, heeded)
 
 

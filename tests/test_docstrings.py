@@ -31,7 +31,6 @@ HOOKS = {
     "fault",
     "terms",
     "words",
-    "in_frames_like",
     "or_better",
     "short_of",
 }

@@ -18,7 +18,6 @@ from reviewgraph._base import (
     Paged,
     Result,
     Status,
-    backend_of,
     check_draws,
     checked,
     counted,
@@ -297,10 +296,6 @@ class Assignment(Paged):
             why = shortage.why or self.explanation
             return replace(self, status=AssignmentStatus.INFEASIBLE, affinity_unconstrained=math.nan, explanation=why)
         return replace(self, status=AssignmentStatus.BEST_EFFORT, shortage=shortage)
-
-    def in_frames_like(self, table: Any) -> Assignment:
-        """Return the assignment with data frames of the kind of a table; unchanged if that is none."""
-        return replace(self, reviews=replace(self.reviews, backend=backend_of(table)))
 
     @property
     def _why_none(self) -> str:

@@ -144,6 +144,14 @@ class Linker:
                 net.locked[pair] = True
         self.forced = kept
 
+    def free(self, effort: Clock | None = None) -> None:
+        """Release forced pairs without which the assignment is at the level."""
+        self.release(self.core.holds_with, effort)
+
+    def total(self) -> int:
+        """Return the cost of the assignment."""
+        return int(self.cost[self.net.assigned].sum())
+
     def state(self) -> State:
         return State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
 
@@ -310,10 +318,6 @@ class Relinker(Linker):
         self.core.regroup()
         return least is not None
 
-    def free(self, effort: Clock | None = None) -> None:
-        """Release forced pairs without which the assignment is at the level."""
-        self.release(self.core.holds_with, effort)
-
     def _anew(self, start: State, least: int | None, effort: Clock) -> Iterator[tuple[State, int]]:
         """Yield assignments at the level, each cheaper than those before, with their losses against the start."""
         usual = len(self.forced)
@@ -417,10 +421,6 @@ class Relinker(Linker):
         """Whether the level would hold with more pairs, whichever were flipped before."""
         effort.spend(LOOK * (self.net.n_panel.sum() + more.size) + (0.0 if self.core.aim.core_decides else TABLE))
         return self.core.holds_with(more)
-
-    def total(self) -> int:
-        """Return the cost of the assignment."""
-        return int(self.cost[self.net.assigned].sum())
 
 
 # A lower bound on the cost of a connection level.

@@ -44,7 +44,7 @@ from planner._assign.programme import (
     repair,
 )
 from planner._assign.robust import harden
-from planner._assign.spanning import bridge
+from planner._assign.spanning import span
 from planner._assign.stages import Run
 from planner._assign.why_none import level_alone, why_apart, why_capped
 from planner.solving import integer_programme
@@ -131,7 +131,7 @@ def repaired(
     else:
         linker = Linker(core, cost, clock)
         settle(core.net, cost)
-        bridged = bridge(problem, linker)
+        bridged = span(problem, linker, np.random.default_rng(0), tries=1)
         reached = bridged or linker.link()
         if reached and not bridged and aim.core_decides:
             linker.release(partial(core.holds_after, core.total))
@@ -217,16 +217,14 @@ def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, aske
         asked.say(f"{size} assignments to draw from", k / size)
         reached[k] = at_once[k] = parts.holds(k)
         if not at_once[k] or asked.survive:
-            repaired_one = parts.repair(k, rng)
-            reached[k], forced[k] = repaired_one.reached, repaired_one.forced
+            _, reached[k], forced[k] = parts.repair(k, rng)
     # Those that could not be repaired within the limits trade pairs with others, as long as that helps.
     in_vain = 0
     for k in np.flatnonzero(~reached).tolist():
         if in_vain == IN_VAIN or asked.clock.over():
             break
-        repaired_one = parts.trade(k, rng)
-        reached[k], forced[k] = repaired_one.reached, repaired_one.forced
-        in_vain += not repaired_one.reached
+        _, reached[k], forced[k] = parts.trade(k, rng)
+        in_vain += not reached[k]
     moved = [np.setdiff1d(*both, assume_unique=True).size for both in zip(parts.pairs, rounded, strict=True)]
     return Mixture(parts.pairs, parts.counts, reached, at_once, forced, np.array(moved))
 
@@ -260,10 +258,10 @@ class _Parts:
         """Repair an assignment within the limits, and update the counts of its pairs if that succeeded."""
         first = self._chosen(k)
         room = (self.counts < self.most) | first
-        result = self._repaired(first, room & (self.near | first), self._worth(first), rng)
+        result = self._repaired(k, room & (self.near | first), rng)
         if not result.reached and not self.asked.clock.over():
             # Pairs that link this assignment may link the next ones, too.
-            result = self._repaired(first, room, self._worth(first), rng)
+            result = self._repaired(k, room, rng)
             self.near |= result.chosen
         if result.reached:
             self._put(k, result.chosen)
@@ -272,7 +270,12 @@ class _Parts:
     def trade(self, k: int, rng: np.random.Generator) -> Repaired:
         """Repair an assignment beyond the limits, and others that hold the pairs beyond them without these pairs."""
         kept = self.counts.copy(), self.pairs.copy()
-        result = self._beyond(k, rng)
+        # Pairs at their limits enter at a high price.
+        span = float(np.ptp(self.problem.worth))
+        price: FloatArray = DEAR * span * (self.counts >= self.most)
+        result = self._repaired(k, self.most > 0, rng, price)
+        if result.reached:
+            self._put(k, result.chosen)
         for _ in range(TRADES if result.reached else 0):
             beyond = self.counts > self.most
             if not beyond.any():
@@ -281,34 +284,25 @@ class _Parts:
             other = holders[int(rng.integers(len(holders)))]
             first = self._chosen(other)
             room = (self.counts < self.most) | (first & ~beyond)
-            again = self._repaired(first, room, self._worth(first), rng)
+            again = self._repaired(other, room, rng)
             if again.reached and again.chosen.sum() == first.sum():
                 self._put(other, again.chosen)
         self.counts, self.pairs = kept
         return result._replace(reached=False)
-
-    def _beyond(self, k: int, rng: np.random.Generator) -> Repaired:
-        """Repair an assignment, with pairs at their limits entering at a high price."""
-        first = self._chosen(k)
-        span = float(np.ptp(self.problem.worth))
-        worth = self._worth(first) - DEAR * span * ((self.counts >= self.most) & ~first)
-        result = self._repaired(first, self.most > 0, worth, rng)
-        if result.reached:
-            self._put(k, result.chosen)
-        return result
 
     def _chosen(self, k: int) -> BoolArray:
         chosen = np.zeros(self.counts.size, np.bool_)
         chosen[self.pairs[k]] = True
         return chosen
 
-    def _worth(self, first: BoolArray) -> FloatArray:
-        """Return the gain of one more assignment with each pair, of the last one for assigned pairs, shape (P,)."""
-        start = self.counts - first
-        return self.gain.slope(start, start + 1, np.arange(start.size))
-
-    def _repaired(self, first: BoolArray, allowed: BoolArray, worth: FloatArray, rng: np.random.Generator) -> Repaired:
+    def _repaired(
+        self, k: int, allowed: BoolArray, rng: np.random.Generator, price: float | FloatArray = 0.0
+    ) -> Repaired:
+        first = self._chosen(k)
         pairs = np.flatnonzero(allowed)
+        # The gain of one more assignment with each pair, of the last one for assigned pairs.
+        start = self.counts - first
+        worth = self.gain.slope(start, start + 1, np.arange(start.size)) - price * ~first
         problem = replace(within(self.problem, pairs), affinity=worth[pairs], concerns=None)
         asked = self.asked
         result = repaired(problem, first[pairs], asked.aim, asked.survive, asked.clock, rng)

@@ -28,7 +28,7 @@ from planner._assign.findings import (
 )
 from planner._assign.kernels import flow
 from planner.fixed import Pair
-from reviewgraph._base import InputError, ranks, spread, starts
+from reviewgraph._base import InputError, occurs, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY
 from reviewgraph.io import Numbered, match_pairs, numbered_pairs
 
@@ -194,9 +194,8 @@ def coauthors_together(item: IntArray, reviewer: IntArray, wrote: Written) -> In
     coauthor = coauthor[upper]
     key = item * wrote.n_reviewers + reviewer
     wanted = item[first] * wrote.n_reviewers + coauthor
-    second = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
-    allowed = key[second] == wanted if key.size else np.zeros(0, np.bool_)
-    return np.column_stack([first[allowed], second[allowed]])
+    allowed = occurs(wanted, key)
+    return np.column_stack([first[allowed], np.searchsorted(key, wanted[allowed])])
 
 
 # Floors: lower bounds on the sum of a paper's affinities, or on the best of them; in whole units.
@@ -656,7 +655,6 @@ class Randomisation(NamedTuple):
         reviewer, item = match_pairs(table, problem.reviewers, problem.items, "max_probability", where=LISTS)
         key = problem.item * problem.n_reviewers + problem.reviewer
         wanted = np.where((reviewer >= 0) & (item >= 0), item * problem.n_reviewers + reviewer, -1)
-        place = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
-        listed = key[place] == wanted if key.size else np.zeros(wanted.size, np.bool_)
-        caps[place[listed]] = value[listed]
+        listed = occurs(wanted, key)
+        caps[np.searchsorted(key, wanted[listed])] = value[listed]
         return caps

@@ -292,7 +292,7 @@ class Relaxation:
         """Add rows to the programme."""
         from scipy.sparse import csr_array, vstack
 
-        self.programme = self.programme.under(rows)
+        self.programme = self.programme._replace(rows=(*self.programme.rows, rows))
         more = csr_array((rows.weight.astype(float), (rows.row, rows.column)), shape=(rows.low.size, self.value.size))
         self.rows = vstack([self.rows, more]).tocsr()
         self.columns = self.rows.tocsc()

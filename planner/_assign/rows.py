@@ -55,10 +55,6 @@ class Programme(NamedTuple):
         """Whether scores of items have a lower bound."""
         return any(rows.weight.max(initial=0) > 1 for rows in self.rows)
 
-    def under(self, rows: Rows) -> Programme:
-        """Return the programme with more rows."""
-        return self._replace(rows=(*self.rows, rows)) if rows.low.size else self
-
     def assigned(self, picked: BoolArray, beside: BoolArray) -> BoolArray:
         """Return the assignment of a choice of columns beside fixed pairs, shape (P,)."""
         chosen = beside.copy()

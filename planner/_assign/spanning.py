@@ -20,7 +20,7 @@ from planner._assign.linking import State
 from reviewgraph._base import starts
 
 if TYPE_CHECKING:
-    from planner._assign.linking import Linker, Relinker
+    from planner._assign.linking import Linker
     from planner._assign.problem import Problem
     from reviewgraph._base import BoolArray, IntArray
 
@@ -215,39 +215,21 @@ class Spanning:
         return Spanned(assigned, fixed, first, int(self.cost[assigned].sum() - self.cost[self.best].sum()))
 
 
-def spannable(problem: Problem, linker: Linker) -> bool:
-    """Whether many papers are apart, the level is one of one component, and no pair depends on others."""
-    core = linker.core
-    return core.aim.core_decides and core.total - core.count >= FEWEST and linker.cost.size > 0
-
-
-def bridge(problem: Problem, linker: Linker) -> bool:
-    """Bring the best assignment to the level by one start, of which no pair is freed; false as in :func:`span`."""
-    if not spannable(problem, linker):
-        return False
-    spanning = Spanning(problem, linker)
-    found = spanning.start(spanning.price)
-    if found is not None:
-        spanning.put(found)
-        linker.core.regroup()
-    return found is not None
-
-
-def span(problem: Problem, linker: Relinker, rng: np.random.Generator) -> bool:
+def span(problem: Problem, linker: Linker, rng: np.random.Generator, tries: int = STARTS) -> bool:
     """Bring the best assignment without a level to the level; false, and nothing changed, where that is not possible.
 
-    Several starts, as far as the number of pairs allows; pairs of each skeleton that turn out superfluous are freed.
-    It is for what :func:`spannable` says.
+    Several starts, as far as the number of pairs allows; pairs of each skeleton that turn out superfluous are freed,
+    unless there is one start only. It is for many papers apart and a level of one component.
     """
-    if not spannable(problem, linker):
-        return False
     core = linker.core
+    if not core.aim.core_decides or core.total - core.count < FEWEST or not linker.cost.size:
+        return False
     spanning = Spanning(problem, linker)
     effort = linker.clock.effort(RELEASING)
     start = linker.state()
     best = start
     least = None
-    for number in range(min(max(WORK // max(linker.cost.size, 1), 1), STARTS)):
+    for number in range(min(max(WORK // linker.cost.size, 1), tries)):
         if number and linker.clock.over():
             break
         factor = np.exp((NOISE if number else 0.0) * rng.standard_normal(linker.cost.size))
@@ -256,7 +238,8 @@ def span(problem: Problem, linker: Relinker, rng: np.random.Generator) -> bool:
             continue
         spanning.put(found)
         core.regroup()
-        linker.free(effort)
+        if tries > 1:
+            linker.free(effort)
         if least is None or linker.total() < least:
             best = linker.state()
             least = linker.total()

@@ -129,55 +129,43 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
     """Count the reviewers who are still critical, and prove that somebody must be, where possible."""
     labels = set(critical)
     codes = [j for j, label in enumerate(problem.reviewers) if label in labels]
-    if not aim.may_survive:
-        who = f"single reviews of {counted(len(codes), 'reviewer')}"
-        proof = why_single(problem)
-    else:
-        who = counted(len(codes), "reviewer")
-        proof = why_counted(problem, aim)
-        # Without a reviewer even all allowed pairs must be enough: tried for those who are critical, in time.
-        tried = takewhile(lambda _: not clock.over(), [] if proof else codes)
-        needed = int(problem.required.sum())
-        sure = next((j for j in tried if joined_by_all(problem, aim, without=j) < needed), None)
-        if sure is not None:
-            proof = (
-                f"Proved impossible: reviewer {Mentions.REVIEWERS[sure]} stays critical, because without this reviewer "
-                f"even all allowed pairs together miss the level. {problem.advice()}"
-            )
+    who = f"{'' if aim.may_survive else 'single reviews of '}{counted(len(codes), 'reviewer')}"
+    proof = why_counted(problem, aim)
+    # Without a reviewer even all allowed pairs must be enough: tried for those who are critical, in time.
+    tried = takewhile(lambda _: not clock.over(), codes if aim.may_survive and not proof else [])
+    needed = int(problem.required.sum())
+    sure = next((j for j in tried if joined_by_all(problem, aim, without=j) < needed), None)
+    if sure is not None:
+        proof = (
+            f"Proved impossible: reviewer {Mentions.REVIEWERS[sure]} stays critical, because without this reviewer "
+            f"even all allowed pairs together miss the level. {problem.advice()}"
+        )
     unknown = NO_OTHER if proved else "It is not proved that it must: raise demands or loads."
     return f"The level still depends on {who}. {proof or unknown}"
 
 
 def why_counted(problem: Problem, aim: Aim) -> str:
-    """Prove by counting alone, if possible, that no assignment survives any one reviewer.
+    """Prove by counting alone, if possible, that no assignment survives any one reviewer, or any one review.
 
-    Nobody may be the only reviewer of a paper. The reviewer of most reviews, k, takes k - 2 from what the others can
-    join (k - 1 where one shared paper is enough).
+    Nobody may be the only reviewer of a paper. Where reviewers may drop out, the one of most reviews, k, takes k - 2
+    from what the others can join (k - 1 where one shared paper is enough).
     """
     N = int(problem.required.sum())
     shared = aim.shared
-    single = why_single(problem)
-    if single:
-        return single
+    single = np.flatnonzero(problem.required & (problem.demand == 1))
+    if single.size:
+        return (
+            f"Proved impossible: {papers(single, 'gets', 'get')} one review only, and whoever writes it is critical. "
+            "Raise that demand to 2 or more."
+        )
     caps = range(shared, int(problem.load.max(initial=0)) + 1)
     reach = max((_reach(problem, shared, cap) - (cap - shared) for cap in caps), default=0)
-    if not problem.old.any() and shared < N and reach < N:
+    if aim.may_survive and not problem.old.any() and shared < N and reach < N:
         return (
             f"Proved impossible: without the busiest reviewer the others can join {reach} of {N} papers at most, "
             f"because a reviewer of k papers joins at most {aim.joins} further ones. Raise demands or loads."
         )
     return ""
-
-
-def why_single(problem: Problem) -> str:
-    """Name the papers with a single review, whose loss they do not survive."""
-    single = np.flatnonzero(problem.required & (problem.demand == 1))
-    if not single.size:
-        return ""
-    return (
-        f"Proved impossible: {papers(single, 'gets', 'get')} one review only, and whoever writes it is critical. Raise "
-        "that demand to 2 or more."
-    )
 
 
 def why_apart(problem: Problem, aim: Aim) -> str:

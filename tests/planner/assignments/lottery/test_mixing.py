@@ -194,11 +194,11 @@ def test_where_many_papers_are_apart_a_skeleton_repairs_each_assignment(monkeypa
     monkeypatch.setattr(spanning, "FEWEST", 5)
     bridged = []
 
-    def counted(problem, linker):
-        bridged.append(spanning.bridge(problem, linker))
+    def counted(*arguments, **options):
+        bridged.append(spanning.span(*arguments, **options))
         return bridged[-1]
 
-    monkeypatch.setattr(lottery, "bridge", counted)
+    monkeypatch.setattr(lottery, "span", counted)
     n, m, demand, load = 90, 88, 3, 4
     affinity = np.random.default_rng(1).random((m, n))
     result = assign(affinity, demand=demand, load=load, max_probability=0.7, draws=10)
