@@ -84,12 +84,8 @@ class Core:
     def count(self) -> int:
         return self.parts.count
 
-    def complete(self) -> bool:
-        """Whether the core covers every required item."""
-        return self.count == self.total
-
     def at_level(self) -> bool:
-        return (self.aim.core_suffices and self.complete()) or self.aim.holds_early(self.table)
+        return (self.aim.core_suffices and self.count == self.total) or self.aim.holds_early(self.table)
 
     def holds_with(self, more: IntArray = NO_PAIRS) -> bool:
         """Whether the level would hold with further pairs in addition to those assigned, whatever demands and loads."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from enum import Enum
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from reviewgraph._base import Status
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from planner._assign.marginals import Independent
     from planner.fixed import Pair
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
 
@@ -217,6 +216,13 @@ class Listed:
         return len(self.holds)
 
 
+class Rounding(Protocol):
+    """What draws assignments with given probabilities, one independent of another."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
+        """Return whether each of ``n`` draws holds each pair that may be drawn, shape (n, S)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Randomised:
     """A lottery over assignments, by the probability of each pair."""
@@ -238,7 +244,7 @@ class Randomised:
     #: The assignments of which one is drawn; None where the probabilities are rounded anew for each draw
     listed: Listed | None
     #: What draws where they are; None where one of ``listed`` is drawn, or all probabilities are 1
-    rounding: Independent | None = None
+    rounding: Rounding | None = None
 
     def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
         """Return whether each of ``n`` draws holds each pair, shape (n, S)."""

@@ -210,7 +210,7 @@ class Linker:
         start = core.count
         forced = 0
         enough = max(1.0, SHARE * (core.total - start))
-        while heap and forced < enough and core.count - start <= 4 * enough and not core.complete():
+        while heap and forced < enough and core.count - start <= 4 * enough and core.count < core.total:
             score, pair = heapq.heappop(heap)
             if not core.gains_by(pair):
                 continue

@@ -272,7 +272,7 @@ class _Parts:
         kept = self.counts.copy(), self.pairs.copy()
         # Pairs at their limits enter at a high price.
         span = float(np.ptp(self.problem.worth))
-        price: FloatArray = DEAR * span * (self.counts >= self.most)
+        price = np.where(self.counts >= self.most, DEAR * span, 0.0)
         result = self._repaired(k, self.most > 0, rng, price)
         if result.reached:
             self._put(k, result.chosen)

@@ -82,11 +82,6 @@ class Written:
         return np.asarray(self.matrix.indices, np.int64)
 
     @property
-    def n_authors(self) -> IntArray:
-        """Authors of each item, shape (N,)."""
-        return np.diff(self.start)
-
-    @property
     def writes(self) -> BoolArray:
         """Which reviewers wrote one of the items, shape (M,)."""
         mask = np.zeros(self.matrix.shape[1], np.bool_)
@@ -152,7 +147,7 @@ def cycles_of_two(item: IntArray, reviewer: IntArray, wrote: Written) -> IntArra
     Takes O(A log A) for A pairs, each counted once for every author of its paper, and the couples themselves.
     """
     # Entry (q, a) by b: a may review a paper of b. Sorted by {a, b}, both directions are adjacent.
-    size = wrote.n_authors[item]
+    size = np.diff(wrote.start)[item]
     pair = np.repeat(np.arange(item.size), size)
     by = wrote.author[spread(wrote.start[item], size)]
     judge = reviewer[pair]

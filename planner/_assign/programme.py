@@ -670,8 +670,7 @@ def best_under_rules(
     ``region``, by default none, keep their reviewers. Rivals that are too many to be written down get rows once they
     come up; the bound is valid all the same. ``briefly`` gives up early where nothing is found.
     """
-    everywhere = np.ones(problem.n_items, np.bool_)
-    inside = everywhere if region is None else region
+    inside = np.ones(problem.n_items, np.bool_) if region is None else region
     relaxation = (
         None if crowded_items(problem, problem.given).size else relaxation_of(problem, start, clock, inside, seed)
     )

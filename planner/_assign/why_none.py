@@ -77,9 +77,8 @@ def _sums(cut: Shortfall, supply: str, rest: str, units: int = 1) -> str:
 
 def shortage(problem: Problem, missing: IntArray) -> Shortage:
     """Return the papers that lack reviews, given by their number, shape (N,); whom to recruit, and why."""
-    short = np.flatnonzero(missing)
     why = Mentions.labelled(problem.reviewers, problem.items)(why_infeasible(problem))
-    gaps = tuple((problem.items[i], int(missing[i])) for i in short.tolist())
+    gaps = tuple((problem.items[i], int(missing[i])) for i in np.flatnonzero(missing).tolist())
     return Shortage(gaps, usual_load(problem.load.tolist()), why=why)
 
 
