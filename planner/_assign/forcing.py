@@ -46,7 +46,7 @@ STALE = 15
 FREED = 0.3
 NOISE = 1.0
 
-#: Work of all further starts.
+#: Work of freeing pairs at first, and of all further starts.
 WORK = 4.0
 
 #: Shares of the reviews that stay where the rest is re-optimised; tries in a row without improvement, and in all.
@@ -152,7 +152,9 @@ class Forcing:
     def release(self, holds: Callable[[], bool], effort: Clock | None = None) -> None:
         """Free forced pairs again, dearest first, where the level holds without them, while effort is left."""
         net = self.net
-        effort = self.clock if effort is None else effort
+        effort = self.clock.effort(WORK) if effort is None else effort
+        outer = self.relaxation.effort
+        self.relaxation.effort = effort
         forced = np.array(self.forced, np.int64)
         for pair in forced[np.argsort(-self.cost[forced], kind="stable")].tolist():
             if effort.over():
@@ -167,6 +169,7 @@ class Forcing:
                 net.locked[pair] = True
             else:
                 self.forced.remove(pair)
+        self.relaxation.effort = outer
 
     def free(self, effort: Clock | None = None) -> None:
         """Release forced pairs without which the assignment is at the level."""

@@ -201,7 +201,9 @@ class Relaxation:
     def _run(self) -> None:
         self.solver.run()
         entries = self.rows.nnz * self.active.size // max(self.value.size, 1)
-        self.effort.spend(simplex_work(entries, self.solver.getInfo().simplex_iteration_count) + PRODUCTS * self.rows.nnz)
+        self.effort.spend(
+            simplex_work(entries, self.solver.getInfo().simplex_iteration_count) + PRODUCTS * self.rows.nnz
+        )
         if self.solver.getModelStatus() != self.optimal:
             self.short = math.inf
             return
@@ -389,7 +391,7 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
     if rough:
         prices = relaxation.truly()
         within = prices.loss <= np.partition(prices.loss, ROUGH)[ROUGH]
-        rounded = solve(programme, clock.effort(ROUGH_WORK), within=within).picked
+        rounded = solve(programme, within, np.zeros(0, np.int64), clock.effort(2 * ROUGH_WORK)).picked
         if rounded is None and briefly:
             return Solution(None, False, prices.bound)
     if possible and rounded is None:
