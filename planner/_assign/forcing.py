@@ -46,8 +46,8 @@ STALE = 15
 FREED = 0.3
 NOISE = 1.0
 
-#: Work of freeing pairs at first, and of all further starts.
-WORK = 4.0
+#: Work of freeing pairs at first, and of all further starts; half as much to improve the first assignment at the level.
+WORK = 8.0
 
 #: Shares of the reviews that stay where the rest is re-optimised; tries in a row without improvement, and in all.
 KEPT = (0.5, 0.98)
@@ -216,7 +216,7 @@ class Forcing:
         if not self._reach(np.ones(self.cost.size)):
             return False
         self.free()
-        self.improve(self.core.holds_with, self.clock.effort(WORK / 4))
+        self.improve(self.core.holds_with, self.clock.effort(WORK / 2))
         best = self.state()
         least = self.total()
         self.ways = [best]

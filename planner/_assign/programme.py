@@ -201,9 +201,8 @@ class Relaxation:
     def _run(self) -> None:
         self.solver.run()
         entries = self.rows.nnz * self.active.size // max(self.value.size, 1)
-        self.effort.spend(
-            simplex_work(entries, self.solver.getInfo().simplex_iteration_count) + PRODUCTS * self.rows.nnz
-        )
+        steps = self.solver.getInfo().simplex_iteration_count
+        self.effort.spend(simplex_work(entries, steps) + PRODUCTS * self.rows.nnz)
         if self.solver.getModelStatus() != self.optimal:
             self.short = math.inf
             return

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 MOST_CRITICAL = 2_000
 
 #: Work of improving an assignment under rules that survives a loss.
-IMPROVING = 1.0
+IMPROVING = 2.0
 
 #: Relative excess of a loss over its bound below which no smaller one is sought.
 NEAR = 1e-4

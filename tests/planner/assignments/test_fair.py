@@ -189,6 +189,34 @@ def test_a_floor_on_many_papers_is_kept_by_all_steps():
     assert f"every paper has a sum of {floor:g} or more" in told(result)
 
 
+def test_the_bound_counts_floors():
+    affinity = {("a", "p"): 9, ("b", "p"): 5, ("a", "q"): 6, ("b", "q"): 1}
+    for options in ({"floor": 5}, {"fair": "maximin"}):
+        result = assign(affinity, demand=1, load=1, target="none", **options)
+        assert (result.affinity, result.affinity_unconstrained) == (11, 11)
+        assert result.bound == pytest.approx(11)
+    affinity["b", "q"] = 3
+    result = assign(affinity, demand=1, load=1, target="none", floor=4)
+    assert (result.affinity, result.affinity_unconstrained) == (11, 12)
+    assert result.bound == pytest.approx(11)
+
+
+def test_rules_and_a_largest_minimum_on_many_pairs_are_near_the_bound():
+    rng = np.random.default_rng(0)
+    affinity = rng.random((160, 150)).round(4)
+    result = assign(
+        affinity,
+        demand=3,
+        load=3,
+        fair="maximin",
+        target="none",
+        institutions={j: j % 30 for j in range(160)},
+        senior=list(range(60)),
+    )
+    assert result.gap < 0.1
+    assert result.fairness.smallest[1] > 0.99 * result.fairness.at_most
+
+
 def test_a_floor_out_of_reach_of_a_paper_is_counted():
     score = np.ones((6, 4))
     score[:, 2] = 0.25
