@@ -21,7 +21,6 @@ import numpy as np
 from planner._assign.core import NO_LIMIT, NO_PAIRS, promise
 from planner._assign.kernels.flow import flip
 from planner._assign.linking import State
-from planner._assign.programme import objective
 from planner._assign.rows import rival_rows
 from reviewgraph._base import smallest
 
@@ -136,8 +135,9 @@ class Forcing:
         flip(self.net, np.flatnonzero(self.net.assigned != assigned))
 
     def total(self) -> float:
-        """Return the negative value of the assignment."""
-        return -objective(self.problem, np.asarray(self.net.assigned, np.bool_))
+        """Return the negative value of the pairs beside given ones, as the programme has it: equal where that is."""
+        programme = self.relaxation.programme
+        return -programme.worth(programme.choice(np.asarray(self.net.assigned, np.bool_)[self.pairs]))
 
     def state(self) -> State:
         return State(self.net.assigned.copy(), NO_PAIRS, tuple(self.forced))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.problem import NO_FLOOR, cliques_of
+from planner._assign.problem import NO_FLOOR, VALUE_BITS, cliques_of
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
@@ -138,7 +138,23 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     if any((part.low > part.high).any() for part in rows):
         return None
     value = np.concatenate([problem.worth[pairs], panels.reward])
+    # Weights of what comes before affinity leave no room for that.
+    value = rounded(value) if problem.concerns is None else value
     return Programme(pairs, tuple(part for part in rows if part.low.size) or rows[:1], value, panels.brought)
+
+
+def rounded(value: FloatArray) -> FloatArray:
+    """Return values as multiples of a power of two, without last digits, in which processors differ.
+
+    >>> bool((rounded(np.array([0.1, 0.1 + 1e-16, 0.4])) == rounded(np.array([0.1, 0.1, 0.4 + 1e-16]))).all())
+    True
+    """
+    largest = float(np.abs(value).max(initial=0.0))
+    if largest == 0.0:
+        return value
+    # The power changes where the largest value is no round number.
+    step = 2.0 ** (round(math.log2(largest)) - VALUE_BITS)
+    return np.asarray(np.rint(value / step) * step)
 
 
 class PanelRows(NamedTuple):

@@ -317,7 +317,8 @@ class Run:
         if relaxation is None:
             message = "there was an assignment under rules, and by counting there is none"
             raise InternalError(message)
-        enough = self.solution.bound - NEAR * abs(self.solution.bound)
+        bound = self.solution.bound
+        enough = bound - NEAR * abs(bound) - objective(problem, problem.given)
         return Forcing(core, problem, relaxation, self.clock, np.random.default_rng(self.seed), enough=enough)
 
     def _relinker(self, core: Core, cost: IntArray) -> Relinker:
