@@ -346,7 +346,7 @@ MOST_COLUMNS = 20_000
 
 #: Columns of the programme that rounds under floors, and its work.
 ROUGH = 9_000
-ROUGH_WORK = 4.0
+ROUGH_WORK = 8.0
 
 #: Relative error of totals that floating-point solvers may make.
 ERROR = 1e-9
