@@ -725,6 +725,13 @@ def number_of(value: Any) -> Any:
     return value
 
 
+class Gap(NamedTuple):
+    """The number of reviews that a paper lacks; by its type an anonymous report knows that there is a label."""
+
+    item: Label
+    reviews: int
+
+
 @dataclass(frozen=True)
 class Shortage:
     """Reviews that papers lack, and the reviewers without conflicts who could write them.

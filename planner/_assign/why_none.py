@@ -14,7 +14,7 @@ from planner._assign.fair import too_few_good
 from planner._assign.flow import shortfall
 from planner._assign.problem import unit_of
 from planner._assign.programme import clashing, crowded_items, lacking_items
-from planner.rules import Shortage, ruled_by, usual_load
+from planner.rules import Gap, Shortage, ruled_by, usual_load
 from reviewgraph._base import Mentions, counted, noun, ranging
 from reviewgraph.graph import check, level_named
 from reviewgraph.table import Reviews
@@ -78,7 +78,7 @@ def _sums(cut: Shortfall, supply: str, rest: str, units: int = 1) -> str:
 def shortage(problem: Problem, missing: IntArray) -> Shortage:
     """Return the papers that lack reviews, given by their number, shape (N,); whom to recruit, and why."""
     why = Mentions.labelled(problem.reviewers, problem.items)(why_infeasible(problem))
-    gaps = tuple((problem.items[i], int(missing[i])) for i in np.flatnonzero(missing).tolist())
+    gaps = tuple(Gap(problem.items[i], int(missing[i])) for i in np.flatnonzero(missing).tolist())
     return Shortage(gaps, usual_load(problem.load.tolist()), why=why)
 
 
