@@ -245,7 +245,7 @@ class _Rule:
         return ""
 
     def _is_related(self, attribute: Attribute) -> bool:
-        """Whether the value stands for values of the paper."""
+        """Whether the value is a word, such as "same", for the values of the paper."""
         return self.value in self.relations and attribute.of_paper is not None
 
     def _whose(self, attribute: Attribute) -> str:

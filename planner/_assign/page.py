@@ -166,7 +166,7 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
 
 
 def _rules(kept: findings.Kept) -> str:
-    """Return the rules on who reviews a paper together, each with the number of papers on which it holds."""
+    """Return the rules on the reviewers of a paper, each with the number of papers on which it holds."""
     return "; ".join(
         f"{rule.words} ({'' if rule.earned is None else f'earned {rule.earned:,} times on '}"
         f"{counted(rule.papers, 'paper')})"

@@ -178,7 +178,7 @@ class Run:
         floors = self.asked.floors
         bare = replace(self.problem, floors=NO_FLOORS) if floors.asked else self.problem
         if depends_on_rules(bare):
-            self.say("rules on who reviews a paper together")
+            self.say("rules on the reviewers of a paper")
             self.solution = self._best(bare)
             self.unfair = self.solution.chosen
             if self.solution.chosen is None and self.solution.proved:

@@ -250,8 +250,8 @@ def _warnings(plan: Plan) -> list[str]:
         levelled = plan.attained and plan.status != PlanStatus.CHOSEN
         then = "fewer may be enough" if levelled else "they may change this"
         warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; {then}.")
-    if origin.files and not origin.listed and not origin.unlisted:
-        warnings.append("Papers without a review are not in these files: --items FILE lists them.")
+    if origin.others_unknown:
+        warnings.append(origin.others_unknown)
     if plan.constraints.facts is not None:
         warnings += plan.constraints.facts.warnings()
     deal = plan.purchase

@@ -94,6 +94,13 @@ class Origin(NamedTuple):
     listed: bool = False
     nouns: tuple[str, str] = ("paper", "reviewer")  #: What the files call items and reviewers, in the singular.
 
+    @property
+    def others_unknown(self) -> str:
+        """The sentence on papers without a review where nobody knows of them; empty where a list or a system does."""
+        if not self.files or self.listed or self.unlisted:
+            return ""
+        return "Papers without a review are not in these files: --items FILE lists them."
+
     def not_counted(self) -> list[str]:
         """Return the papers and reviews that do not count, each with the reason; nothing if all count.
 

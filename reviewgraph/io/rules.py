@@ -96,7 +96,7 @@ class Rules:
     at_least
         Minimum reviewers per item for whom an attribute is True, or minimum different values of it, by attribute;
         minimum reviewers with one value by ``(attribute, value)``; or :class:`planner.AtLeast` objects. The value
-        ``"same"`` stands for those of the item.
+        ``"same"`` means any value that the item has.
     rewards
         Affinity for each different value of an attribute on an item, by attribute; or :class:`planner.Reward` objects.
     authors

@@ -255,8 +255,8 @@ def _warnings(report: Report) -> list[str]:
     reviews = report.reviews
     origin = reviews.origin
     warnings = [f"{part.words}." for part in (origin.unlisted, origin.lacking) if part]
-    if origin.files and not origin.listed and not origin.unlisted:
-        warnings.append("Papers without a review are not in these files: --items FILE lists them.")
+    if origin.others_unknown:
+        warnings.append(origin.others_unknown)
     few = np.flatnonzero(reviews.loads < 2)
     if few.size and not report.recovery_resilient:
         who = counted(few.size, "reviewer")

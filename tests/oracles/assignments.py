@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planner import AtLeast, AtMost, Reward, assign
+from planner import AtMost, Reward, assign
 from reviewgraph import InputError
+from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import Flags, Masks, at_level
 from tests.oracles.oracle import Oracle, Untold
 from tests.planner.assignments import naive_rules
 from tests.planner.assignments.naive_authors import authors_broken
 
-Pair = tuple[str, str]
-Options = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 
 #: Choices of panels, whether loads allow them or not, up to which instances are drawn.
@@ -35,11 +34,6 @@ IMPOSSIBLE = 0.1
 MOST_DRAWN = 2_500
 #: Tables whose level is tested at once.
 CHUNK = 2_048
-ROUNDING = 1e-6
-#: Seconds of the processor for one assignment.
-MOST_SECONDS = 2.0
-#: Seconds after which a search is stopped, which is long after it has become a finding.
-TIME_LIMIT = 6.0
 #: Segments of the gain of a probability; a chord lies below the curve.
 SEGMENTS = 10
 
@@ -191,10 +185,8 @@ def _concerns(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> No
 
 
 @dataclass(frozen=True)
-class World:
+class World(Asked):
     """What an instance allows, read from its options."""
-
-    asked: Options
 
     @cached_property
     def old(self) -> list[Pair]:
@@ -226,30 +218,6 @@ class World:
     def min_load(self) -> dict[str, int]:
         least: dict[str, int] = self.asked.get("min_load", {})
         return least
-
-    @cached_property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of each reviewer, short forms included."""
-        known = {r: dict(values) for r, values in self.asked.get("attributes", {}).items()}
-        for r in self.asked["reviewers"]:
-            known.setdefault(r, {})
-            if r in self.asked.get("institutions", {}):
-                known[r]["institution"] = self.asked["institutions"][r]
-            if "senior" in self.asked:
-                known[r]["senior"] = r in self.asked["senior"]
-        return known
-
-    def paper(self, item: str) -> dict[str, Any]:
-        """Return the attributes of a paper."""
-        known: dict[str, Any] = self.asked.get("item_attributes", {}).get(item, {})
-        return known
-
-    @cached_property
-    def rules(self) -> list[Any]:
-        short: list[Any] = [AtMost("institution", 1)] if self.asked.get("institutions") else []
-        if "senior" in self.asked:
-            short.append(AtLeast("senior", 1))
-        return [*self.asked.get("rules", ()), *short]
 
     @cached_property
     def rewards(self) -> bool:

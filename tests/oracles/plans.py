@@ -17,12 +17,11 @@ import numpy.typing as npt
 
 from planner import AtLeast, AtMost, InvalidPlan, plan_extra_reviews, verify_plan
 from reviewgraph import Reviews
+from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import SHARED, SIZE, Flags, Masks, at_level, merged
 from tests.oracles.oracle import Oracle, Untold
 from tests.planner.assignments import naive_rules
 
-Pair = tuple[str, str]
-Options = dict[str, Any]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -31,11 +30,6 @@ MOST_SETS = 200_000
 MOST_PAIRS = 30
 #: Above every load and limit.
 UNLIMITED = 99
-ROUNDING = 1e-6
-#: Seconds of the processor for one plan.
-MOST_SECONDS = 2.0
-#: Seconds after which a search is stopped, which is long after it has become a finding.
-TIME_LIMIT = 6.0
 #: Share of instances that are kept although there is no plan.
 IMPOSSIBLE = 0.15
 
@@ -124,10 +118,8 @@ def _rules(rng: np.random.Generator, asked: Options, reviewers: list[str]) -> No
 
 
 @dataclass(frozen=True)
-class World:
+class World(Asked):
     """What an instance allows, read from its options."""
-
-    asked: Options
 
     @cached_property
     def reviewers(self) -> list[str]:
@@ -161,24 +153,6 @@ class World:
         """Return the most new reviews of an item."""
         return max(self.asked.get("max_per_item", UNLIMITED), sum(p == item for _, p in self.fixed))
 
-    @cached_property
-    def attributes(self) -> dict[str, Any]:
-        known = {r: dict(values) for r, values in self.asked.get("attributes", {}).items()}
-        for r in self.reviewers:
-            known.setdefault(r, {})
-            if r in self.asked.get("institutions", {}):
-                known[r]["institution"] = self.asked["institutions"][r]
-            if "senior" in self.asked:
-                known[r]["senior"] = r in self.asked["senior"]
-        return known
-
-    @cached_property
-    def rules(self) -> list[Any]:
-        short: list[Any] = [AtMost("institution", 1)] if self.asked.get("institutions") else []
-        if "senior" in self.asked:
-            short.append(AtLeast("senior", 1))
-        return [*self.asked.get("rules", ()), *short]
-
     def crowded(self, pair: Pair) -> bool:
         """Whether a new review breaks a limit beside the standing ones."""
         panel = [r for r, p in self.standing if p == pair[1]]
@@ -191,11 +165,6 @@ class World:
                 if any(count[value] > most for value in own):
                     return True
         return False
-
-    def paper(self, item: str) -> dict[str, Any]:
-        """Return the attributes of a paper."""
-        known: dict[str, Any] = self.asked.get("item_attributes", {}).get(item, {})
-        return known
 
     @cached_property
     def free(self) -> list[Pair]:
