@@ -165,6 +165,9 @@ class Decision(Objective):
             raise InputError(message)
         posterior = beliefs()
         scored = posterior.scored
+        if scored < 2:
+            message = f"n_selected: expected two papers with scores or more to select among, found {scored}"
+            raise InputError(message)
         if isinstance(select, bool) or not 0 < select < scored:
             message = f"n_selected: expected 1 to {scored - 1}, with {scored} papers scored; found {select!r}"
             raise InputError(message)
