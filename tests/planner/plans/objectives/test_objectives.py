@@ -180,8 +180,8 @@ def test_what_is_missing_is_named() -> None:
         plan_extra_reviews(reviews, objective="decision")
     with pytest.raises(InputError, match="n_selected: expected 1 to 11, with 12 papers scored; found 12"):
         plan_extra_reviews(reviews, objective="decision", n_selected=12)
+    one = Reviews.from_pairs([("r0", "p0", 1.0), ("r1", "p0", 2.0)])
     with pytest.raises(InputError, match="n_selected: expected two papers with scores or more"):
-        one = Reviews.from_pairs([("r0", "p0", 1.0), ("r1", "p0", 2.0)])
         plan_extra_reviews(one, objective="decision", n_selected=1, max_reviews=1)
     with pytest.raises(InputError, match="objective: expected one of level, decision, found 'fame'"):
         plan_extra_reviews(reviews, objective="fame")

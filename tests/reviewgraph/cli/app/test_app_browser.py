@@ -190,6 +190,12 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
     assert (folder / "reviewgraph-plan.html").read_bytes() == report
 
 
+def line_of(page: Any) -> Any:
+    """Return the line across the ranked papers, once scripts have put it in its place: before, keys do nothing."""
+    page.locator("#line[style]").wait_for(state="attached")
+    return page.get_by_role("slider", name="Papers selected")
+
+
 def test_the_line_is_dragged_and_moved_by_keys(page: Any, tmp_path: Path) -> None:
     """At rest one run, announced, and the line keeps the focus; files are dropped anywhere on the page."""
     scores = tmp_path / "scores.csv"
@@ -197,7 +203,7 @@ def test_the_line_is_dragged_and_moved_by_keys(page: Any, tmp_path: Path) -> Non
     add(page, [scores])
     assert page.locator(".verdict h2").bounding_box()["y"] < 400
     page.get_by_role("button", name="Calibrate the scores").click()
-    line = page.get_by_role("slider", name="Papers selected")
+    line = line_of(page)
     assert line.get_attribute("aria-valuetext") == "none selected"
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
@@ -234,7 +240,7 @@ def test_what_an_earlier_place_of_the_line_gives_does_not_push_it_back(page: Any
     scores.write_text(SCORES, "utf-8")
     add(page, [scores])
     page.get_by_role("button", name="Calibrate the scores").click()
-    line = page.get_by_role("slider", name="Papers selected")
+    line = line_of(page)
     page.clock.install()
     held: list[Any] = []
     page.route("**/stop", lambda route: route.continue_() if held else held.append(route))
