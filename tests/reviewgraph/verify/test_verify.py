@@ -365,3 +365,33 @@ def test_rounds_are_those_of_a_second_run() -> None:
     plan["reviews"][0]["reviewer"] = "zoe"
     result = json.loads(verified("answer.json", *words, "--json", answer=plan).stdout)
     assert "there is no such reviewer" in result["wrong"][0]
+
+
+def test_a_better_assignment_at_the_level_is_found() -> None:
+    """What is called optimal at a level, where that costs something, is compared with all that would have more."""
+    people = ("ann", "bob", "cleo", "dan")
+    papers = ("p1", "p2", "p3", "p4")
+    # Two islands are best, and the level costs a part of that.
+    near = {
+        (who, what): 1.0 - 0.2 * abs(j // 2 - i // 2) - 0.01 * i * j
+        for j, who in enumerate(people)
+        for i, what in enumerate(papers)
+    }
+    for name, sign in (("best", 1.0), ("worst", -1.0)):
+        rows = "".join(f"{who},{what},{sign * worth!r}\n" for (who, what), worth in near.items())
+        Path(f"{name}.csv").write_text(f"reviewer,item,affinity\n{rows}")
+    Path("items.csv").write_text("item\n" + "\n".join(papers) + "\n")
+    words = ("--items", "items.csv", "--demand", "2", "--load", "3")
+    answer = asked("assign", *words, "--affinity", "best.csv")
+    assert (answer["status"], answer["bound"] > answer["affinity"]) == ("optimal", True)
+    found = verified("answer.json", *words, "--affinity", "best.csv")
+    assert (found.exit_code, "by trying those that would" in found.stdout) == (0, True)
+    worse = asked("assign", *words, "--affinity", "worst.csv")["reviews"]
+    reviews = [{**review, "affinity": near[review["reviewer"], review["item"]]} for review in worse]
+    total = sum(review["affinity"] for review in reviews)
+    assert total < answer["affinity"]
+    claimed = verified(
+        "answer.json", *words, "--affinity", "best.csv", answer={**answer, "reviews": reviews, "affinity": total}
+    )
+    assert claimed.exit_code == 1
+    assert "an assignment has more affinity" in " ".join(claimed.stdout.split())
