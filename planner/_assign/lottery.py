@@ -29,19 +29,16 @@ from planner._assign.marginals import (
     Marginals,
     all_through,
     best_marginals,
-    decomposed,
-    drawn,
-    flow_of,
     limits_of,
-    through_rules,
+    support_of,
 )
 from planner._assign.problem import Randomisation, restricted
 from planner._assign.programme import (
     PanelSolution,
+    best_under_rules,
     broken_items,
     depends_on_rules,
     relaxation_of,
-    repair,
 )
 from planner._assign.robust import harden
 from planner._assign.spanning import span
@@ -58,14 +55,8 @@ if TYPE_CHECKING:
 
 # Repair of one assignment of a lottery, among the pairs that the others leave room for.
 
-#: Whole units of the span of affinities, for costs of changes.
-SPAN_BITS = 30
-
 #: Maximum number of rows of an enumeration.
 MOST_ROWS = 2_000
-
-#: Fee of a change in addition to its loss, in spans.
-CHANGE = 0.5
 
 
 class Repaired(NamedTuple):
@@ -80,53 +71,34 @@ def within(problem: Problem, pairs: IntArray) -> Problem:
     return replace(restricted(problem, pairs, Reason.CHOICE), rivals=problem.rivals.among(pairs))
 
 
-def repaired(
-    problem: Problem, first: BoolArray, aim: Aim, survive: int, clock: Clock, rng: np.random.Generator
-) -> Repaired:
+def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Generator) -> Repaired:
     """Bring an assignment to what was requested, at little loss.
 
-    1. Without rules on panels: the best assignment of the problem replaces it, unless that holds rivals. Otherwise the
-       panels that break a rule are reassigned.
-    2. The level, by cheapest cycles (:mod:`.linking`); from the best assignment these are the cheapest in affinity,
-       from another they change few pairs. Where many papers are apart, by a skeleton (:mod:`.spanning`); where few
-       assignments are possible, by enumeration.
+    1. The best assignment of the problem under its rules.
+    2. The level: where few assignments are possible, by enumeration; else by cheapest cycles (:mod:`.linking`), where
+       many papers are apart by a skeleton (:mod:`.spanning`), under rules by forced pairs (:mod:`.forcing`).
     """
+    aim = asked.aim
+    clock = asked.clock
+    ruled = depends_on_rules(problem)
     cost = whole_costs(problem.affinity, int(rng.integers(1 << 31)))
-    best = None if problem.panels.binding else unrouted(problem, cost)
-    if best is not None and problem.rivals.couples_among(best).size:
-        best = None
-    chosen = first if best is None else best
-    if best is None:
-        cost = costs_of_changes(problem.affinity, first)
-        if (np.bincount(problem.item[first], minlength=problem.n_items) < problem.demand).any():
-            # Pairs that were given up leave places open.
-            completed = unrouted(problem, cost)
-            if completed is None:
-                return Repaired(first, False)
-            chosen = completed
-        if broken_items(problem, chosen).size:
-            # By few changes, as for the level: the most affinity would undo the random choice.
-            obeying = repair(changing(problem, chosen), chosen, clock).chosen
-            if obeying is None:
-                return Repaired(first, False)
-            chosen = obeying
-        cost = costs_of_changes(problem.affinity, chosen)
-    if aim.level is None:
-        return Repaired(chosen, True)
-    if survive:
-        # The search for what survives takes long where nothing does.
-        tiny = best_at_level(problem, aim, clock, survive=True, most=MOST_ROWS)
-        if tiny is not None:
-            reached = tiny.chosen is not None and not tiny.exposed
-            return Repaired(chosen if tiny.chosen is None else tiny.chosen, reached)
+    if ruled:
+        solution = best_under_rules(problem, first, clock)
+        chosen = solution.chosen
+    else:
+        chosen = unrouted(problem, cost)
+    if chosen is None or aim.level is None:
+        return Repaired(first if chosen is None else chosen, chosen is not None)
+    tiny = best_at_level(problem, aim, clock, survive=bool(asked.survive), most=MOST_ROWS)
+    if tiny is not None:
+        reached = tiny.chosen is not None and not tiny.exposed
+        return Repaired(chosen if tiny.chosen is None else tiny.chosen, reached)
     core = Core(problem.network(chosen), problem.required, aim)
-    if depends_on_rules(problem):
-        # By few changes, which need no further starts.
-        cheap = changing(problem, chosen)
-        relaxation = relaxation_of(cheap, chosen, clock)
+    if ruled:
+        relaxation = solution.relaxation or relaxation_of(problem, chosen, clock)
         if relaxation is None:
             return Repaired(chosen, False)
-        linker: Linker | Forcing = Forcing(core, cheap, relaxation, clock, rng, starts=0)
+        linker: Linker | Forcing = Forcing(core, problem, relaxation, clock, rng, starts=0)
         reached = linker.link()
     else:
         linker = Linker(core, cost, clock)
@@ -135,34 +107,10 @@ def repaired(
         reached = bridged or linker.link()
         if reached and not bridged and aim.core_decides:
             linker.release(partial(core.holds_after, core.total))
-    if reached and survive:
+    if reached and asked.survive:
         hardened = harden(linker, rng)
         reached = hardened is not None and not hardened.exposed.any()
-    if reached:
-        return Repaired(core.net.assigned.copy(), True, len(linker.forced))
-    tiny = None if survive else best_at_level(problem, aim, clock, survive=False, most=MOST_ROWS)
-    if tiny is None or tiny.chosen is None:
-        return Repaired(chosen, False)
-    return Repaired(tiny.chosen, True)
-
-
-def changing(problem: Problem, chosen: BoolArray) -> Problem:
-    """Return the problem with the worth of changing as little as possible, see :func:`costs_of_changes`."""
-    worth: FloatArray = -costs_of_changes(problem.affinity, chosen) / (1 << SPAN_BITS)
-    return replace(problem, affinity=worth)
-
-
-def costs_of_changes(worth: FloatArray, chosen: BoolArray) -> IntArray:
-    """Return costs, shape (P,), by which any change of the assignment costs something, whatever it is.
-
-    A pair that enters costs its distance to the best of all, one that leaves its distance to the worst, and a fee; so
-    reduced costs are not negative at potentials of 0.
-    """
-    low = float(worth.min(initial=0.0))
-    high = float(worth.max(initial=0.0))
-    share = (worth - low) / (high - low) if high > low else np.zeros(worth.size)
-    cost: IntArray = np.rint(np.where(chosen, -share, 1.0 - share + CHANGE) * (1 << SPAN_BITS)).astype(np.int64)
-    return cost
+    return Repaired(core.net.assigned.copy() if reached else chosen, reached, len(linker.forced))
 
 
 # A lottery over a list of assignments at a level, whose frequencies are the published probabilities.
@@ -174,18 +122,11 @@ def costs_of_changes(worth: FloatArray, chosen: BoolArray) -> IntArray:
 #: Best pairs per paper and per reviewer that may come in besides the support, before all others may.
 NEAR = 10
 
-#: Cost of a pair beyond its limit, in spans of worth; trials to repair others that hold it; and the number of
-#: assignments after which these are abandoned.
-DEAR = 4.0
-TRADES = 40
-IN_VAIN = 2
-
 
 class Mixture(NamedTuple):
     """Assignments of which one is drawn."""
 
-    pairs: list[IntArray]  # the pairs of each assignment
-    counts: IntArray  # the number of assignments that hold each pair, shape (P,)
+    holds: BoolArray  # whether each assignment holds each pair, shape (K, P)
     reached: BoolArray  # whether each satisfies the request, shape (K,)
     at_once: BoolArray  # whether each did so before any repair, except for surviving drop-outs, shape (K,)
     # forced, changed: pairs forced in for the level, and pairs that entered in all, shape (K,)
@@ -196,124 +137,71 @@ class Mixture(NamedTuple):
 def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, asked: Run) -> Mixture:
     """List assignments with frequencies near the given ones, within the limits, that all satisfy the request.
 
-    1. The frequencies are decomposed into one assignment per unit of a review (:func:`.marginals.decomposed`).
+    1. The frequencies are split into one assignment per unit of a review (:meth:`.marginals.Support.split`).
     2. One after the other is repaired among its own pairs and those below their limit, so that limits hold throughout;
        the objective is the change of the gain of all assignments together.
-    3. If that fails it is repaired beyond the limits, and others of those that hold a pair too many give it up.
 
     Each takes a flow and the search for the level over the support and some of the best pairs of each paper and
     reviewer; over all pairs where that is not enough.
     """
     rng = np.random.default_rng(0)
-    parts = _Parts(problem, gain, limits, counts, asked, decomposed(problem, counts, gain.unit, rng))
-    size = len(parts.pairs)
-    rounded = list(parts.pairs)
-    reached = np.zeros(size, np.bool_)
-    at_once = np.zeros(size, np.bool_)
-    forced = np.zeros(size, np.int64)
+    size = gain.unit
+    counts = counts.copy()
+    pairs = np.flatnonzero(counts)
+    holds = np.zeros((size, counts.size), np.bool_)
+    holds[:, pairs] = support_of(problem, pairs).split(counts[pairs], size, rng)
+    mixed = Mixture(holds, *np.zeros((2, size), np.bool_), *np.zeros((2, size), np.int64))
+    near = (counts > 0) | problem.given
+    for side in (problem.item, problem.reviewer):
+        near |= ranks(side, snapped(problem.worth)) < NEAR
     for k in range(size):
         if asked.clock.over():
             break
         asked.say(f"{size} assignments to draw from", k / size)
-        reached[k] = at_once[k] = parts.holds(k)
-        if not at_once[k] or asked.survive:
-            _, reached[k], forced[k] = parts.repair(k, rng)
-    # Those that could not be repaired within the limits trade pairs with others, as long as that helps.
-    in_vain = 0
-    for k in np.flatnonzero(~reached).tolist():
-        if in_vain == IN_VAIN or asked.clock.over():
-            break
-        _, reached[k], forced[k] = parts.trade(k, rng)
-        in_vain += not reached[k]
-    moved = [np.setdiff1d(*both, assume_unique=True).size for both in zip(parts.pairs, rounded, strict=True)]
-    return Mixture(parts.pairs, parts.counts, reached, at_once, forced, np.array(moved))
-
-
-class _Parts:
-    """The assignments under repair."""
-
-    def __init__(
-        self, problem: Problem, gain: Gain, limits: Limits, counts: IntArray, asked: Run, pairs: list[IntArray]
-    ) -> None:
-        self.problem = problem
-        self.gain = gain
-        self.most = limits.most
-        self.asked = asked
-        self.counts = counts.copy()
-        self.pairs = pairs
-        self.near = (counts > 0) | problem.given
-        for side in (problem.item, problem.reviewer):
-            self.near |= ranks(side, snapped(problem.worth)) < NEAR
-
-    def holds(self, k: int) -> bool:
-        """Whether an assignment obeys the rules and is at the level as it is, before any drop-out."""
-        problem = self.problem
-        chosen = self._chosen(k)
-        aim = self.asked.aim
-        if problem.panels.binding and broken_items(problem, chosen).size:
-            return False
-        return aim.level is None or Core(problem.network(chosen), problem.required, aim).at_level()
-
-    def repair(self, k: int, rng: np.random.Generator) -> Repaired:
-        """Repair an assignment within the limits, and update the counts of its pairs if that succeeded."""
-        first = self._chosen(k)
-        room = (self.counts < self.most) | first
-        result = self._repaired(k, room & (self.near | first), rng)
-        if not result.reached and not self.asked.clock.over():
+        first = holds[k].copy()
+        mixed.reached[k] = mixed.at_once[k] = _satisfies(problem, first, asked.aim)
+        if mixed.reached[k] and not asked.survive:
+            continue
+        room = (counts < limits.most) | first
+        result = _repaired_among(problem, gain, counts, first, room & (near | first), asked, rng)
+        if not result.reached and not asked.clock.over():
             # Pairs that link this assignment may link the next ones, too.
-            result = self._repaired(k, room, rng)
-            self.near |= result.chosen
+            result = _repaired_among(problem, gain, counts, first, room, asked, rng)
+            near |= result.chosen
+        mixed.reached[k] = result.reached
+        mixed.forced[k] = result.forced
         if result.reached:
-            self._put(k, result.chosen)
-        return result
+            counts += result.chosen.astype(np.int64) - first
+            holds[k] = result.chosen
+            mixed.changed[k] = np.count_nonzero(result.chosen & ~first)
+    return mixed
 
-    def trade(self, k: int, rng: np.random.Generator) -> Repaired:
-        """Repair an assignment beyond the limits, and others that hold the pairs beyond them without these pairs."""
-        kept = self.counts.copy(), self.pairs.copy()
-        # Pairs at their limits enter at a high price.
-        span = float(np.ptp(self.problem.worth))
-        price = np.where(self.counts >= self.most, DEAR * span, 0.0)
-        result = self._repaired(k, self.most > 0, rng, price)
-        if result.reached:
-            self._put(k, result.chosen)
-        for _ in range(TRADES if result.reached else 0):
-            beyond = self.counts > self.most
-            if not beyond.any():
-                return result
-            holders = [other for other in range(len(self.pairs)) if other != k and beyond[self.pairs[other]].any()]
-            other = holders[int(rng.integers(len(holders)))]
-            first = self._chosen(other)
-            room = (self.counts < self.most) | (first & ~beyond)
-            again = self._repaired(other, room, rng)
-            if again.reached and again.chosen.sum() == first.sum():
-                self._put(other, again.chosen)
-        self.counts, self.pairs = kept
-        return result._replace(reached=False)
 
-    def _chosen(self, k: int) -> BoolArray:
-        chosen = np.zeros(self.counts.size, np.bool_)
-        chosen[self.pairs[k]] = True
-        return chosen
+def _satisfies(problem: Problem, chosen: BoolArray, aim: Aim) -> bool:
+    """Whether an assignment obeys the rules and is at the level, before any drop-out."""
+    if problem.panels.binding and broken_items(problem, chosen).size:
+        return False
+    return aim.level is None or Core(problem.network(chosen), problem.required, aim).at_level()
 
-    def _repaired(
-        self, k: int, allowed: BoolArray, rng: np.random.Generator, price: float | FloatArray = 0.0
-    ) -> Repaired:
-        first = self._chosen(k)
-        pairs = np.flatnonzero(allowed)
-        # The gain of one more assignment with each pair, of the last one for assigned pairs.
-        start = self.counts - first
-        worth = self.gain.slope(start, start + 1, np.arange(start.size)) - price * ~first
-        problem = replace(within(self.problem, pairs), affinity=worth[pairs], concerns=None)
-        asked = self.asked
-        result = repaired(problem, first[pairs], asked.aim, asked.survive, asked.clock, rng)
-        chosen = np.zeros(first.size, np.bool_)
-        chosen[pairs] = result.chosen
-        return result._replace(chosen=chosen)
 
-    def _put(self, k: int, chosen: BoolArray) -> None:
-        self.counts[self.pairs[k]] -= 1
-        self.pairs[k] = np.flatnonzero(chosen)
-        self.counts[self.pairs[k]] += 1
+def _repaired_among(
+    problem: Problem,
+    gain: Gain,
+    counts: IntArray,
+    first: BoolArray,
+    allowed: BoolArray,
+    asked: Run,
+    rng: np.random.Generator,
+) -> Repaired:
+    """Repair one of the assignments of which ``counts`` hold each pair, among some pairs."""
+    pairs = np.flatnonzero(allowed)
+    # The gain of one more assignment with each pair, of the last one for assigned pairs.
+    start = (counts - first)[pairs]
+    some = replace(within(problem, pairs), affinity=gain.slope(start, start + 1, pairs), concerns=None)
+    result = repaired(some, first[pairs], asked, rng)
+    chosen = np.zeros(first.size, np.bool_)
+    chosen[pairs] = result.chosen
+    return result._replace(chosen=chosen)
 
 
 # A small lottery: the best list of all assignments at the level, by an integer programme.
@@ -433,11 +321,10 @@ class Lottery(Run):
         best = best_list(gain, limits_of(problem, caps, count), columns[some], effort)
         if best.x is None:
             return None
-        rows = np.repeat(columns[some], np.rint(best.x[: some.size]).astype(np.int64), axis=0)
-        yes = np.ones(count, np.bool_)
-        none = np.zeros(count, np.int64)
-        mixed = Mixture(list(map(np.flatnonzero, rows)), rows.sum(axis=0), yes, yes, none, none)
-        return self._of_list(problem, gain, mixed, mixed.counts, bound if gain.beta else min(bound, -lottery.fun))
+        holds = np.repeat(columns[some], np.rint(best.x[: some.size]).astype(np.int64), axis=0)
+        mixed = Mixture(holds, *np.ones((2, count), np.bool_), *np.zeros((2, count), np.int64))
+        bound = bound if gain.beta else min(bound, -lottery.fun)
+        return self._of_list(problem, gain, mixed, holds.sum(axis=0), bound)
 
     def _rounded(self, problem: Problem, gain: Gain, caps: Limits, marginals: Marginals) -> Assignment:
         """Draw by rounding, which has exactly the probabilities, and keeps demands, loads and rules."""
@@ -445,11 +332,13 @@ class Lottery(Run):
         if kept is None:
             return self.nothing(AssignmentStatus.LEVEL_MISSED, _ONLY_RIVALS)
         self.say("the draw")
-        sizes = problem.n_items, problem.n_reviewers
-        flow = flow_of(problem.item, problem.reviewer, kept.units, *sizes, through_rules(problem))
-        chosen = drawn(flow, np.random.default_rng(self.seed))
+        pairs = np.flatnonzero(kept.units)
+        units = kept.units[pairs]
+        independent = Independent(support_of(problem, pairs), units, ~problem.old[pairs])
+        chosen = np.zeros(problem.item.size, np.bool_)
+        chosen[pairs] = independent.support.draw(units, UNITS, np.random.default_rng(self.seed))
         randomised = self._described(problem, kept.units / UNITS, kept.value, marginals.bound, None)
-        randomised = replace(randomised, rounding=Independent(flow, np.flatnonzero((kept.units > 0) & ~problem.old)))
+        randomised = replace(randomised, rounding=independent)
         return replace(self._drawn(problem, kept.units > 0, chosen, 0, reached=True), randomised=randomised)
 
     def _listed(self, problem: Problem, caps: FloatArray, marginals: Marginals) -> Assignment:
@@ -474,12 +363,11 @@ class Lottery(Run):
         count = gain.unit
         # The assignment of the seed.
         self.say("the draw")
-        holds = np.zeros((count, problem.item.size), np.bool_)
-        for k, pairs in enumerate(mixed.pairs):
-            holds[k, pairs] = True
+        holds = mixed.holds
+        counts = holds.sum(axis=0)
         k = int(np.random.default_rng(self.seed).integers(count))
         reached = bool(mixed.reached[k])
-        assignment = self._drawn(problem, mixed.counts > 0, holds[k], int(mixed.forced[k]), reached=reached)
+        assignment = self._drawn(problem, counts > 0, holds[k], int(mixed.forced[k]), reached=reached)
         if not reached and not self.clock.over():
             missed = (
                 f"Under these caps {int((~mixed.reached).sum())} of {counted(count, 'assignment')} to draw from miss"
@@ -488,14 +376,14 @@ class Lottery(Run):
             assignment = replace(assignment, explanation=why)
         # What is published of the list, and how repair changed the rounded ones.
         listed = Listed(
-            holds=holds[:, (mixed.counts > 0) & ~problem.old],
+            holds=holds[:, (counts > 0) & ~problem.old],
             at_level=float(mixed.at_once.mean()),
             repaired=float(mixed.reached.mean()),
             changed=float(mixed.changed.mean()),
-            lost=float((problem.affinity * (rounded - mixed.counts)).sum() / count),
+            lost=float((problem.affinity * (rounded - counts)).sum() / count),
         )
-        shares = mixed.counts / count
-        value = gain.of(mixed.counts)
+        shares = counts / count
+        value = gain.of(counts)
         return replace(assignment, randomised=self._described(problem, shares, value, bound, listed))
 
     def _drawn(

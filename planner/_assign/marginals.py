@@ -2,7 +2,7 @@
 
 Probabilities that meet demands and loads are those of lotteries over assignments (Birkhoff and von Neumann; Budish,
 Che, Kojima and Milgrom 2013), so a flow computes them: one assignment has one unit per review, probabilities have
-:data:`~planner._assign.marginals.UNITS`. Draws are by dependent rounding (:func:`drawn`, :func:`decomposed`).
+:data:`~planner._assign.marginals.UNITS`. :class:`Support` rounds them to assignments, by halves.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.flow import Arcs, Via, cheapest_flow, whole_costs
-from planner._assign.kernels.marginals import Rounding, round_cycles
+from planner._assign.flow import Arcs, Via, cheapest_flow, cost_scale, whole_costs
+from planner.errors import InternalError
 from planner.rules import NO_MOST
-from reviewgraph._base import reaches, starts
+from reviewgraph._base import reaches
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
@@ -27,56 +27,56 @@ if TYPE_CHECKING:
 UNITS = 10_000
 
 
-def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
-    """Return the rules on one attribute of which each reviewer has at most one value, as nodes of a flow; None if none.
+def through_rules(problem: Problem, unit: int = UNITS) -> Via:
+    """Return the rules on one attribute of which each reviewer has at most one value, as nodes of a flow.
 
-    Such rules partition the candidates of a paper, so a flow can represent them, and draws keep them. Of several
-    attributes it is the one that random panels break most: every breach of the others has to be repaired in a draw.
-    Nodes that limit nothing, as they have too few candidates, are left out.
+    Such rules partition the candidates of a paper, so a flow can represent them, and draws keep them. Nodes that limit
+    nothing, as they have too few candidates, are left out.
     """
-    group = _parted(problem)
-    if group is None:
-        return None
     panels = problem.panels
-    width = problem.panels.n_groups
-    member = group[problem.reviewer]
-    inside = (member >= 0) & problem.bound[problem.item]
-    keys, node = np.unique(np.where(inside, problem.item * width + member, -1), return_inverse=True)
-    candidates = np.bincount(node, minlength=keys.size)
-    given = np.bincount(node[problem.given], minlength=keys.size)
-    least = np.where(keys >= 0, panels.least[keys // width, keys % width], 0)
-    most = np.maximum(np.where(keys >= 0, panels.most[keys // width, keys % width], NO_MOST), given)
-    kept = (keys >= 0) & ((candidates > most) | (least > 0))
+    member = _parted(problem)[problem.reviewer]
+    inside = np.flatnonzero((member >= 0) & problem.bound[problem.item])
+    size = max(panels.n_groups, 1)
+    cells, place = np.unique(problem.item[inside] * size + member[inside], return_inverse=True)
+    item = cells // size
+    candidates = np.bincount(place, minlength=cells.size)
+    given = np.bincount(place[problem.given[inside]], minlength=cells.size)
+    least = panels.least[item, cells % size]
+    most = np.minimum(np.maximum(panels.most[item, cells % size], given), candidates)
+    kept = (candidates > most) | (least > 0)
     number = np.where(kept, np.cumsum(kept) - 1, -1)
-    item = keys[kept] // width
-    return Via(number[node], item, least[kept] * unit, np.minimum(most, candidates)[kept] * unit)
+    node = np.full(problem.item.size, -1)
+    node[inside] = number[place]
+    return Via(node, item[kept], least[kept] * unit, most[kept] * unit)
 
 
 def all_through(problem: Problem) -> bool:
     """Whether the flow represents all rules on panels, so that draws obey them."""
+    others = np.setdiff1d(np.flatnonzero(_limited(problem)), _parted(problem))
+    return not problem.panels.different.any() and not others.size
+
+
+def _limited(problem: Problem) -> BoolArray:
     panels = problem.panels
-    group = _parted(problem)
-    limited = ((panels.least > 0) | (panels.most < NO_MOST)).any(axis=0)
-    ours = np.zeros(panels.n_groups, np.bool_)
-    ours[[] if group is None else group[group >= 0]] = True
-    return not (panels.different > 0).any() and not (limited & ~ours).any()
+    return np.asarray(((panels.least > 0) | (panels.most < NO_MOST)).any(axis=0))
 
 
-def _parted(problem: Problem) -> IntArray | None:
-    """Return each reviewer's group under the attribute with a minimum, or else the most limits; -1 for none."""
+def _parted(problem: Problem) -> IntArray:
+    """Return each reviewer's group under the attribute with a minimum, or else the most limits; -1 for none.
+
+    It is the one that random panels break most: every breach of the others has to be repaired in a draw.
+    """
     panels = problem.panels
     who, group = panels.of(np.arange(problem.n_reviewers))
-    limited = ((panels.least > 0) | (panels.most < NO_MOST)).any(axis=0)
-    number = np.bincount(panels.attribute[limited], minlength=panels.n_attributes)
-    # Random panels break a minimum more often than a limit.
-    least = np.bincount(panels.attribute[panels.least.any(axis=0)], minlength=number.size)
-    for attribute in np.lexsort((-number, -least)).tolist():
+    weight = _limited(problem) + panels.n_groups * panels.least.any(axis=0)
+    number = np.bincount(panels.attribute, weight, panels.n_attributes)
+    member = np.full(problem.n_reviewers, -1)
+    for attribute in np.argsort(-number, kind="stable").tolist():
         ours = panels.attribute[group] == attribute
-        if number[attribute] and ours.any() and np.bincount(who[ours], minlength=1).max() <= 1:
-            member = np.full(problem.n_reviewers, -1)
+        if number[attribute] and ours.any() and np.bincount(who[ours]).max() == 1:
             member[who[ours]] = group[ours]
-            return member
-    return None
+            break
+    return member
 
 
 #: Half width of the first segments around a solution, in parts of a review.
@@ -145,24 +145,26 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | 
     chords, which lie below them, so that each flow with chords half as wide around the last solution gains more or the
     same; the last ones are one unit wide, so pairs of equal worth and equal competition share equally up to units.
     """
-    graph = _Graph(problem, gain.unit, limits)
+    if (limits.most < limits.least).any():
+        return None
     free = np.flatnonzero(limits.most > limits.least)
     whole = free, limits.least[free], limits.most[free]
-    units = graph.flow(*whole, gain)
+    units = _flow(problem, gain, limits, *whole)
     if units is None:
         return None
+    value = gain.of(units)
     if gain.beta == 0:
-        return Marginals(units, gain.of(units), gain.of(units))
+        return Marginals(units, value, value)
     # Halve the segments around the solution down to a unit.
     width = max(int(WIDE * gain.unit), 1)
     while width > 0:
-        better = graph.flow(*_segments(units, width, limits), gain)
-        if better is not None and reaches(gain.of(better), gain.of(units)):
+        better = _flow(problem, gain, limits, *_segments(units, width, limits))
+        if better is not None and reaches(gain.of(better), value):
             units = better
+            value = gain.of(units)
         width //= 2
     # The tangent at the solution lies above the gain: its best vertex bounds it.
-    vertex = graph.flow(*whole, gain, at=units)
-    value = gain.of(units)
+    vertex = _flow(problem, gain, limits, *whole, at=units)
     rise = np.inf
     if vertex is not None:
         tangent = gain.slope(units[free], units[free], free)
@@ -184,159 +186,154 @@ def _segments(units: IntArray, width: int, limits: Limits) -> tuple[IntArray, In
     return np.tile(np.arange(low.size), len(edges) - 1)[kept], start[kept], end[kept]
 
 
-class _Graph:
-    """The flow of probabilities: what the pairs' minima leave of demands, loads and rules."""
-
-    def __init__(self, problem: Problem, unit: int, limits: Limits) -> None:
-        self.problem = problem
-        self.limits = limits
-        taken_item = np.bincount(problem.item, limits.least, problem.n_items).astype(np.int64)
-        taken = np.bincount(problem.reviewer, limits.least, problem.n_reviewers).astype(np.int64)
-        self.demand = problem.demand * unit - taken_item
-        self.load = problem.load * unit - taken
-        self.least = np.maximum(problem.least * unit - taken, 0)
-        self.rules = through_rules(problem, unit)
-
-    def flow(
-        self, pairs: IntArray, start: IntArray, end: IntArray, gain: Gain, at: IntArray | None = None
-    ) -> IntArray | None:
-        """Return units, shape (P,), when segments have the slopes of chords, or of the tangents at a solution."""
-        if (self.demand < 0).any() or (self.load < 0).any() or (self.limits.most < self.limits.least).any():
-            return None
-        slope = gain.slope(start, end, pairs) if at is None else gain.slope(at[pairs], at[pairs], pairs)
-        arcs = Arcs(self.problem.item[pairs], self.problem.reviewer[pairs], whole_costs(slope, 0), end - start)
-        via = self.rules
-        if via is not None:
-            inside = via.node >= 0
-            taken = np.bincount(via.node[inside], self.limits.least[inside], via.item.size).astype(np.int64)
-            most = via.most - taken
-            least = np.maximum(via.least - taken, 0)
-            if (most < 0).any():
-                return None
-            via = via._replace(node=via.node[pairs], least=least, most=most)
-        through = cheapest_flow(arcs, self.demand, self.load, self.least, via)
-        if through is None:
-            return None
-        units = self.limits.least.copy()
-        np.add.at(units, pairs, through)
-        return units
+def _flow(
+    problem: Problem,
+    gain: Gain,
+    limits: Limits,
+    pairs: IntArray,
+    start: IntArray,
+    end: IntArray,
+    at: IntArray | None = None,
+) -> IntArray | None:
+    """Return units, shape (P,), when segments have the slopes of chords, or of the tangents at a solution."""
+    slope = gain.slope(start, end, pairs) if at is None else gain.slope(at[pairs], at[pairs], pairs)
+    arcs = Arcs(problem.item[pairs], problem.reviewer[pairs], whole_costs(slope, 0), end - start)
+    # What the pairs' minima leave of demands, loads and rules.
+    demand = problem.demand * gain.unit - _sums(problem.item, limits.least, problem.n_items)
+    taken = _sums(problem.reviewer, limits.least, problem.n_reviewers)
+    load = problem.load * gain.unit - taken
+    least = np.maximum(problem.least * gain.unit - taken, 0)
+    via = through_rules(problem, gain.unit)
+    passed = _through(via, limits.least)
+    via = Via(via.node[pairs], via.item, np.maximum(via.least - passed, 0), via.most - passed)
+    through = cheapest_flow(arcs, demand, load, least, via)
+    if through is None:
+        return None
+    units = limits.least.copy()
+    np.add.at(units, pairs, through)
+    return units
 
 
-# Draws with given probabilities in which every demand, load and rule of the flow holds: dependent rounding.
-#
-# Gandhi et al. ([Gandhi06]_) round a bipartite graph; here the probabilities are a flow from papers, through nodes of
-# rules, to reviewers and a sink. Flow is conserved at nodes and demands are whole, so no node has one fractional arc
-# alone, and the fractional arcs contain a cycle. Flow is pushed around it one way or the other, as far as some arc
-# allows, with the probabilities that leave every arc's expectation unchanged; that arc is whole from then on.
+# Rounding: draws with given probabilities in which every demand, load and rule of the flow holds.
 
 
-class Flow(NamedTuple):
-    """Arcs with a fractional part, and the arcs at each node."""
+class Support(NamedTuple):
+    """Pairs with positive probabilities, shape (S,), and the nodes of rules that they go through."""
 
-    # tail, head: nodes of each arc, shape (A,)
-    tail: IntArray
-    head: IntArray
-    part: IntArray  # units of each arc beyond whole reviews, 1 to ``unit - 1``, shape (A,)
-    # start, arc: the arcs at node v are ``arc[start[v]:start[v + 1]]``
-    start: IntArray
-    arc: IntArray
-    pair: IntArray  # the pairs of the first arcs
-    whole: BoolArray  # pairs that are assigned in every draw, shape (P,)
-    unit: int  # units of one whole review
+    item: IntArray
+    reviewer: IntArray
+    n_items: int
+    n_reviewers: int
+    via: Via
+
+    def draw(self, units: IntArray, unit: int, rng: np.random.Generator) -> BoolArray:
+        """Draw an assignment with probabilities in units of ``1 / unit``: dependent rounding ([Gandhi06]_) by halves.
+
+        Takes O(S log(unit)), and a flow for each odd number on the way to 1.
+        """
+        if unit == 1:
+            return units > 0
+        if unit % 2 == 0:
+            return self.draw(self._half(units, rng), unit // 2, rng)
+        one = self._one(units, unit, rng)
+        if unit * rng.random() < 1:
+            return one > 0
+        return self.draw(units - one, unit - 1, rng)
+
+    def split(self, units: IntArray, unit: int, rng: np.random.Generator) -> list[BoolArray]:
+        """Return ``unit`` assignments that hold each pair as often as it has units."""
+        if unit == 1:
+            return [units > 0]
+        if unit % 2 == 0:
+            half = self._half(units, rng)
+            return self.split(half, unit // 2, rng) + self.split(units - half, unit // 2, rng)
+        one = self._one(units, unit, rng)
+        return [one > 0, *self.split(units - one, unit - 1, rng)]
+
+    def _half(self, units: IntArray, rng: np.random.Generator) -> IntArray:
+        """Round half the units of each pair up or down, with equal probability, as well as those of each node.
+
+        Demands are even, so at each node an even number of arcs carries an odd number of units. Two by two they make
+        closed walks (Euler); a walk is rounded up along one direction, and down along the other.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        tail, head, carried = self._arcs(units)
+        odd = np.flatnonzero(carried % 2)
+        size = odd.size
+        if not size:
+            return units // 2
+        # Ends of arcs, two by two at each node: where one arc enters and the other leaves, both are rounded alike.
+        order = np.lexsort((rng.random(2 * size), np.concatenate([tail[odd], head[odd]])))
+        first = order[::2]
+        second = order[1::2]
+        alike = (first < size) != (second < size)
+        # Code a stands for rounding an arc up, a + size for down; each walk has two components, one for each direction.
+        one = first % size
+        other = second % size
+        start = np.concatenate([one, one + size])
+        end = np.concatenate([np.where(alike, other, other + size), np.where(alike, other + size, other)])
+        graph = coo_array((np.ones(2 * size), (start, end)), shape=(2 * size, 2 * size))
+        number, label = connected_components(graph, directed=False)
+        walk = np.minimum(label[:size], label[size:])
+        half = carried // 2
+        half[odd] += (label[:size] == walk) == (rng.random(number) < 0.5)[walk]
+        return half[: units.size]
+
+    def _arcs(self, units: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return tail, head and units of arcs: of pairs, of reviewers to the sink, and of items to nodes of rules."""
+        sink = self.n_items + self.n_reviewers
+        node = self.via.node
+        nodes = sink + 1 + np.arange(self.via.item.size)
+        reviewers = self.n_items + np.arange(self.n_reviewers)
+        tail = [np.where(node < 0, self.item, sink + 1 + node), reviewers, self.via.item]
+        head = [self.n_items + self.reviewer, np.full_like(reviewers, sink), nodes]
+        carried = [units, _sums(self.reviewer, units, self.n_reviewers), _through(self.via, units)]
+        return np.concatenate(tail), np.concatenate(head), np.concatenate(carried)
+
+    def _one(self, units: IntArray, unit: int, rng: np.random.Generator) -> IntArray:
+        """Return an assignment within the expectation of each pair and node, rounded down and up."""
+        # Pairs that are certain come before random costs.
+        scale = cost_scale(1.0, self.n_items + self.n_reviewers + self.via.item.size + 1)
+        cost = whole_costs((units == unit).astype(float), int(rng.integers(1 << 31)), scale)
+        demand = _sums(self.item, units, self.n_items) // unit
+        loads = _sums(self.reviewer, units, self.n_reviewers)
+        passed = _through(self.via, units)
+        via = self.via._replace(least=passed // unit, most=-(-passed // unit))
+        arcs = Arcs(self.item, self.reviewer, cost, np.minimum(units, 1))
+        one = cheapest_flow(arcs, demand, -(-loads // unit), loads // unit, via)
+        if one is None:
+            message = "probabilities that meet demands and loads are those of assignments, and there is none"
+            raise InternalError(message)
+        return one
 
 
-def flow_of(
-    item: IntArray,
-    reviewer: IntArray,
-    units: IntArray,
-    n_items: int,
-    n_reviewers: int,
-    via: Via | None = None,
-    unit: int = UNITS,
-) -> Flow:
-    """Lay out probabilities, in units, shape (P,), as a flow; sums over each item must be whole.
-
-    Nodes are the items, the reviewers, the sink and the nodes of ``via``. A reviewer's arc to the sink carries their
-    load and that to a node of a rule what passes it, so that both are rounded to the whole number below or above.
-    """
-    sink = n_items + n_reviewers
-    n_via = 0 if via is None else via.item.size
-    node = np.full(item.size, -1) if via is None else via.node
-    passed = np.bincount(node[node >= 0], units[node >= 0], n_via).astype(np.int64)
-    load = np.bincount(reviewer, units, n_reviewers).astype(np.int64)
-    tail = np.concatenate(
-        [
-            np.where(node >= 0, sink + 1 + node, item),
-            np.empty(0, np.int64) if via is None else via.item,
-            n_items + np.arange(n_reviewers),
-        ]
-    )
-    head = np.concatenate([n_items + reviewer, sink + 1 + np.arange(n_via), np.full(n_reviewers, sink)])
-    part = np.concatenate([units, passed, load]) % unit
-    kept = np.flatnonzero(part > 0)
-    tail = tail[kept]
-    head = head[kept]
-    ends = np.concatenate([tail, head])
-    start = starts(ends, sink + n_via + 1)
-    arc = np.argsort(ends, kind="stable") % max(kept.size, 1)
-    return Flow(tail, head, part[kept], start, arc, kept[kept < item.size], units == unit, unit)
+def support_of(problem: Problem, pairs: IntArray) -> Support:
+    """Return some pairs and the rules of the flow on them."""
+    via = through_rules(problem)
+    nodes = via._replace(node=via.node[pairs])
+    return Support(problem.item[pairs], problem.reviewer[pairs], problem.n_items, problem.n_reviewers, nodes)
 
 
-def drawn(flow: Flow, rng: np.random.Generator) -> BoolArray:
-    """Draw the pairs that are assigned, shape (P,).
+def _through(via: Via, units: IntArray) -> IntArray:
+    """Return the units through each node of rules."""
+    inside = via.node >= 0
+    return _sums(via.node[inside], units[inside], via.item.size)
 
-    Takes O(A C) for A arcs and cycles of C arcs on average, which are short in practice.
-    """
-    part = flow.part.copy()
-    n_nodes = flow.start.size - 1
-    rounding = Rounding(
-        tail=flow.tail,
-        head=flow.head,
-        part=part,
-        start=flow.start,
-        arc=flow.arc.copy(),
-        first=flow.start[:-1].copy(),
-        chance=rng.random(part.size),
-        path=np.empty(n_nodes + 1, np.int64),
-        sign=np.empty(n_nodes + 1, np.int64),
-        nodes=np.empty(n_nodes + 1, np.int64),
-        place=np.full(n_nodes, -1, np.int64),
-        units=flow.unit,
-    )
-    round_cycles(rounding)
-    chosen = flow.whole.copy()
-    chosen[flow.pair] = part[: flow.pair.size] == flow.unit
-    return chosen
+
+def _sums(codes: IntArray, units: IntArray, size: int) -> IntArray:
+    return np.bincount(codes, units, size).astype(np.int64)
 
 
 class Independent(NamedTuple):
     """Probabilities from which assignments are drawn, one independent of another."""
 
-    flow: Flow
-    shown: IntArray  # the pairs of the flow that are published
+    support: Support
+    units: IntArray  # of each pair of the support
+    shown: BoolArray  # pairs of the support that are published
 
     def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
         """Return whether each of ``n`` draws holds each published pair, shape (n, S)."""
-        draws = np.zeros((n, self.shown.size), np.bool_)
-        for k in range(n):
-            draws[k] = drawn(self.flow, rng)[self.shown]
-        return draws
-
-
-def decomposed(problem: Problem, counts: IntArray, count: int, rng: np.random.Generator) -> list[IntArray]:
-    """Split probabilities in units of ``1 / count``, shape (P,), into ``count`` assignments with these frequencies.
-
-    Each is drawn with the probabilities of the remainder. A draw takes each pair, load and node of a rule with its
-    expectation rounded down or up, so the remainder is within demands, loads and rules of the others, and ends at zero.
-    """
-    support = np.flatnonzero(counts)
-    via = through_rules(problem, count)
-    via = None if via is None else via._replace(node=via.node[support])
-    where = problem.item[support], problem.reviewer[support]
-    remaining = counts[support]
-    assignments = []
-    for unit in range(count, 0, -1):
-        chosen = drawn(flow_of(*where, remaining, problem.n_items, problem.n_reviewers, via, unit), rng)
-        remaining -= chosen
-        assignments.append(support[chosen])
-    return assignments
+        draws = [self.support.draw(self.units, UNITS, rng)[self.shown] for _ in range(n)]
+        return np.array(draws, np.bool_).reshape(n, -1)

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from planner import AtLeast, AtMost, assign
 from planner._assign import lottery, spanning
-from planner._assign.marginals import decomposed
+from planner._assign.marginals import support_of
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.test_assigning import pairs_of
@@ -112,16 +112,6 @@ def test_a_small_lottery_is_the_best_over_all_assignments_at_the_level(cap):
         assert 0.99 * best <= randomised.expected <= best + 1e-9 <= randomised.expected / (1 - randomised.gap) + 1e-6
 
 
-def test_caps_that_take_all_room_are_kept(monkeypatch):
-    """Each of 5 reviewers has probability 3 / 5 on each paper, so every change of one assignment changes others."""
-    monkeypatch.setattr(lottery, "all_at_level", lambda *args, **kwargs: None)
-    affinity = np.random.default_rng(0).random((5, 4))
-    result = assign(affinity, demand=3, load=3, max_probability=0.6, draws=10)
-    assert set(exact(result).values()) == {Fraction(6, 10)}
-    assert result.randomised.listed.at_level < 1
-    assert all(naive.doubly_connected(pairs, range(4)) for pairs in lists(result))
-
-
 def bridged():
     """Two blocks of papers, and one reviewer who links them by two papers of each: more than half of the six."""
     affinity = np.full((9, 6), np.nan)
@@ -182,11 +172,14 @@ def test_parts_have_the_frequencies_they_are_parted_from():
             start = rng.integers(m)
             for i in range(n):
                 counts[[i * m + (start + 2 * i + s) % m for s in range(2)]] += 1
-        parts = decomposed(problem, counts, count, rng)
-        assert (np.bincount(np.concatenate(parts), minlength=n * m) == counts).all()
-        for pairs in parts:
-            assert (np.bincount(problem.item[pairs], minlength=n) == 2).all()
-            assert np.bincount(problem.reviewer[pairs], minlength=m).max() <= 3
+        pairs = np.flatnonzero(counts)
+        parts = support_of(problem, pairs).split(counts[pairs], count, rng)
+        assert len(parts) == count
+        assert (np.sum(parts, axis=0) == counts[pairs]).all()
+        for part in parts:
+            chosen = pairs[part]
+            assert (np.bincount(problem.item[chosen], minlength=n) == 2).all()
+            assert np.bincount(problem.reviewer[chosen], minlength=m).max() <= 3
 
 
 @pytest.mark.slow

@@ -7,23 +7,18 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from planner import AtMost
-from planner._assign.marginals import (
-    UNITS,
-    Gain,
-    best_marginals,
-    drawn,
-    flow_of,
-    limits_of,
-    through_rules,
-)
+from planner._assign.marginals import UNITS, Gain, best_marginals, limits_of, support_of
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.lottery.test_marginals import problems
 from tests.planner.assignments.naive_lottery import rounded
 from tests.trials import examples
 
 
-def laid_out(problem, units):
-    return flow_of(problem.item, problem.reviewer, units, problem.n_items, problem.n_reviewers, through_rules(problem))
+def drawn(problem, units, rng):
+    pairs = np.flatnonzero(units)
+    chosen = np.zeros(units.size, bool)
+    chosen[pairs] = support_of(problem, pairs).draw(units[pairs], UNITS, rng)
+    return chosen
 
 
 @given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.sampled_from([0.0, 0.5]), st.integers(0, 99))
@@ -32,9 +27,9 @@ def test_every_draw_meets_demands_and_loads(problem, cap, beta, seed):
     found = best_marginals(problem, Gain(problem.affinity, beta), limits_of(problem, cap))
     if found is None:
         return
-    flow, rng = laid_out(problem, found.units), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(5):
-        chosen = drawn(flow, rng)
+        chosen = drawn(problem, found.units, rng)
         assert (np.bincount(problem.item[chosen], minlength=problem.n_items) == problem.demand).all()
         held = np.bincount(problem.reviewer[chosen], minlength=problem.n_reviewers)
         # Not only within the loads: the expected load rounded down or up.
@@ -61,10 +56,10 @@ def test_frequencies_are_the_probabilities(case, naive):
     pairs, units, n, m = CASES[case]
     table, units, count = np.array(pairs), np.array(units), 300 if naive else 4000
     rng, times = np.random.default_rng(7), np.zeros(len(pairs))
-    flow = flow_of(table[:, 0], table[:, 1], units, n, m)
+    problem = problem_of(pairs, np.ones(len(pairs)), n, m, demand=np.bincount(table[:, 0], units) / UNITS, load=n)
     fractions = [f"{number}/{UNITS}" for number in units.tolist()]
     for _ in range(count):
-        times += rounded(pairs, fractions, rng) if naive else drawn(flow, rng)
+        times += rounded(pairs, fractions, rng) if naive else drawn(problem, units, rng)
     # Exact binomial bounds that all pairs together leave by chance once in a thousand.
     low, high = binom.interval(1 - 1e-3 / len(pairs), count, units / UNITS)
     assert (times >= low).all()
@@ -78,8 +73,7 @@ def test_rules_hold_in_every_draw():
     ruled = ruled_of(9, 6, attributes, [AtMost("home", 1)])
     problem = problem_of(pairs, rng.random(54), 6, 9, demand=3, load=3, ruled=ruled)
     units = best_marginals(problem, Gain(problem.affinity, 0.3), limits_of(problem, 0.5)).units
-    flow = laid_out(problem, units)
     for _ in range(50):
-        chosen = drawn(flow, rng)
+        chosen = drawn(problem, units, rng)
         homes = problem.item[chosen] * 3 + problem.reviewer[chosen] % 3
         assert np.unique(homes).size == homes.size == 18
