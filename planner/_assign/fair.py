@@ -58,8 +58,7 @@ def most_possible(problem: Problem, chosen: BoolArray, clock: Clock) -> int:
     alone = int(problem.reach(problem.open_demand())[served].min())
     low = int(problem.scores(chosen)[served].min())
     span = ((alone - low) >> COARSE) + 1
-    everywhere = np.ones(problem.n_items, np.bool_)
-    programme = programme_of(replace(problem, floors=problem.floors._replace(total=None)), problem.given, everywhere)
+    programme = programme_of(replace(problem, floors=problem.floors._replace(total=None)))
     if alone <= low or programme is None or not programme.pairs.size:
         return alone
     # The last column y is the share of the span by which all scores exceed the smallest one now: t = low + span y.
@@ -99,7 +98,7 @@ def largest_minimum(
     for _ in range(TRIES if problem.item.size <= FEW else TRIES_OF_MANY):
         if best.proved or clock.over():
             break
-        above = best_under_rules(at_floor(problem, floor), start, clock, seed=seed, work=TRY_WORK, briefly=True)
+        above = best_under_rules(at_floor(problem, floor), start, clock, seed=seed, work=TRY_WORK)
         low = best.floor if above.chosen is None else int(problem.scores(above.chosen)[served].min())
         if above.chosen is not None and low > best.floor:
             best = Minimum(low, above, max(best.at_most, low))

@@ -309,12 +309,9 @@ class Relaxation:
         return self.programme.choice(self.z > 0.5)
 
 
-def relaxation_of(
-    problem: Problem, chosen: BoolArray, clock: Clock, region: BoolArray | None = None, seed: int = 0
-) -> Relaxation | None:
-    """Return the relaxation over a region, by default all papers, for an assignment; None if a count rules it out."""
-    everywhere = np.ones(problem.n_items, np.bool_)
-    programme = programme_of(problem, chosen, everywhere if region is None else region)
+def relaxation_of(problem: Problem, chosen: BoolArray, clock: Clock, *, seed: int = 0) -> Relaxation | None:
+    """Return the relaxation that starts with the columns of an assignment; None if a count rules it out."""
+    programme = programme_of(problem)
     if programme is None:
         return None
     relaxation = Relaxation(programme, first_columns(problem, programme, chosen), clock, seed=seed)
@@ -344,10 +341,6 @@ STEPS = 1 << 34
 FIRST = 6_000
 MOST_COLUMNS = 20_000
 
-#: Columns of the programme that rounds under floors, and its work.
-ROUGH = 9_000
-ROUGH_WORK = 8.0
-
 #: Relative error of totals that floating-point solvers may make.
 ERROR = 1e-9
 
@@ -366,13 +359,12 @@ class Solution(NamedTuple):
     bound: float = math.inf
 
 
-def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK, briefly: bool = False) -> Solution:
+def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK) -> Solution:
     """Return the best choice of columns, as far as the work allows.
 
     1. The relaxation, by prices. An assignment with a pair whose loss at these prices exceeds some amount falls short
        of the bound by as much.
-    2. Rounding by diving; under floors on many pairs, by branch and cut over the columns of least loss, and by diving
-       where that fails, unless ``briefly``.
+    2. Rounding by diving.
     3. Branch and cut over the columns whose loss is within the gap; whatever is better is among them.
     4. Where their optimum does not meet the prices, another solver checks it.
     """
@@ -386,23 +378,14 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
         return Solution(None, True)
     prices = Prices(math.inf, np.zeros(programme.value.size))
     rounded: BoolArray | None = None
-    rough = possible and programme.floored and programme.value.size > MOST_COLUMNS
-    if rough:
-        prices = relaxation.truly()
-        within = prices.loss <= np.partition(prices.loss, ROUGH)[ROUGH]
-        rounded = solve(programme, within, np.zeros(0, np.int64), clock.effort(2 * ROUGH_WORK)).picked
-        if rounded is None and briefly:
-            return Solution(None, False, prices.bound)
-    if possible and rounded is None:
+    if possible:
         fixed = relaxation.dive()
         if relaxation.short == 0 and programme.obeyed_by(relaxation.chosen()):
             rounded = relaxation.chosen()
         relaxation.bounds(fixed, 0.0, 1.0)
         prices = relaxation.truly()
     best = Solution(rounded, False, prices.bound)
-    if prices.bound - programme.worth(rounded) <= tolerance(prices.bound):
-        return best
-    if rounded is not None and clock.over():
+    if rounded is not None and (prices.bound - programme.worth(rounded) <= tolerance(prices.bound) or clock.over()):
         return best
     within, fixed = _near(programme, prices, rounded)
     if np.count_nonzero(within) > MOST_COLUMNS:
@@ -566,34 +549,29 @@ def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
 
 def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Return items with too many reviewers of a panel group, not all of them of the first phase."""
-    panels = problem.panels
-    size = max(panels.n_groups, 1)
-    item, group, ours = presence(problem, chosen)
-    key, place = np.unique(item * size + group, return_inverse=True)
-    over = np.bincount(place) > panels.most[key // size, key % size]
-    bad: IntArray = np.unique(key[over & (np.bincount(place, ours) > 0)] // size)
-    return bad[problem.bound[bad]]
+    over = presence(problem, chosen) > problem.panels.most
+    return np.flatnonzero((over & (presence(problem, chosen & ~problem.old) > 0)).any(axis=1) & problem.bound)
 
 
 def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Return items with too few reviewers of a panel group, or of too few different groups of an attribute."""
     panels = problem.panels
-    item, group, _ = presence(problem, chosen)
-    bad = np.zeros(problem.n_items, np.bool_)
-    for g in np.flatnonzero(panels.least.any(axis=0)).tolist():
-        bad |= np.bincount(item[group == g], minlength=problem.n_items) < panels.least[:, g]
-    distinct = np.unique(item * panels.n_groups + group)
-    for a in np.flatnonzero(panels.different.any(axis=0)).tolist():
-        ours = distinct[panels.attribute[distinct % panels.n_groups] == a] // panels.n_groups
-        bad |= np.bincount(ours, minlength=problem.n_items) < panels.different[:, a]
-    return np.flatnonzero(bad & problem.bound)
+    count = presence(problem, chosen)
+    few = (count < panels.least).any(axis=1) | (_different(problem, count) < panels.different).any(axis=1)
+    return np.flatnonzero(few & problem.bound)
 
 
-def presence(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
-    """Return item and group of all memberships on panels, and whether each is not of the first phase."""
+def presence(problem: Problem, chosen: BoolArray) -> IntArray:
+    """Return the number of reviewers of each panel group on each item, shape (N, G)."""
     pairs = np.flatnonzero(chosen)
-    place, group = problem.panels.of(problem.reviewer[pairs], problem.item[pairs])
-    return problem.item[pairs[place]], group, ~problem.old[pairs[place]]
+    return problem.panels.counts(problem.reviewer[pairs], problem.item[pairs], problem.n_items)
+
+
+def _different(problem: Problem, count: IntArray) -> IntArray:
+    """Return the number of different groups of each attribute on each item, shape (N, A)."""
+    panels = problem.panels
+    of_attribute = panels.attribute[:, np.newaxis] == np.arange(panels.n_attributes)
+    return np.asarray((count > 0).astype(np.int64) @ of_attribute.astype(np.int64))
 
 
 def objective(problem: Problem, chosen: BoolArray) -> float:
@@ -604,10 +582,10 @@ def objective(problem: Problem, chosen: BoolArray) -> float:
 def rewards(problem: Problem, chosen: BoolArray) -> float:
     """Return the rewards for the different groups on the panels of an assignment."""
     panels = problem.panels
-    size = max(panels.n_groups, 1)
-    item, group, _ = presence(problem, chosen)
-    distinct = np.unique((item * size + group)[problem.bound[item]])
-    return math.fsum(panels.reward[distinct // size, panels.attribute[distinct % size]].tolist())
+    if not panels.reward.any():
+        return 0.0
+    earned = panels.reward * _different(problem, presence(problem, chosen))
+    return math.fsum(earned[problem.bound].ravel().tolist())
 
 
 def depends_on_rules(problem: Problem) -> bool:
@@ -656,48 +634,31 @@ class PanelSolution(NamedTuple):
 
 
 def best_under_rules(
-    problem: Problem,
-    start: BoolArray,
-    clock: Clock,
-    *,
-    region: BoolArray | None = None,
-    seed: int = 0,
-    work: float = BEST_WORK,
-    briefly: bool = False,
+    problem: Problem, start: BoolArray, clock: Clock, *, seed: int = 0, work: float = BEST_WORK
 ) -> PanelSolution:
     """Return the best assignment under all rules and floors, or a proof that there is none.
 
-    ``start`` is an assignment within demands and loads, such as the best one without rules; items beyond the
-    ``region``, by default none, keep their reviewers. Rivals that are too many to be written down get rows once they
-    come up; the bound is valid all the same. ``briefly`` gives up early where nothing is found.
+    ``start`` is an assignment within demands and loads, such as the best one without rules. Rivals that are too many to
+    be written down get rows once they come up; the bound is valid all the same.
     """
-    inside = np.ones(problem.n_items, np.bool_) if region is None else region
-    relaxation = (
-        None if crowded_items(problem, problem.given).size else relaxation_of(problem, start, clock, inside, seed)
-    )
+    relaxation = None
+    if not crowded_items(problem, problem.given).size:
+        relaxation = relaxation_of(problem, start, clock, seed=seed)
     if relaxation is None:
         return PanelSolution(None, True, -math.inf)
-    beside = start & (problem.given | ~inside[problem.item])
     bound = math.inf
-    chosen: BoolArray | None = None
     while True:
-        solution = best_choice(relaxation, clock, work=work, briefly=briefly)
-        bound = min(bound, solution.bound + objective(problem, beside))
+        solution = best_choice(relaxation, clock, work=work)
+        bound = min(bound, solution.bound + objective(problem, problem.given))
         if solution.picked is None:
-            break
-        assigned = relaxation.programme.assigned(solution.picked, beside)
-        rows = rival_rows(relaxation.programme.pairs, problem.rivals.couples_among(assigned))
+            return PanelSolution(None, solution.proved, bound)
+        chosen = relaxation.programme.assigned(solution.picked, problem.given)
+        rows = rival_rows(relaxation.programme.pairs, problem.rivals.couples_among(chosen))
         if not rows.low.size:
-            chosen = assigned
             break
         if clock.over():
-            break
+            return PanelSolution(None, False, bound)
         relaxation.extend(rows)
-    if chosen is None and region is None and not solution.proved and not briefly:
-        # The papers that break a rule alone.
-        chosen = repair(problem, start, clock).chosen
-    if chosen is None:
-        return PanelSolution(None, solution.proved, bound)
     value = objective(problem, chosen)
     # A bound below the value of the assignment is wrong, whichever solver reports it.
     if bound < value - tolerance(value):
@@ -705,49 +666,11 @@ def best_under_rules(
     return PanelSolution(chosen, bound - value <= tolerance(value), max(bound, value), relaxation)
 
 
-def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> PanelSolution:
-    """Reassign the items that break a rule at the least loss, the others keep their reviewers.
-
-    Where that fails, the items that compete for their candidates are reassigned, too, in the end all of them.
-    """
-    region = np.zeros(problem.n_items, np.bool_)
-    region[broken_items(problem, chosen)] = True
-    while region.any():
-        solution = best_under_rules(problem, chosen, clock, region=region)
-        if solution.chosen is not None or region[problem.item].all() or clock.over():
-            return solution
-        candidates = np.zeros(problem.n_reviewers, np.bool_)
-        candidates[problem.reviewer[region[problem.item] & problem.able]] = True
-        wider = region.copy()
-        wider[problem.item[chosen & candidates[problem.reviewer]]] = True
-        region = wider if wider.sum() > region.sum() else np.ones_like(region)
-    return PanelSolution(chosen, False, math.inf)
-
-
-def clashing(problem: Problem, items: BoolArray, clock: Clock) -> BoolArray | None:
-    """Return papers among ``items``, shape (N,), that cannot all be served, whatever happens to others.
-
-    None if that is not proved. Where the relaxation has no solution, those on whose rows its proof depends.
-    """
-    programme = programme_of(problem, problem.given, items)
+def clashing(problem: Problem, items: BoolArray, clock: Clock) -> bool:
+    """Whether it is proved that some papers, shape (N,), cannot all be served, whatever happens to others."""
+    programme = programme_of(problem, items)
     if programme is None:
-        return items
+        return True
     programme = programme._replace(value=np.zeros_like(programme.value))
     relaxation = Relaxation(programme, np.ones(programme.value.size, np.bool_), clock)
-    if not best_choice(relaxation, clock).proved:
-        return None
-    clash = items.copy()
-    if relaxation.short:
-        # Rows of one paper with a price; loads are those of all papers that are left.
-        entry = np.flatnonzero(np.abs(relaxation.dual[relaxation.columns.indices]) > WHOLE)
-        column = np.searchsorted(relaxation.columns.indptr, entry, "right") - 1
-        row = relaxation.columns.indices[entry]
-        own = column < programme.pairs.size
-        item = problem.item[programme.pairs[column[own]]]
-        first = np.full(relaxation.low.size, problem.n_items)
-        last = np.full(relaxation.low.size, -1)
-        np.minimum.at(first, row[own], item)
-        np.maximum.at(last, row[own], item)
-        clash[:] = False
-        clash[first[first == last]] = True
-    return clash
+    return best_choice(relaxation, clock).proved

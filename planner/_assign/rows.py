@@ -98,24 +98,22 @@ class Programme(NamedTuple):
         return -math.inf if picked is None else math.fsum(self.value[picked].tolist())
 
 
-def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Programme | None:
-    r"""Write down what assigning the items of a region anew must obey, the rest fixed; None if a count rules it out.
+def programme_of(problem: Problem, region: BoolArray | None = None) -> Programme | None:
+    r"""Write down what assigning all items, or those of a region, must obey; None if a count rules it out.
 
     .. math::
         \sum_{p \ni i} z_p = d_i, \quad l_j - o_j \le \sum_{p \ni j} z_p \le u_j - o_j, \quad
         l_{ig} \le \sum_{p \ni i, g} z_p \le u_{ig}, \quad y_{ig} \le \sum_{p \ni i, g} z_p, \quad
         \sum_{g \in a} y_{ig} \ge k_{ia}
 
-    for items i of the region, reviewers j with o reviews outside it, panel groups g and attributes a of which k
+    for items i of the region, reviewers j with o given reviews, panel groups g and attributes a of which k
     different groups are required; given pairs count. The value is that of pairs, and rewards for y.
     """
-    inside = region[problem.item]
-    pairs = np.flatnonzero(inside & ~problem.given & problem.able)
+    region = np.ones(problem.n_items, np.bool_) if region is None else region
+    pairs = np.flatnonzero(region[problem.item] & ~problem.given & problem.able)
     item = problem.item[pairs]
     reviewer = problem.reviewer[pairs]
-    beside = chosen & (problem.given | ~inside)
-    outside = np.bincount(problem.reviewer[beside], minlength=problem.n_reviewers)
-    least = problem.least - outside
+    load, least = problem.open_loads()
     demand = problem.open_demand()
     starved = (least > 0) & (np.bincount(reviewer, minlength=problem.n_reviewers) == 0)
     short = region & (np.bincount(item, minlength=problem.n_items) < demand)
@@ -126,7 +124,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
         return None
     column = np.arange(pairs.size)
     demands = _compact(item, column, demand, demand)
-    loads = _compact(reviewer, column, least, problem.load - outside)
+    loads = _compact(reviewer, column, least, load)
     # A pair at the floor for the best reviewer of each item that has none such given.
     wanted = problem.wanting & region
     strong = np.flatnonzero(problem.strong[pairs] & wanted[item])
@@ -134,7 +132,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
         return None
     good = _compact(item[strong], strong, wanted.astype(np.int64), problem.demand)
     floors = under_floors(problem, region, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
-    rows = demands, loads, *panels.rows, good, floors, *clique_rows(problem, pairs, beside)
+    rows = demands, loads, *panels.rows, good, floors, *clique_rows(problem, pairs)
     if any((part.low > part.high).any() for part in rows):
         return None
     value = np.concatenate([problem.worth[pairs], panels.reward])
@@ -236,9 +234,9 @@ def _counts(cells: IntArray, taken: IntArray, have: IntArray) -> IntArray:
     return counts
 
 
-def clique_rows(problem: Problem, pairs: IntArray, beside: BoolArray) -> tuple[Rows, ...]:
-    """Return rows that separate all rivals among some pairs and those ``beside``; none where they are too many."""
-    shut = np.flatnonzero(problem.rivals.count_among(beside)[pairs])
+def clique_rows(problem: Problem, pairs: IntArray) -> tuple[Rows, ...]:
+    """Return rows that separate all rivals among some pairs and the given ones; none where they are too many."""
+    shut = np.flatnonzero(problem.rivals.count_among(problem.given)[pairs])
     within = problem.rivals.among(pairs)
     if within.rival.size > 2 * MOST_COUPLES or not within.rival.size + shut.size:
         return ()

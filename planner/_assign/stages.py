@@ -454,11 +454,11 @@ class Run:
             earned = None
             if isinstance(rule, Reward):
                 alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers, problem.n_items))
-                item, group, _ = presence(alone, assigned)
-                earns = problem.bound[item] & (alone.panels.reward[item, alone.panels.attribute[group]] > 0)
-                cells = np.unique((item * alone.panels.n_groups + group)[earns])
-                papers = int(np.unique(cells // max(alone.panels.n_groups, 1)).size)
-                earned = int(cells.size)
+                panels = alone.panels
+                earns = (presence(alone, assigned) > 0) & (panels.reward[:, panels.attribute] > 0)
+                earns &= problem.bound[:, np.newaxis]
+                papers = int(np.count_nonzero(earns.any(axis=1)))
+                earned = int(np.count_nonzero(earns))
             rules.append(KeptRule(rule.text, rule.words(attribute), papers, earned))
         return Kept(tuple(rules), self._within_rules(assigned), rewards(problem, assigned), bound)
 

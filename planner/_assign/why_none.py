@@ -332,17 +332,16 @@ def _clash(problem: Problem, clock: Clock) -> str:
 
 def _shrunk(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray | None:
     """Remove papers, half of the untried ones at a time, while the rest stays infeasible; None if it never is."""
-    core = clashing(problem, items, effort)
-    if core is None:
+    if not clashing(problem, items, effort):
         return None
+    core = items.copy()
     todo: list[IntArray] = [np.flatnonzero(core)]
     while todo and not effort.over():
         part = todo.pop()
         rest = core.copy()
         rest[part] = False
-        smaller = clashing(problem, rest, effort) if rest.any() and core[part].any() else None
-        if smaller is not None:
-            core = smaller
+        if rest.any() and clashing(problem, rest, effort):
+            core = rest
         elif part.size > 1:
             todo += np.array_split(part, 2)
     return core

@@ -111,7 +111,7 @@ def test_the_best_choice_is_that_of_a_plain_programme(seed, few, monkeypatch):
             monkeypatch.setattr(module, name, value)
     problem, *stated = market(seed)
     expected = plain_optimum(problem, *stated)
-    programme = programme_of(problem, problem.given, np.ones(problem.n_items, bool))
+    programme = programme_of(problem)
     if programme is None or module.crowded_items(problem, problem.given).size:
         assert expected is None
         return
