@@ -13,7 +13,7 @@ import numpy as np
 
 from planner._assign.flow import shortfall
 from planner._assign.problem import NO_FLOOR, unit_of
-from planner._assign.programme import FEW, Relaxation, best_under_rules, first_columns
+from planner._assign.programme import Relaxation, best_under_rules, first_columns
 from planner._assign.rows import COARSE, programme_of, under_floors
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from planner._assign.programme import PanelSolution
     from reviewgraph._base import BoolArray, Clock
 
-#: Relative distance between floors at which the search ends, maximum number of floors tried, with few pairs and with
-#: many, and the work of each.
+#: Relative distance between floors at which the search ends, maximum number of floors tried, and of those that are
+#: neither reached nor proved out of reach, and the work of each.
 NEAR = 1e-5
 TRIES = 24
-TRIES_OF_MANY = 12
+UNDECIDED = 4
 TRY_WORK = 4.0
 
 #: Parts of the spread of affinities by which the minimum may fall where the level needs it.
@@ -95,8 +95,9 @@ def largest_minimum(
     high = most_possible(problem, start, clock)
     best = Minimum(low, solution, max(high, low))
     floor = high
-    for _ in range(TRIES if problem.item.size <= FEW else TRIES_OF_MANY):
-        if best.proved or clock.over():
+    undecided = 0
+    for _ in range(TRIES):
+        if best.proved or undecided == UNDECIDED or clock.over():
             break
         above = best_under_rules(at_floor(problem, floor), start, clock, seed=seed, work=TRY_WORK)
         low = best.floor if above.chosen is None else int(problem.scores(above.chosen)[served].min())
@@ -104,6 +105,7 @@ def largest_minimum(
             best = Minimum(low, above, max(best.at_most, low))
         else:
             high = floor
+            undecided += not above.proved
             best = best._replace(at_most=max(floor, best.floor) if above.proved else best.at_most)
         floor = (best.floor + high) // 2
         if high - best.floor <= NEAR * abs(high):

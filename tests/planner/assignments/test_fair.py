@@ -201,20 +201,27 @@ def test_the_bound_counts_floors():
     assert result.bound == pytest.approx(11)
 
 
-def test_rules_and_a_largest_minimum_on_many_pairs_are_near_the_bound():
+def test_rules_and_a_largest_minimum_on_many_pairs_are_near_the_bound(monkeypatch):
+    """Too many pairs for an integer programme: good reviewers who are good on all papers, of which some are hard."""
+    monkeypatch.setattr("planner._assign.programme.MOST_COLUMNS", 200)
+    monkeypatch.setattr("planner._assign.programme.FIRST", 150)
     rng = np.random.default_rng(0)
-    affinity = rng.random((160, 150)).round(4)
+    affinity = rng.random((24, 20)) * 0.1 + rng.random((24, 1)) * np.linspace(0.5, 1, 20)
     result = assign(
-        affinity,
+        affinity.round(4),
         demand=3,
         load=3,
         fair="maximin",
         target="none",
-        institutions={j: j % 30 for j in range(160)},
-        senior=list(range(60)),
+        institutions={j: j % 8 for j in range(24)},
+        senior=list(range(10)),
     )
-    assert result.gap < 0.1
-    assert result.fairness.smallest[1] > 0.99 * result.fairness.at_most
+    assert result.status == "feasible"
+    assert result.gap < 5
+    before, after = result.fairness.smallest
+    assert before < after <= result.fairness.at_most
+    scores = np.bincount(result.reviews.item, result.affinities)
+    assert after == pytest.approx(scores.min())
 
 
 def test_a_floor_out_of_reach_of_a_paper_is_counted():
