@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.findings import NO_FLOORS
-from planner._assign.flow import (
-    AFFINITY_BITS,
-    SOLVER_BITS,
-    Arcs,
-    cheapest_flow,
-    cost_scale,
-    most_given,
-    whole_costs,
-)
+from planner._assign.flow import Arcs, cheapest_flow, cost_scale, most_given, whole_costs
 from planner._assign.kernels.flow import lower_potentials
 from planner._assign.problem import AHEAD, rivals_of
 from planner._assign.programme import best_under_rules
@@ -122,12 +114,12 @@ def _flow(problem: Problem, cost: IntArray) -> BoolArray:
 # Demands that can be met, where the given ones cannot.
 #
 # .. math::
-#     \min \sum_i \sum_{k \le s_i} (B k) - \sum_p a_p z_p \quad \text{subject to} \quad
+#     \min \sum_i \sum_{k \le s_i} (F + k) B - \sum_p a_p z_p \quad \text{subject to} \quad
 #     \sum_{p \ni i} z_p + s_i = d_i, \quad l_j \le \sum_{p \ni j} z_p \le u_j, \quad z_p \in \{0, 1\}
 #
-# for the reviews s_i that item i lacks, and B above all affinity that an exchange can gain. Served demands are the
-# independent vectors of a polymatroid, so the total lack is minimal; of these solutions it is one that spreads the lack
-# evenly: the largest lack is as small as can be, then the next largest; and of those one of most affinity.
+# for the reviews s_i that item i lacks, which recruits of no group write, and B above the affinity that an exchange can
+# gain. Served demands are the independent vectors of a polymatroid, so the total lack is minimal; of these solutions it
+# is one that spreads the lack evenly, and of those one of most affinity. With rivals F sees to the former.
 
 
 def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
@@ -164,57 +156,26 @@ def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
     return high, most == wanted
 
 
-def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
-    """Return the reviews that items lack when most demands are met, shape (N,); None where no loads can be kept.
-
-    Respects conflicts, loads and fixed pairs, and rivals and limits of rules by :func:`_missing_under_limits`; other
-    rules are left to the assignment by the lowered demands. Takes the time of a minimum-cost flow, or of a programme.
-    """
-    if problem.rivals.any or (problem.panels.most < NO_MOST).any():
-        return _missing_under_limits(problem, clock)
-    load, least = problem.open_loads()
-    free = np.flatnonzero(~problem.given)
-    # What a paper lacks whatever is assigned, since it needs more reviewers than there are, comes on top.
-    demand = np.minimum(problem.open_demand(), problem.n_reviewers)
-    beyond = problem.open_demand() - demand
-    item = np.repeat(np.arange(demand.size), demand)
-    k = 1 + np.arange(item.size) - np.repeat(np.cumsum(demand) - demand, demand)
-    k += np.minimum(beyond, problem.n_reviewers)[item]
-    # Few enough bits of affinity that B times the largest lack stays within the range of the solver.
-    nodes = demand.size + load.size + 2
-    bits = min(SOLVER_BITS - 2 * nodes.bit_length() - int(k.max(initial=1)).bit_length() - 4, AFFINITY_BITS)
-    bits = max(bits, 1)
-    worth = problem.affinity[free]
-    step = 1 << (bits + nodes.bit_length() + 1)
-    scale = 2.0**bits / (float(np.abs(worth).max(initial=0.0)) or 1.0)
-    arcs = Arcs(
-        np.concatenate([problem.item[free], item]),
-        np.concatenate([problem.reviewer[free], np.full(item.size, load.size)]),
-        np.concatenate([-np.rint(worth * scale).astype(np.int64), step * k]),
-        np.ones(free.size + item.size, np.int64),
-    )
-    flow = cheapest_flow(arcs, demand, np.append(load, item.size), np.append(least, 0))
-    return None if flow is None else beyond + np.bincount(item[flow[free.size :] > 0], minlength=demand.size)
-
-
-#: Price of a missing review in largest affinities: the k-th one of a paper costs ``FIRST + k`` times this, so that few
-#: are missing before they are spread. (Without rules the former follows from the latter, with rivals it does not.)
+#: Price of a missing review in largest affinities: the k-th one of a paper costs ``FIRST + k`` times this.
 MISSING = 1e3
 FIRST = 100
 
 
-def _missing_under_limits(problem: Problem, clock: Clock) -> IntArray | None:
-    """Return the missing reviews, shape (N,), under rivals and the limits of rules; None where nothing is found.
+def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
+    """Return the reviews that items lack when most demands are met, shape (N,); None where no loads can be kept.
 
-    Recruits of no group, who may take any paper, take what is missing: the k-th one of a paper at a price that rises.
+    Respects conflicts, loads and fixed pairs, rivals and limits of rules; other rules are left to the assignment by the
+    lowered demands. Takes the time of a minimum-cost flow, or of a programme.
     """
     need = np.maximum(problem.open_demand(), 0)
     most = int(need.max(initial=0))
     item = np.repeat(np.arange(need.size), need)
     k = np.arange(item.size) - np.repeat(np.cumsum(need) - need, need)
     largest = float(np.abs(problem.affinity).max(initial=0.0)) or 1.0
-    order = np.lexsort((np.append(problem.reviewer, problem.n_reviewers + k), np.append(problem.item, item)))
-    no = np.zeros(item.size, np.bool_)
+    reviewer = np.append(problem.reviewer, problem.n_reviewers + k)
+    order = np.lexsort((reviewer, np.append(problem.item, item)))
+    recruited = np.append(np.zeros(problem.item.size, np.bool_), np.ones(item.size, np.bool_))[order]
+    given = np.append(problem.given, np.zeros(item.size, np.bool_))[order]
     panels = problem.panels
     limits = panels._replace(
         start=np.append(panels.start, np.full(most, panels.start[-1])),
@@ -228,10 +189,10 @@ def _missing_under_limits(problem: Problem, clock: Clock) -> IntArray | None:
     extended = replace(
         problem,
         item=np.append(problem.item, item)[order],
-        reviewer=np.append(problem.reviewer, problem.n_reviewers + k)[order],
+        reviewer=reviewer[order],
         affinity=np.append(problem.affinity / largest, -MISSING * (FIRST + k + 1.0))[order],
-        given=np.append(problem.given, no)[order],
-        old=np.append(problem.old, no)[order],
+        given=given,
+        old=np.append(problem.old, np.zeros(item.size, np.bool_))[order],
         load=np.append(problem.load, np.full(most, need.size)),
         least=np.append(problem.least, np.zeros(most, np.int64)),
         ruled=problem.ruled._replace(panels=limits),
@@ -239,9 +200,8 @@ def _missing_under_limits(problem: Problem, clock: Clock) -> IntArray | None:
         concerns=None,
         floors=NO_FLOORS,
     )
-    nobody = np.append(problem.given, ~no)[order]
-    chosen = best_under_rules(extended, nobody, clock).chosen
-    if chosen is None:
-        return None
-    recruited = chosen & (extended.reviewer >= problem.n_reviewers)
-    return np.bincount(extended.item[recruited], minlength=need.size)
+    if problem.rivals.any or (panels.most < NO_MOST).any():
+        chosen = best_under_rules(extended, given | recruited, clock).chosen
+    else:
+        chosen = unrouted(extended, whole_costs(extended.affinity, 0, scale_of(extended, extended.affinity)))
+    return None if chosen is None else np.bincount(extended.item[chosen & recruited], minlength=need.size)
