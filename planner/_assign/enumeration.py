@@ -1,8 +1,7 @@
 """Small assignments by enumeration: the best at a level with a proof, or a proof that none reaches it.
 
 An assignment is a row of integers, one per reviewer, whose bits are the items that the reviewer gets. All rows are
-extended by the panels of one item after the other, and those beyond a load are dropped at once. Where there are too
-many, a sample of them is kept that may still reach the level, which finds assignments and proves nothing.
+extended by the panels of one item after the other, and those beyond a load are dropped at once.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.programme import broken_items, rewards
+from planner._assign.programme import broken_items
 from reviewgraph._base import snapped
 from reviewgraph.table import Reviews
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, Clock, IntArray
 
 #: Maximum number of items, for which a row has bits; of products of panels; and of rows at a time.
 MOST_ITEMS = 62
@@ -36,23 +35,6 @@ MOST_TESTS = 2_000
 #: Rows tested at a time: the first ones, and the factor by which this number grows.
 FIRST = 16
 GROWTH = 16
-
-#: Maximum number of free pairs of a problem of which rows are sampled, of rows kept, and of their extensions.
-MOST_PAIRS = 80
-KEPT = 1_000
-EXTENDED = 5_000
-
-
-class _Rows(NamedTuple):
-    """Assignments, with the objectives of each in the order of importance; the first axis is the assignment."""
-
-    covers: IntArray  # bits of the items of each reviewer, shape (R, M)
-    ranks: IntArray  # cost of pairs that come before affinity, shape (R,)
-    smallest: IntArray  # smallest score of a served item in whole units, shape (R,)
-    worth: FloatArray  # affinity, less costs, and rewards, shape (R,)
-
-    def some(self, rows: IntArray) -> _Rows:
-        return _Rows(self.covers[rows], self.ranks[rows], self.smallest[rows], self.worth[rows])
 
 
 class Best(NamedTuple):
@@ -72,29 +54,19 @@ def best_at_level(
     survives them all, the best of those with fewest critical reviewers.
     """
     enumeration = _Enumeration(problem, aim, clock, survive)
-    rows = enumeration.rows(most)
-    return None if rows is None else enumeration.best(rows, fairly=fairly)
+    covers = enumeration.covers(most)
+    return None if covers is None else enumeration.best(covers, fairly=fairly)
 
 
 def all_at_level(problem: Problem, aim: Aim, clock: Clock, *, survive: bool, most: int) -> BoolArray | None:
     """Return all assignments at a level, shape (R, P); None where there are too many."""
     enumeration = _Enumeration(problem, aim, clock, survive)
-    rows = enumeration.rows(most)
-    return None if rows is None else enumeration.all(rows.covers)
-
-
-def sampled_at_level(problem: Problem, aim: Aim, clock: Clock, *, survive: bool) -> BoolArray | None:
-    """Return the best of a sample of assignments that reaches the level; None where none does, or pairs are many."""
-    if np.count_nonzero(~problem.given) > MOST_PAIRS:
-        return None
-    enumeration = _Enumeration(problem, aim, clock, survive)
-    rows = enumeration.rows(None)
-    best = None if rows is None else enumeration.best(rows, fairly=False)
-    return None if best is None or best.exposed else best.chosen
+    covers = enumeration.covers(most)
+    return None if covers is None else enumeration.all(covers)
 
 
 class _Enumeration:
-    """The assignments of a problem as rows."""
+    """The assignments of a problem as rows: bits of the items of each reviewer, shape (R, M)."""
 
     def __init__(self, problem: Problem, aim: Aim, clock: Clock, survive: bool) -> None:
         self.problem = problem
@@ -102,60 +74,47 @@ class _Enumeration:
         self.clock = clock
         self.survive = survive
         self.free = np.flatnonzero(~problem.given)
-        self.ranks = np.zeros(problem.item.size, np.int64)
-        if problem.concerns is not None:
-            self.ranks = problem.concerns.ranks(int(problem.demand.sum()))
-        self.rng = np.random.default_rng(0)
 
-    def rows(self, most: int | None) -> _Rows | None:
-        """Return all assignments, None where these are more than ``most`` at a time; a sample with ``most`` None."""
+    def covers(self, most: int) -> IntArray | None:
+        """Return all assignments, None where these are more than ``most`` at a time."""
         problem = self.problem
         need = problem.open_demand()
         candidates = np.bincount(problem.item[self.free], minlength=problem.n_items)
         panels = list(map(comb, candidates.tolist(), need.clip(0).tolist()))
-        if problem.n_items > MOST_ITEMS or (most is not None and prod(panels) > MOST_PRODUCTS):
+        if problem.n_items > MOST_ITEMS or prod(panels) > MOST_PRODUCTS:
             return None
         given = problem.given
         covers = np.zeros((1, problem.n_reviewers), np.int64)
         np.bitwise_or.at(covers[0], problem.reviewer[given], 1 << problem.item[given])
-        rows = _Rows(
-            covers,
-            np.full(1, self.ranks[given].sum()),
-            np.full(1, np.iinfo(np.int64).max),
-            np.full(1, problem.worth[given].sum() + rewards(problem, given)),
-        )
         # Items with few panels first: loads then drop most rows early.
-        order = np.argsort(panels, kind="stable")
-        for place, item in enumerate(order.tolist()):
-            able = self._able(rows, item, int(need[item]))
-            count = sum(able_rows.size for _, able_rows in able)
-            if (most is not None and count > most) or self.clock.over():
-                return None
-            if not count:
-                return rows.some(np.zeros(0, np.int64))
-            if most is None:
-                able = self._some(rows, able)
-            rows = _Rows(*map(np.concatenate, zip(*self._extended(rows, item, able), strict=True)))
-            if most is None:
-                rows = self._sample(rows, order[place + 1 :])
-        kept = (np.bitwise_count(rows.covers) >= problem.least).all(axis=1)
+        for item in np.argsort(panels, kind="stable").tolist():
+            held = np.bitwise_count(covers)
+            extended = [covers[:0]]
+            count = 0
+            for panel in self._panels(item, int(need[item])):
+                people = problem.reviewer[panel]
+                more = covers[(held[:, people] < problem.load[people]).all(axis=1)]
+                count += len(more)
+                if count > most or self.clock.over():
+                    return None
+                more[:, people] |= 1 << item
+                extended.append(more)
+            covers = np.concatenate(extended)
+        kept = (np.bitwise_count(covers) >= problem.least).all(axis=1)
         for couple in problem.rivals.couples_among(np.ones(given.size, np.bool_)).tolist():
             reviewer = problem.reviewer[couple]
-            kept &= ~(rows.covers[:, reviewer] >> problem.item[couple] & 1 == 1).all(axis=1)
-        return rows.some(np.flatnonzero(kept))
+            kept &= ~(covers[:, reviewer] >> problem.item[couple] & 1 == 1).all(axis=1)
+        return covers[kept]
 
-    def best(self, rows: _Rows, *, fairly: bool) -> Best | None:
+    def best(self, covers: IntArray, *, fairly: bool) -> Best | None:
         """Return the best row at the level; None where too many must be tested one by one."""
-        smallest = rows.smallest if fairly else np.zeros_like(rows.smallest)
-        # Ties in random order: the first rows have chains of reviewers.
-        tie = self.rng.random(rows.worth.size)
-        order = np.lexsort((tie, -snapped(rows.worth), -smallest, rows.ranks))
+        ordered = covers[self._order(covers, fairly)]
         best = Best(None, self.problem.n_reviewers + 1)
         tests = MOST_TESTS
         first = 0
         size = FIRST
-        while first < order.size and best.exposed:
-            covers = rows.covers[order[first : first + size]]
+        while first < len(ordered) and best.exposed:
+            covers = ordered[first : first + size]
             holds = np.zeros(len(covers), np.bool_)
             if self.aim.core_suffices:
                 holds = self._covering(covers)
@@ -175,6 +134,31 @@ class _Enumeration:
             size *= GROWTH
         return best
 
+    def _order(self, covers: IntArray, fairly: bool) -> IntArray:
+        """Order rows: fewest pairs of the concerns, largest smallest score if fair, then most worth and rewards."""
+        problem = self.problem
+        held = self._chosen(covers)
+        ranks = np.zeros(len(covers), np.int64)
+        if problem.concerns is not None:
+            ranks = held @ problem.concerns.ranks(int(problem.demand.sum()))
+        smallest = np.zeros(len(covers), np.int64)
+        if fairly and problem.served.any():
+            scores = held * problem.whole
+            served = np.flatnonzero(problem.served)
+            smallest = np.min([scores[:, problem.item == i].sum(axis=1) for i in served], axis=0)
+        worth = held @ problem.worth
+        panels = problem.panels
+        if panels.reward.any():
+            place, group = panels.of(problem.reviewer, problem.item)
+            item = problem.item[place]
+            reward = np.where(problem.bound[item], panels.reward[item, panels.attribute[group]], 0.0)
+            cells, first, cell = np.unique(item * panels.n_groups + group, return_index=True, return_inverse=True)
+            for number in range(cells.size):
+                worth += reward[first[number]] * held[:, place[cell == number]].any(axis=1)
+        # Ties in random order: the first rows have chains of reviewers.
+        tie = np.random.default_rng(0).random(worth.size)
+        return np.lexsort((tie, -snapped(worth), -smallest, ranks))
+
     def all(self, covers: IntArray) -> BoolArray | None:
         """Return all rows at the level as assignments; None where too many must be tested one by one."""
         holds = self._covering(covers) if self.aim.core_suffices else np.zeros(len(covers), np.bool_)
@@ -185,18 +169,7 @@ class _Enumeration:
             holds[place] = self._holds_early(covers[place])
         covers = covers[holds]
         covers = covers[self._exposed(covers) == 0]
-        return np.asarray(covers[:, self.problem.reviewer] >> self.problem.item & 1 == 1)
-
-    # Extensions by the panels of an item
-
-    def _able(self, rows: _Rows, item: int, need: int) -> list[tuple[IntArray, IntArray]]:
-        """Return each panel of an item, as pairs, with the rows whose loads have room for it."""
-        held = np.bitwise_count(rows.covers)
-        able = []
-        for panel in self._panels(item, need):
-            people = self.problem.reviewer[panel]
-            able.append((panel, np.flatnonzero((held[:, people] < self.problem.load[people]).all(axis=1))))
-        return able
+        return self._chosen(covers)
 
     def _panels(self, item: int, need: int) -> Iterator[IntArray]:
         """Yield the pairs by which an item can get its reviews such that its rules and floors hold."""
@@ -209,54 +182,6 @@ class _Enumeration:
             if not ruled or item not in broken_items(problem, chosen):
                 yield pairs
             chosen[pairs] = False
-
-    def _some(self, rows: _Rows, able: list[tuple[IntArray, IntArray]]) -> list[tuple[IntArray, IntArray]]:
-        """Return panels with some of the rows that have room for them."""
-        worth = [rows.worth[able_rows] + self.problem.worth[panel].sum() for panel, able_rows in able]
-        kept = np.zeros(sum(map(len, worth)), np.bool_)
-        kept[self._picked(np.concatenate(worth), EXTENDED)] = True
-        parts = np.split(kept, np.cumsum(list(map(len, worth)))[:-1])
-        return [(panel, able_rows[part]) for (panel, able_rows), part in zip(able, parts, strict=True)]
-
-    def _picked(self, worth: FloatArray, number: int) -> IntArray:
-        """Return this number of places, or all: half of them the best ones, half at random."""
-        order = np.argsort(-worth, kind="stable")
-        if order.size <= number:
-            return order
-        best = number // 2
-        return np.append(order[:best], self.rng.choice(order[best:], number - best, replace=False))
-
-    def _extended(
-        self, rows: _Rows, item: int, able: list[tuple[IntArray, IntArray]]
-    ) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
-        """Yield the rows with each panel of an item."""
-        problem = self.problem
-        chosen = problem.given.copy()
-        before = rewards(problem, chosen)
-        for panel, able_rows in able:
-            chosen[panel] = True
-            covers = rows.covers[able_rows]
-            covers[:, problem.reviewer[panel]] |= 1 << item
-            smallest = rows.smallest[able_rows]
-            if problem.served[item]:
-                smallest = np.minimum(smallest, problem.scores(chosen)[item])
-            worth = problem.worth[panel].sum()
-            if problem.panels.reward.any():
-                worth += rewards(problem, chosen) - before
-            yield covers, rows.ranks[able_rows] + self.ranks[panel].sum(), smallest, rows.worth[able_rows] + worth
-            chosen[panel] = False
-
-    def _sample(self, rows: _Rows, ahead: IntArray) -> _Rows:
-        """Keep some of the rows that may reach the level with all pairs of the items ahead."""
-        problem = self.problem
-        covers = rows.covers.copy()
-        room = np.bitwise_count(covers) < problem.load
-        for pair in self.free[np.isin(problem.item[self.free], ahead)].tolist():
-            j = problem.reviewer[pair]
-            covers[:, j] |= np.where(room[:, j], 1 << problem.item[pair], 0)
-        kept = np.flatnonzero(self._covering(covers) if self.aim.core_decides else self._enough(covers))
-        kept = kept[self._exposed(covers[kept]) == 0]
-        return rows.some(kept[self._picked(rows.worth[kept], KEPT)])
 
     # The level
 
@@ -311,5 +236,5 @@ class _Enumeration:
         table = partial(Reviews.from_codes, problem.reviewer[pairs], problem.item[pairs])
         return self.aim.holds_early(lambda: table(reviewers=problem.n_reviewers, items=problem.n_items))
 
-    def _chosen(self, cover: IntArray) -> BoolArray:
-        return np.asarray(cover[self.problem.reviewer] >> self.problem.item & 1 == 1)
+    def _chosen(self, covers: IntArray) -> BoolArray:
+        return np.asarray(covers[..., self.problem.reviewer] >> self.problem.item & 1 == 1)

@@ -443,8 +443,8 @@ def solve(programme: Programme, within: BoolArray, fixed: IntArray, effort: Cloc
     """Pick columns of the largest total value by branch and cut (HiGHS); "infeasible" is not proved yet.
 
     Only the columns ``within`` may be picked, and those ``fixed`` must be. It takes half of the work left: the rest is
-    for checks. A solution that breaks a row counts as none. Floors go to the other solver: the heuristics of HiGHS, which
-    no limit of nodes ends, take minutes on a few hundred columns.
+    for checks. A solution that breaks a row counts as none. Floors go to the other solver: the heuristics of HiGHS,
+    which no limit of nodes ends, take minutes on a few hundred columns.
     """
     from scipy.optimize import Bounds, LinearConstraint
 

@@ -15,12 +15,11 @@ import numpy as np
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.best_flow import fewest_first, scale_of, settle, unrouted
 from planner._assign.core import Core
-from planner._assign.enumeration import Best, best_at_level, sampled_at_level
+from planner._assign.enumeration import Best, best_at_level
 from planner._assign.fair import at_floor, largest_minimum, lower_floors, too_few_good
 from planner._assign.findings import NO_FLOORS, Fairness, Kept, KeptRule
 from planner._assign.flow import TIE_BITS, whole_costs
 from planner._assign.forcing import Forcing
-from planner._assign.kernels.flow import flip
 from planner._assign.linking import Relinker, least_loss
 from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
 from planner._assign.programme import (
@@ -237,7 +236,6 @@ class Run:
             reached = linker.link()
             if reached or self.clock.over():
                 break
-        reached = reached or self._sampled(linker, survive=False)
         core = linker.core
         if not reached and self._apart() and not self.best_effort:
             return self.infeasible(level_alone(self.aim, self.out_of_reach))
@@ -279,20 +277,6 @@ class Run:
         if (tiny.chosen == start.chosen).all():
             self.least_loss = 0.0
         return self.answer(tiny.chosen, critical, 0, reached=True)
-
-    def _sampled(self, linker: Relinker | Forcing, *, survive: bool) -> bool:
-        """Take an assignment at the level of a random sample, if there is one."""
-        chosen = sampled_at_level(self.problem, self.aim, self.clock, survive=survive)
-        if chosen is None:
-            return False
-        # Forced pairs of the search are forced no more.
-        net = linker.core.net
-        net.locked[linker.forced] = False
-        linker.forced = []
-        linker.ways = []
-        flip(net, np.flatnonzero(chosen != net.assigned))
-        linker.core.regroup()
-        return True
 
     def _linker(self, start: Start) -> Relinker | Forcing:
         """Return what brings an assignment to the level.
@@ -337,8 +321,6 @@ class Run:
     def _hardened(self, linker: Relinker | Forcing) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
         self.say(_LOOKING)
-        if self._sampled(linker, survive=True):
-            return ()
         # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
         best: tuple[tuple[int, float], Hardened, State] | None = None
         # From several starts: what is cheap before may be dear to repair.
