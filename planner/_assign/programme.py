@@ -251,8 +251,7 @@ class Relaxation:
             self.solve()
             if self.short == 0:
                 return True
-        nothing = np.zeros(value.size)
-        self.values(nothing, 1.0)
+        self.values(np.zeros(value.size), 1.0)
         self.solve()
         proved = np.isfinite(self.short) and self._bound(self.by_column @ self.dual) < -WHOLE
         solved = self.short == 0
@@ -402,15 +401,11 @@ def _checked(
 ) -> Solution:
     """Accept a solution as optimal only if its value meets the prices, or two solvers find none better.
 
-    The second one starts from the solution of the first; if it finds a better one, or finishes where the first did not,
-    the first one runs again. The bound is the weaker one of the two.
+    The second one starts from the solution of the first. The bound is the weaker one of the two.
     """
-    best = first if programme.worth(first.picked) >= programme.worth(rounded.picked) else rounded
-    everything = bool(within.all())
-    proved = best.picked is None and everything and first.proved
-    best = Solution(best.picked, False, prices.bound)
-    if proved:
+    if first.picked is None and rounded.picked is None and first.proved and within.all():
         return Solution(None, improved(programme, effort, valued=False).proved)
+    best = max(rounded, first, key=lambda solution: programme.worth(solution.picked))._replace(bound=prices.bound)
     if best.bound - programme.worth(best.picked) <= tolerance(best.bound):
         return best
     # A better choice has no column whose loss at the prices exceeds the gap.
@@ -422,9 +417,6 @@ def _checked(
         return best
     if programme.worth(second.picked) > programme.worth(best.picked):
         best = best._replace(picked=second.picked)
-    if first.bound > second.bound + tolerance(second.bound) and not effort.over():
-        within, fixed = _near(programme, prices, best.picked)
-        first = solve(programme, within, fixed, effort)
     return best._replace(bound=min(best.bound, max(first.bound, second.bound, programme.worth(best.picked))))
 
 
@@ -613,18 +605,18 @@ def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int
     score = problem.whole[np.append(staying[~problem.old[staying]], entering)]
     if score.sum() < problem.floor or score.max() < whole_floor(problem.floors.best, problem.affinity, 1):
         return False
-    _, group = panels.of(problem.reviewer[after], problem.item[after])
-    count = np.bincount(group, minlength=panels.n_groups)
-    # Groups of the one who enters may be too many, of the one who leaves too few.
-    _, more = panels.of(problem.reviewer[[entering]], problem.item[[entering]])
-    _, fewer = panels.of(problem.reviewer[[leaving]], problem.item[[leaving]])
-    fewer = np.setdiff1d(fewer, more)
-    kinds = np.bincount(panels.attribute[count > 0], minlength=panels.n_attributes)
-    lost = np.unique(panels.attribute[fewer])
+    # No bound may be broken that is not broken now.
+    before, later = (
+        np.bincount(panels.of(problem.reviewer[pairs], problem.item[pairs])[1], minlength=panels.n_groups)
+        for pairs in (np.append(staying, leaving), after)
+    )
+    kinds_before, kinds = (
+        np.bincount(panels.attribute[count > 0], minlength=panels.n_attributes) for count in (before, later)
+    )
     return bool(
-        (count[more] <= panels.most[item, more]).all()
-        and (count[fewer] >= panels.least[item, fewer]).all()
-        and (kinds[lost] >= panels.different[item, lost]).all()
+        (later <= np.maximum(before, panels.most[item])).all()
+        and (later >= np.minimum(before, panels.least[item])).all()
+        and (kinds >= np.minimum(kinds_before, panels.different[item])).all()
     )
 
 
