@@ -210,32 +210,46 @@ def _repaired_among(
 MOST_COLUMNS = 20_000
 LISTED = 1_000
 
-#: Work of a programme.
+#: Segments of the gain of a pair, and work of a programme.
+SEGMENTS = 20
 WORK = 0.5
 
 #: Status of SciPy's answer where there is no solution.
 INFEASIBLE = 2
 
 
-def best_list(worth: FloatArray, limits: Limits, columns: BoolArray, count: int, effort: Clock, *, whole: bool) -> Any:
-    r"""Return SciPy's answer, of which ``x`` is how often the list of most worth has each assignment.
+def best_list(gain: Gain, limits: Limits, columns: BoolArray, effort: Clock, *, whole: bool = True) -> Any:
+    r"""Return SciPy's answer, of which ``x`` begins with how often the list of most gain has each assignment.
 
     .. math::
-        \max w^T A^T n \quad \text{subject to} \quad q^- \le A^T n \le q, \quad \sum_k n_k = N
+        \max \sum_p g_p(x_p) \quad \text{subject to} \quad x = A^T n, \quad x \le q, \quad \sum_k n_k = N
 
-    for assignments n among the rows of A and N draws; without ``whole`` n need not be whole numbers.
+    for assignments n among the rows of A and N draws. Gains are replaced by chords; without ``whole`` n need not be.
     """
     from scipy.optimize import Bounds, LinearConstraint
-    from scipy.sparse import csc_array
+    from scipy.sparse import block_array, coo_array, csc_array
 
-    rows = csc_array(np.vstack([columns.T, np.ones(len(columns))]))
+    n_rows, n_pairs = columns.shape
+    # Segments of each pair from 0 to its limit, whose slopes fall.
+    edges = np.unique(np.linspace(0, gain.unit, SEGMENTS + 1).astype(np.int64) if gain.beta else [0, gain.unit])
+    pair = np.repeat(np.arange(n_pairs), edges.size - 1)
+    start = np.tile(edges[:-1], n_pairs)
+    end = np.tile(edges[1:], n_pairs)
+    # How often each pair is drawn is within its limits, and is the sum of its segments.
+    drawn = csc_array(columns.T.astype(float))
+    segments = coo_array((-np.ones(pair.size), (pair, np.arange(pair.size))), shape=(n_pairs, pair.size))
+    draws = coo_array(np.ones((1, n_rows)))
     return integer_programme(
-        -(columns @ worth) / count,
+        -np.append(np.zeros(n_rows), gain.slope(start, end, pair) / gain.unit),
         effort,
         gap=1e-6,
-        constraints=LinearConstraint(rows, np.append(limits.least, count), np.append(limits.most, count)),
-        bounds=Bounds(0.0, count),
-        integrality=np.full(len(columns), int(whole)),
+        constraints=LinearConstraint(
+            block_array([[drawn, segments], [drawn, None], [draws, None]], format="csc"),
+            np.concatenate([np.zeros(n_pairs), limits.least, [gain.unit]]),
+            np.concatenate([np.zeros(n_pairs), limits.most, [gain.unit]]),
+        ),
+        bounds=Bounds(0.0, np.append(np.full(n_rows, float(gain.unit)), (end - start).astype(float))),
+        integrality=np.append(np.full(n_rows, int(whole)), np.zeros(pair.size)),
     )
 
 
@@ -287,10 +301,9 @@ class Lottery(Run):
         if marginals is None:
             return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
         plain = self.aim.level is None and all_through(problem)
-        if beta == 0 and (not plain or problem.rivals.any):
-            exact = self._of_all(problem, asked, marginals.bound)
-            if exact is not None:
-                return exact
+        exact = None if plain and not problem.rivals.any else self._of_all(problem, asked, marginals.bound)
+        if exact is not None:
+            return exact
         return self._rounded(problem, gain, caps, marginals) if plain else self._listed(problem, asked, marginals)
 
     def _of_all(self, problem: Problem, caps: FloatArray, bound: float) -> Assignment | None:
@@ -300,20 +313,21 @@ class Lottery(Run):
         if columns is None or not len(columns):
             return None
         # The linear relaxation proves a bound, or that there is no lottery; lists are sought among some columns.
+        gain = Gain(problem.worth, self.randomisation.perturbation, count)
         effort = self.clock.effort(WORK)
         real = Limits(np.where(problem.given, count, 0), np.where(problem.given, count, caps * count))
-        lottery = best_list(problem.worth, real, columns, count, effort, whole=False)
+        lottery = best_list(gain, real, columns, effort, whole=False)
         if lottery.x is None:
             return self.infeasible(_NO_LOTTERY) if lottery.status == INFEASIBLE else None
         some = np.random.default_rng(0).permutation(len(columns))[:LISTED]
-        columns = columns[np.union1d(some, np.flatnonzero(lottery.x > 0))]
-        best = best_list(problem.worth, limits_of(problem, caps, count), columns, count, effort, whole=True)
+        some = np.union1d(some, np.flatnonzero(lottery.x[: len(columns)] > 0))
+        best = best_list(gain, limits_of(problem, caps, count), columns[some], effort)
         if best.x is None:
             return None
-        holds = np.repeat(columns, np.rint(best.x).astype(np.int64), axis=0)
+        holds = np.repeat(columns[some], np.rint(best.x[: some.size]).astype(np.int64), axis=0)
         mixed = Mixture(holds, *np.ones((2, count), np.bool_), *np.zeros((2, count), np.int64))
-        gain = Gain(problem.worth, 0.0, count)
-        return self._of_list(problem, gain, mixed, holds.sum(axis=0), min(bound, -lottery.fun))
+        bound = bound if gain.beta else min(bound, -lottery.fun)
+        return self._of_list(problem, gain, mixed, holds.sum(axis=0), bound)
 
     def _rounded(self, problem: Problem, gain: Gain, caps: Limits, marginals: Marginals) -> Assignment:
         """Draw by rounding, which has exactly the probabilities, and keeps demands, loads and rules."""
