@@ -196,7 +196,7 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
         load=np.append(problem.load, np.full(most, need.size)),
         least=np.append(problem.least, np.zeros(most, np.int64)),
         ruled=problem.ruled._replace(panels=limits),
-        rivals=rivals_of(order.size, place[couples]),
+        rivals=rivals_of(place[couples]),
         concerns=None,
         floors=NO_FLOORS,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._assign.findings import NO_FLOORS, Dropped, Floors, Reason
-from planner._assign.problem import LISTS, Concerns, Problem, Written, rivals_of, with_rivals
+from planner._assign.problem import LISTS, NO_RIVALS, Concerns, Problem, Written, with_rivals
 from planner.fixed import facts_of
 from planner.rules import ruled
 from reviewgraph._base import (
@@ -22,6 +22,7 @@ from reviewgraph._base import (
     distinct,
     encode,
     listed,
+    natural_key,
     occurs,
     refuse,
 )
@@ -144,13 +145,13 @@ def _declared(codes: IntArray, labels: Sequence[Label], declared: Iterable[Label
     return encode(used, () if declared is None else declared)[1]
 
 
-def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "left out") -> tuple[IntArray, IntArray]:
-    """Return reviewer and item codes of distinct pairs, by reviewer, then item; ``unknown`` as for ``match_pairs``."""
+def keys_of(table: Any, scored: Scored, name: str, *, unknown: Unknown = "left out") -> IntArray:
+    """Return the distinct pairs of a table as item * M + reviewer, ascending; ``unknown`` as for ``match_pairs``."""
+    pairs = pairs_of(table, name, scored.spellings)
     labels = scored.reviewers, scored.items
     reviewer, item = match_pairs(pairs, *labels, name, unknown=unknown, where=LISTS, spellings=scored.spellings)
     matched = (reviewer >= 0) & (item >= 0)
-    key = np.unique(reviewer[matched] * max(len(scored.items), 1) + item[matched])
-    return key // max(len(scored.items), 1), key % max(len(scored.items), 1)
+    return np.unique(item[matched] * len(scored.reviewers) + reviewer[matched])
 
 
 # Demands, loads, conflicts, fixed pairs and a first phase, and the problem of all of them.
@@ -209,66 +210,60 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         raise InputError(message)
     check_magnitude("affinity", scored.affinity)
     # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
-    scored, old = _with_first_phase(scored, pairs_of(constraints.phase_one, "phase_one", scored.spellings))
+    first = pairs_of(constraints.phase_one, "phase_one", scored.spellings)
+    scored = _with_first_phase(scored, first)
     N = len(scored.items)
     M = len(scored.reviewers)
-    load = np.pad(load, (0, M - load.size))
-    least = np.pad(least, (0, M - least.size))
-    old_key = old[1] * M + old[0]
-    conflicts = pairs_of(rules.conflicts or (), "conflicts", scored.spellings)
-    conflict = codes_of(conflicts, scored, "conflicts", unknown="asked")
-    fixed = codes_of(pairs_of(rules.fixed or (), "fixed", scored.spellings), scored, "fixed", unknown="refused")
-    fixed_key = fixed[1] * M + fixed[0]
-    barred = conflict[1] * M + conflict[0]
-    held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
+    demand = np.pad(demand, (0, N - n_items))
+    load = np.pad(load, (0, M - n_reviewers))
+    least = np.pad(least, (0, M - n_reviewers))
+    old = keys_of(first, scored, "phase_one", unknown="refused")
+    conflicts = keys_of(rules.conflicts or (), scored, "conflicts", unknown="asked")
+    fixed = keys_of(rules.fixed or (), scored, "fixed", unknown="refused")
+    conflicts = np.union1d(conflicts, _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored))
     wrote = written_by(rules, scored)
     by_authors = np.empty(0, np.int64) if wrote is None else wrote.barred()
-    barred = np.union1d(barred, held)
-    demand = np.pad(demand, (0, N - n_items))
+    barred = np.union1d(conflicts, by_authors)
     # Fixed pairs are kept whatever they exceed: limits are at least what they take.
-    standing = np.union1d(old_key, fixed_key)
+    standing = np.union1d(old, fixed)
     in_force = ruled(scored.reviewers, scored.items, rules, LISTS, spellings=scored.spellings)
     panels = in_force.panels
-    new = ~np.isin(fixed_key, old_key)
-    kept = np.column_stack(fixed)[new]
-    crowded = np.zeros(len(kept), np.bool_)
-    if crowded.size and panels.n_groups:
+    new = np.setdiff1d(fixed, old)
+    new = new[np.argsort(new % M, kind="stable")]
+    kept = np.column_stack([new % M, new // M])
+    crowded = np.zeros(new.size, np.bool_)
+    if new.size:
         present = panels.counts(standing % M, standing // M, N)
         crowded = panels.crowded(kept, panels.most - present)
     if crowded.any():
         in_force = in_force._replace(panels=panels._replace(most=np.maximum(panels.most, present)))
-    against = {"conflicts": np.isin(fixed_key[new], np.union1d(barred, by_authors)), "crowded": crowded}
+    against = {"conflicts": np.isin(new, barred), "crowded": crowded}
     facts = facts_of(kept, against, (load, demand), (scored.reviewers, scored.items))
-    load = np.maximum(load, np.bincount(kept[:, 0], minlength=M))
-    demand = np.maximum(demand, np.bincount(kept[:, 1], minlength=N))
+    load = np.maximum(load, np.bincount(new % M, minlength=M))
+    demand = np.maximum(demand, np.bincount(new // M, minlength=N))
     # Candidates, and the given pairs that are none of them, in one ascending order.
-    excluded = np.union1d(np.union1d(barred, by_authors), old_key)
-    key, affinity = _candidates(scored, n_items, excluded, constraints.allow_unscored)
-    missing = standing[~np.isin(standing, key, assume_unique=True)]
-    order = np.argsort(np.concatenate([key, missing]), kind="stable")
-    value = np.concatenate([affinity, np.zeros(missing.size)])[order]
-    key = np.concatenate([key, missing])[order]
-    is_old = np.isin(key, old_key, assume_unique=True)
+    candidate, value = _candidates(scored, n_items, np.union1d(barred, old), constraints.allow_unscored)
+    key = np.union1d(candidate, standing)
+    affinity = np.zeros(key.size)
+    affinity[np.searchsorted(key, candidate)] = value
     # Reviews of the first phase come on top of demands and of loads above 0.
-    read = np.bincount(old[1], minlength=N)
-    written = np.bincount(old[0], minlength=M)
-    affinity = np.where(is_old, 0.0, value)
+    written = np.bincount(old % M, minlength=M)
     if not constraints.allow_unscored:
         by_authors = by_authors[occurs(by_authors, distinct(scored.item * M + scored.reviewer))]
-    concerns = _concerns(constraints, scored, key, barred, old_key, affinity, (n_items, n_reviewers))
+    concerns = _concerns(constraints, scored, key, conflicts, old, affinity, (n_items, n_reviewers))
     problem = Problem(
-        item=key // M if M else key,
-        reviewer=key % M if M else key,
+        item=key // M,
+        reviewer=key % M,
         affinity=affinity,
         given=np.isin(key, standing, assume_unique=True),
-        old=is_old,
-        demand=demand + read,
+        old=np.isin(key, old, assume_unique=True),
+        demand=demand + np.bincount(old // M, minlength=N),
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
         ruled=in_force,
-        rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
-        barred=np.bincount(by_authors // max(M, 1), minlength=N),
+        rivals=NO_RIVALS,
+        barred=np.bincount(by_authors // M, minlength=N),
         wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
@@ -282,13 +277,13 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
 
 
 def _concerns(
-    constraints: Constraints, scored: Scored, key: IntArray, barred: IntArray, old: IntArray, affinity: FloatArray,
+    constraints: Constraints, scored: Scored, key: IntArray, conflicts: IntArray, old: IntArray, affinity: FloatArray,
     sizes: tuple[int, int],
 ) -> Concerns | None:  # fmt: skip
     """Return the pairs to minimise; None if there are none.
 
-    Pairs are numbers, item * M + reviewer: ``key`` all that may be assigned, ``barred`` conflicts, ``old`` those of a
-    first phase, of which alone are items and reviewers from ``sizes`` on.
+    Pairs are numbers, item * M + reviewer: ``key`` all that may be assigned, ``old`` those of a first phase, of which
+    alone are items and reviewers from ``sizes`` on.
     """
     if constraints.previous is None and constraints.min_affinity is None:
         return None
@@ -296,33 +291,26 @@ def _concerns(
     below = new & (affinity < (-np.inf if constraints.min_affinity is None else constraints.min_affinity))
     if constraints.previous is None:
         return Concerns(below, np.zeros_like(new), constraints.per_change, constraints.min_affinity)
+    changed = new & ~np.isin(key, keys_of(constraints.previous, scored, "previous", unknown="expected"))
+    # Pairs that may not be assigned again, each with the first reason that applies, in the natural order of labels.
     previous = pairs_of(constraints.previous, "previous", scored.spellings)
-    M = len(scored.reviewers)
-    reviewer, item = codes_of(previous, scored, "previous", unknown="expected")
-    changed = new & ~np.isin(key, item * M + reviewer)
-    # Pairs that may not be assigned again, each with the first reason that applies: the last one is written first.
     reviewer = codes_among(previous.reviewers, scored.reviewers)[previous.reviewer]
     item = codes_among(previous.items, scored.items)[previous.item]
-    pair = item * M + reviewer
-    reason = np.full(item.size, "", dtype=object)
-    for why, applies in (
-        (Reason.UNSCORED, ~np.isin(pair, key)),
-        (Reason.PHASE_ONE, np.isin(pair, old)),
-        (Reason.CONFLICT, np.isin(pair, barred)),
-        (Reason.ITEM, (item < 0) | (item >= sizes[0])),
-        (Reason.REVIEWER, (reviewer < 0) | (reviewer >= sizes[1])),
-    ):
-        reason[applies] = why
-    # Each pair once, in the natural order of labels, whatever the order of the rows.
-    by_item = encode(previous.items)[0]
-    by_reviewer = encode(previous.reviewers)[0]
-    rank = by_item[previous.item] * len(previous.reviewers) + by_reviewer[previous.reviewer]
-    _, first = np.unique(rank, return_index=True)
-    gone = tuple(
-        Dropped(previous.reviewers[previous.reviewer[row]], previous.items[previous.item[row]], reason[row])
-        for row in first[reason[first] != ""].tolist()
-    )
-    return Concerns(below, changed, constraints.per_change, constraints.min_affinity, gone)
+    pair = item * len(scored.reviewers) + reviewer
+    reasons = {
+        Reason.REVIEWER: (reviewer < 0) | (reviewer >= sizes[1]),
+        Reason.ITEM: (item < 0) | (item >= sizes[0]),
+        Reason.CONFLICT: np.isin(pair, conflicts),
+        Reason.PHASE_ONE: np.isin(pair, old),
+        Reason.UNSCORED: ~np.isin(pair, key),
+    }
+    why = np.select(list(reasons.values()), range(len(reasons)), -1)
+    gone = {
+        Dropped(previous.reviewers[previous.reviewer[row]], previous.items[previous.item[row]], list(reasons)[why[row]])
+        for row in np.flatnonzero(why >= 0).tolist()
+    }
+    ordered = sorted(gone, key=lambda pair: (natural_key(pair.item), natural_key(pair.reviewer)))
+    return Concerns(below, changed, constraints.per_change, constraints.min_affinity, tuple(ordered))
 
 
 def without_load(scored: Scored, rules: Rules) -> BoolArray:
@@ -347,16 +335,19 @@ def _numbers(scored: Scored, rules: Rules, usual_load: int) -> tuple[IntArray, I
     return demand, np.minimum(load, np.maximum(least, len(scored.items))), least
 
 
-def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
-    """Append the reviewers and papers of the first phase alone, and return its pairs in codes."""
+def _with_first_phase(scored: Scored, first: Columns) -> Scored:
+    """Append the reviewers and papers of the first phase alone, in the order of their first rows."""
     new: dict[str, Any] = {"unknown": "new", "where": LISTS, "spellings": scored.spellings}
     match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", **new)
     match_labels(first.items, scored.items, "phase_one", "paper", **new)
-    reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
-    items = _newcomers(first.item, first.items, scored.items)
-    if reviewers or items:
-        scored = scored._replace(reviewers=(*scored.reviewers, *reviewers), items=(*scored.items, *items))
-    return scored, codes_of(first, scored, "phase_one", unknown="refused")
+    reviewers = [first.reviewers[code] for code in first.reviewer.tolist()]
+    items = [first.items[code] for code in first.item.tolist()]
+    if not reviewers:
+        return scored
+    return scored._replace(
+        reviewers=tuple(dict.fromkeys([*scored.reviewers, *reviewers])),
+        items=tuple(dict.fromkeys([*scored.items, *items])),
+    )
 
 
 def _meta_reviews(tables: Iterable[Any], scored: Scored) -> IntArray:
@@ -365,13 +356,6 @@ def _meta_reviews(tables: Iterable[Any], scored: Scored) -> IntArray:
     meta = pairs_of([pair for table in read for pair in table.origin.meta], "meta reviews")
     reviewer, item = pairs_among(meta, scored.reviewers, scored.items)
     return np.unique(item * len(scored.reviewers) + reviewer)
-
-
-def _newcomers(codes: IntArray, labels: Sequence[Label], listed: Sequence[Label]) -> list[Label]:
-    """Return labels of rows that are not in the problem yet, in the order of their first rows."""
-    used, row = np.unique(codes, return_index=True)
-    new = used[np.argsort(row)]
-    return [labels[code] for code in new[codes_among(labels, listed)[new] < 0].tolist()]
 
 
 def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: bool) -> tuple[IntArray, FloatArray]:
@@ -403,6 +387,8 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
         for label, names in pairs.items():
             refuse(f"authors of {label!r}", names, "Iterable[Label]")
         pairs = [(author, item) for item, names in pairs.items() for author in names]
+    from scipy.sparse import coo_array
+
     named = pairs_of(pairs, "authors", scored.spellings)
     if not named.reviewer.size:
         return None
@@ -411,11 +397,15 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
     author = match_labels(named.reviewers, scored.reviewers, "authors", "author", **expected)
     item = match_labels(named.items, scored.items, "authors", "paper", **expected)
     # Other people and papers get codes behind the rest: they may still make two reviewers co-authors.
-    for codes, labels in ((author, scored.reviewers), (item, scored.items)):
-        new = np.flatnonzero(codes < 0)
-        codes[new] = len(labels) + np.arange(new.size)
-    codes = np.unique(np.column_stack([item[named.item], author[named.reviewer]]), axis=0)
-    return Written(rules, codes[:, 0], codes[:, 1], (len(scored.items), len(scored.reviewers)))
+    sizes = len(scored.items), len(scored.reviewers)
+    author = np.where(author < 0, sizes[1] + np.arange(author.size), author)[named.reviewer]
+    item = np.where(item < 0, sizes[0] + np.arange(item.size), item)[named.item]
+    shape = sizes[0] + len(named.items), sizes[1] + len(named.reviewers)
+    matrix = coo_array((np.ones(item.size, np.int32), (item, author)), shape=shape).tocsr()
+    # Each pair counts once.
+    matrix.data[:] = 1
+    allowed = bool(rules.allow_cycles), bool(rules.allow_coauthors)
+    return Written(matrix, *sizes, rules.author_distance or 0, *allowed)
 
 
 # Several tables of affinities, and bids, merged into one.

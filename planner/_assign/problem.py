@@ -7,6 +7,7 @@ affinity, and the options of a lottery.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,7 +29,7 @@ from planner._assign.findings import (
 )
 from planner._assign.kernels import flow
 from planner.fixed import Pair
-from reviewgraph._base import InputError, occurs, ranks, spread, starts
+from reviewgraph._base import InputError, distinct, occurs, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY
 from reviewgraph.io import Numbered, match_pairs, numbered_pairs
 
@@ -43,154 +44,78 @@ if TYPE_CHECKING:
     from planner.rules import Panels, Ruled
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Columns, Spellings
-    from reviewgraph.io import Order, Rules
+    from reviewgraph.io import Order
 
 
 #: How messages call the labels of an assignment.
 LISTS = "the lists of papers and reviewers"
 
 
-# Authors of papers: the pairs that they may not have.
+# Authors of papers: the pairs that they may not have, and couples of pairs that an authors' file forbids together.
 
 
+@dataclass(frozen=True, eq=False)
 class Written:
-    """Papers and authors by code: the reviewers' and items' codes first, then those of other people and papers.
+    """Who wrote what: a sparse matrix items x people, the items and reviewers of the problem first, and its rules."""
 
-    ``item``, ``author``: who wrote what, each pair once; ``sizes``: items and reviewers of the problem.
-    """
-
-    def __init__(self, rules: Rules, item: IntArray, author: IntArray, sizes: tuple[int, int]) -> None:
-        from scipy.sparse import coo_array
-
-        self.distance = rules.author_distance or 0
-        self.allow_cycles = bool(rules.allow_cycles)
-        self.allow_coauthors = bool(rules.allow_coauthors)
-        n_items, n_reviewers = sizes
-        shape = (max(int(item.max(initial=-1)) + 1, n_items), max(int(author.max(initial=-1)) + 1, n_reviewers))
-        self.n_items = n_items
-        self.n_reviewers = n_reviewers
-        self.matrix = coo_array((np.ones(item.size, np.int32), (item, author)), shape=shape).tocsr()
-
-    @property
-    def start(self) -> IntArray:
-        """The authors of item i are ``author[start[i]:start[i + 1]]``, shape (N + 1,)."""
-        return np.asarray(self.matrix.indptr[: self.n_items + 1], np.int64)
-
-    @property
-    def author(self) -> IntArray:
-        """Authors of the items, by item."""
-        return np.asarray(self.matrix.indices, np.int64)
-
-    @property
-    def writes(self) -> BoolArray:
-        """Which reviewers wrote one of the items, shape (M,)."""
-        mask = np.zeros(self.matrix.shape[1], np.bool_)
-        mask[self.author[: self.start[-1]]] = True
-        return mask[: self.n_reviewers]
+    matrix: Any
+    n_items: int
+    n_reviewers: int
+    distance: int
+    allow_cycles: bool
+    allow_coauthors: bool
 
     @cached_property
     def _shared(self) -> Any:
-        """Number of papers that people share, people x people."""
+        """Number of papers that people share, people x people; everybody who wrote one shares it with themselves."""
         return (self.matrix.T @ self.matrix).tocsr()
-
-    def coauthors(self) -> Any:
-        """Return the reviewers who share a paper, M x M in rows; everybody who wrote one shares it with themselves."""
-        return self._shared[: self.n_reviewers, : self.n_reviewers].tocsr()
 
     def barred(self) -> IntArray:
         """Return the pairs, item * M + reviewer, of authors of the item, or at distance 1 of co-authors; ascending."""
         wrote = self.matrix[: self.n_items]
-        near = (wrote @ self._shared if self.distance else wrote).tocsr()[:, : self.n_reviewers].tocoo()
-        item, reviewer = near.coords
-        return np.unique(item.astype(np.int64) * self.n_reviewers + reviewer)
+        near = wrote @ self._shared if self.distance else wrote
+        item, reviewer = _entries(near[:, : self.n_reviewers])
+        return np.unique(item * self.n_reviewers + reviewer)
+
+    def cycles_of_two(self, item: IntArray, reviewer: IntArray) -> IntArray:
+        """Return couples of pairs (q, a) and (p, b) where a is an author of p and b of q, shape (K, 2).
+
+        Takes O(A log A) for A pairs, each counted once for every author of its paper, and the couples themselves.
+        """
+        wrote = self.matrix[: self.n_items, : self.n_reviewers]
+        # Pair (q, a) goes from a to each author b of q: its rivals go from b to a.
+        pair, author = _entries(wrote[item])
+        writes = wrote.sum(axis=0) > 0
+        mutual = writes[reviewer[pair]] & (reviewer[pair] != author)
+        pair = pair[mutual]
+        author = author[mutual]
+        there = reviewer[pair] * self.n_reviewers + author
+        back = author * self.n_reviewers + reviewer[pair]
+        order = np.argsort(there, kind="stable")
+        first = np.searchsorted(there[order], back)
+        number = np.searchsorted(there[order], back, "right") - first
+        couples = np.column_stack([np.repeat(pair, number), pair[order[spread(first, number)]]])
+        return couples[couples[:, 0] < couples[:, 1]]
+
+    def coauthors_together(self, item: IntArray, reviewer: IntArray) -> IntArray:
+        """Return couples of pairs (p, a) and (p, b) where a and b are authors of one paper, shape (K, 2).
+
+        Pairs are sorted by (item, reviewer). Takes O(C log P) for C co-authors, each counted once for every pair.
+        """
+        pair, coauthor = _entries(self._shared[: self.n_reviewers, : self.n_reviewers][reviewer])
+        upper = coauthor > reviewer[pair]
+        pair = pair[upper]
+        coauthor = coauthor[upper]
+        key = item * self.n_reviewers + reviewer
+        wanted = item[pair] * self.n_reviewers + coauthor
+        allowed = occurs(wanted, key)
+        return np.column_stack([pair[allowed], np.searchsorted(key, wanted[allowed])])
 
 
-# Cliques that cover couples of rivals: of each, at most one pair may be assigned.
-
-
-def cliques_of(rivals: Rivals) -> tuple[IntArray, IntArray]:
-    """Cover every couple by a maximal clique, greedily, smaller codes first; return cliques and members, shape (E,).
-
-    One row of a programme per clique leaves a tighter relaxation than rows for its couples (Padberg 1973: these rows
-    are facets), and the cliques of an authors' file are large: the authors of one paper on one panel, or the authors
-    of two papers each on the other. Takes O(K (D + log K)) for K couples and at most D rivals per pair.
-
-    >>> clique, member = cliques_of(rivals_of(4, np.array([[0, 1], [1, 2], [0, 2], [2, 3]])))
-    >>> clique.tolist(), member.tolist()
-    ([0, 0, 0, 1, 1], [0, 1, 2, 2, 3])
-    """
-    near = [set(part.tolist()) for part in np.split(rivals.rival, rivals.start[1:-1])]
-    remaining = [{rival for rival in beside if rival > pair} for pair, beside in enumerate(near)]
-    cliques: list[list[int]] = []
-    for pair, uncovered in enumerate(remaining):
-        while uncovered:
-            clique = [pair, min(uncovered)]
-            # Add pairs, smallest codes first, while one is a rival of all.
-            could = near[clique[0]] & near[clique[1]]
-            for more in sorted(could):
-                if more in could:
-                    clique.append(more)
-                    could &= near[more]
-            cliques.append(sorted(clique))
-            for member in clique:
-                remaining[member].difference_update(clique)
-    members = np.array([pair for clique in cliques for pair in clique], np.int64)
-    return np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques]), members
-
-
-# Couples of pairs that an authors' file forbids together.
-
-
-def cycles_of_two(item: IntArray, reviewer: IntArray, wrote: Written) -> IntArray:
-    """Return couples of pairs (q, a) and (p, b) where a is an author of p and b of q, shape (K, 2).
-
-    Takes O(A log A) for A pairs, each counted once for every author of its paper, and the couples themselves.
-    """
-    # Entry (q, a) by b: a may review a paper of b. Sorted by {a, b}, both directions are adjacent.
-    size = np.diff(wrote.start)[item]
-    pair = np.repeat(np.arange(item.size), size)
-    by = wrote.author[spread(wrote.start[item], size)]
-    judge = reviewer[pair]
-    fine = (by < wrote.n_reviewers) & wrote.writes[judge] & (by != judge)
-    pair = pair[fine]
-    by = by[fine]
-    judge = judge[fine]
-    low = np.minimum(by, judge)
-    high = np.maximum(by, judge)
-    order = np.argsort(((low * wrote.n_reviewers + high) << 1) | (judge > by), kind="stable")
-    two = (low * wrote.n_reviewers + high)[order]
-    up = (judge > by)[order]
-    edge = np.flatnonzero(np.append(True, two[1:] != two[:-1])) if two.size else np.zeros(0, np.int64)
-    length = np.diff(np.append(edge, two.size))
-    n_up = np.add.reduceat(up.astype(np.int64), edge) if edge.size else length
-    # Every pair of one direction with every one of the other, which follow it.
-    pair = pair[order]
-    number = (length - n_up) * n_up
-    at = spread(np.zeros_like(number), number)
-    begin = np.repeat(edge, number)
-    width = np.repeat(n_up, number)
-    right = pair[begin + np.repeat(length - n_up, number) + at % np.maximum(width, 1)]
-    return np.column_stack([pair[begin + at // np.maximum(width, 1)], right])
-
-
-def coauthors_together(item: IntArray, reviewer: IntArray, wrote: Written) -> IntArray:
-    """Return couples of pairs (p, a) and (p, b) where a and b are authors of one paper, shape (K, 2).
-
-    Pairs are sorted by (item, reviewer). Takes O(C log P) for C co-authors, each counted once for every pair.
-    """
-    shares = wrote.coauthors()
-    start = shares.indptr.astype(np.int64)
-    coauthor = shares.indices.astype(np.int64)
-    size = start[reviewer + 1] - start[reviewer]
-    first = np.repeat(np.arange(item.size), size)
-    coauthor = coauthor[spread(start[reviewer], size)]
-    upper = coauthor > reviewer[first]
-    first = first[upper]
-    coauthor = coauthor[upper]
-    key = item * wrote.n_reviewers + reviewer
-    wanted = item[first] * wrote.n_reviewers + coauthor
-    allowed = occurs(wanted, key)
-    return np.column_stack([first[allowed], np.searchsorted(key, wanted[allowed])])
+def _entries(matrix: Any) -> tuple[IntArray, IntArray]:
+    """Return row and column of the entries of a sparse matrix."""
+    row, column = matrix.tocoo().coords
+    return row.astype(np.int64), column.astype(np.int64)
 
 
 # Floors: lower bounds on the sum of a paper's affinities, or on the best of them; in whole units.
@@ -224,61 +149,85 @@ def whole_floor(floor: float | None, affinity: FloatArray, most: int) -> int:
     return int(units) - most
 
 
-# Rivals: pairs that may not both be assigned, in rows by pair.
+# Rivals: pairs that may not both be assigned.
 
 
 class Rivals(NamedTuple):
-    """The rivals of pair x are ``rival[start[x]:start[x + 1]]``, shapes (P + 1,) and (R,); every couple is in twice."""
+    """Couples of pairs that may not both be assigned, shape (R, 2): each both ways, ascending."""
 
-    start: IntArray
-    rival: IntArray
+    couples: IntArray
 
     @property
     def any(self) -> bool:
-        return bool(self.rival.size)
+        return bool(self.couples.size)
+
+    def of(self, pair: int) -> IntArray:
+        """Return the rivals of a pair."""
+        first, last = np.searchsorted(self.couples[:, 0], [pair, pair + 1])
+        return self.couples[first:last, 1]
 
     def count_among(self, chosen: BoolArray) -> IntArray:
         """Count the chosen rivals of each pair, shape (P,)."""
-        before = np.zeros(self.rival.size + 1, np.int64)
-        np.cumsum(chosen[self.rival], out=before[1:])
-        return before[self.start[1:]] - before[self.start[:-1]]
+        return np.bincount(self.couples[chosen[self.couples[:, 1]], 0], minlength=chosen.size)
 
     def couples_among(self, chosen: BoolArray) -> IntArray:
         """Return couples of rivals that are both chosen, x < y, shape (K, 2).
 
-        >>> rivals_of(3, np.array([[2, 0], [0, 1]])).couples_among(np.array([True, False, True])).tolist()
+        >>> rivals_of(np.array([[2, 0], [0, 1]])).couples_among(np.array([True, False, True])).tolist()
         [[0, 2]]
         """
-        held = np.flatnonzero(chosen & (self.start[1:] > self.start[:-1]))
-        size = self.start[held + 1] - self.start[held]
-        first = np.repeat(held, size)
-        second = self.rival[spread(self.start[held], size)]
-        together = chosen[second] & (first < second)
-        return np.column_stack([first[together], second[together]]).astype(np.int64)
+        return self.couples[chosen[self.couples].all(axis=1) & (self.couples[:, 0] < self.couples[:, 1])]
 
     def among(self, pairs: IntArray) -> Rivals:
         """Return the rivals within some of the pairs, given as ascending codes, by their places.
 
-        >>> rivals_of(3, np.array([[2, 0], [0, 1]])).among(np.array([0, 2])).rival.tolist()
-        [1, 0]
+        >>> rivals_of(np.array([[2, 0], [0, 1]])).among(np.array([0, 2])).couples.tolist()
+        [[0, 1], [1, 0]]
         """
-        chosen = np.zeros(self.start.size - 1, np.bool_)
-        chosen[pairs] = True
-        return rivals_of(pairs.size, (np.cumsum(chosen) - 1)[self.couples_among(chosen)])
+        inside = np.isin(self.couples, pairs).all(axis=1)
+        return Rivals(np.searchsorted(pairs, self.couples[inside]))
 
 
-def rivals_of(n_pairs: int, couples: IntArray) -> Rivals:
-    """Return rows by pair of distinct couples, shape (K, 2), in O(P + K)."""
-    if not len(couples):
-        return Rivals(np.zeros(n_pairs + 1, np.int64), np.empty(0, np.int64))
-    from scipy.sparse import coo_array
+def rivals_of(couples: IntArray) -> Rivals:
+    """Return the rivals by their couples, shape (K, 2)."""
+    size = int(couples.max(initial=0)) + 1
+    first, second = couples.T
+    key = distinct(first * size + second, second * size + first)
+    return Rivals(np.column_stack([key // size, key % size]))
 
-    # Sorted by counting; the transpose of rows of x < y holds those of x > y, in order.
-    low = couples.min(axis=1)
-    high = couples.max(axis=1)
-    rows = coo_array((np.ones(low.size, np.int8), (low, high)), shape=(n_pairs, n_pairs)).tocsr()
-    rows = (rows + rows.T).tocsr()
-    return Rivals(rows.indptr.astype(np.int64), rows.indices.astype(np.int64))
+
+NO_RIVALS = Rivals(np.empty((0, 2), np.int64))
+
+
+def cliques_of(rivals: Rivals) -> tuple[IntArray, IntArray]:
+    """Cover every couple by a maximal clique, greedily, smaller codes first; return cliques and members, shape (E,).
+
+    One row of a programme per clique leaves a tighter relaxation than rows for its couples (Padberg 1973: these rows
+    are facets), and the cliques of an authors' file are large: the authors of one paper on one panel, or the authors
+    of two papers each on the other. Takes O(K (D + log K)) for K couples and at most D rivals per pair.
+
+    >>> clique, member = cliques_of(rivals_of(np.array([[0, 1], [1, 2], [0, 2], [2, 3]])))
+    >>> clique.tolist(), member.tolist()
+    ([0, 0, 0, 1, 1], [0, 1, 2, 2, 3])
+    """
+    near: defaultdict[int, set[int]] = defaultdict(set)
+    for pair, rival in rivals.couples.tolist():
+        near[pair].add(rival)
+    uncovered = {pair: {rival for rival in beside if rival > pair} for pair, beside in near.items()}
+    cliques: list[list[int]] = []
+    for pair in near:
+        while uncovered[pair]:
+            clique = [pair, min(uncovered[pair])]
+            # Add pairs, smallest codes first, while one is a rival of all.
+            could = near[pair] & near[clique[1]]
+            while could:
+                clique.append(min(could))
+                could &= near[clique[-1]]
+            cliques.append(sorted(clique))
+            for member in clique:
+                uncovered[member].difference_update(clique)
+    members = np.array([pair for clique in cliques for pair in clique], np.int64)
+    return np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques]), members
 
 
 # The assignment under change.
@@ -541,12 +490,12 @@ def _labels(problem: Problem, pairs: IntArray) -> tuple[Pair, ...]:
 
 def with_rivals(problem: Problem, wrote: Written) -> Problem:
     """Note which pairs may not both be assigned, and leave out those that may not be added to a given one."""
-    couples = [np.empty((0, 2), np.int64)]
+    couples = [NO_RIVALS.couples]
     if not wrote.allow_cycles:
-        couples.append(cycles_of_two(problem.item, problem.reviewer, wrote))
+        couples.append(wrote.cycles_of_two(problem.item, problem.reviewer))
     if not wrote.allow_coauthors:
-        couples.append(coauthors_together(problem.item, problem.reviewer, wrote))
-    rivals = rivals_of(problem.item.size, np.concatenate(couples))
+        couples.append(wrote.coauthors_together(problem.item, problem.reviewer))
+    rivals = rivals_of(np.concatenate(couples))
     # Given pairs must not be rivals; reviews of the first phase stand.
     together = rivals.couples_among(problem.given)
     bad = together[~problem.old[together].all(axis=1)]
@@ -558,9 +507,8 @@ def with_rivals(problem: Problem, wrote: Written) -> Problem:
         )
         raise InputError(message)
     kept = problem.given | (rivals.count_among(problem.given) == 0)
-    if problem.given.any():
-        rivals = rivals_of(int(kept.sum()), (np.cumsum(kept) - 1)[rivals.couples_among(kept & ~problem.given)])
-    return replace(restricted(problem, kept, Reason.CONFLICT), rivals=rivals)
+    free = Rivals(rivals.couples[~problem.given[rivals.couples].any(axis=1)])
+    return replace(restricted(problem, kept, Reason.CONFLICT), rivals=free.among(np.flatnonzero(kept)))
 
 
 def restricted(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Problem:

@@ -593,7 +593,7 @@ def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int
     """Whether rules, rivals and floors let a pair take the place of another one of its served item."""
     panels = problem.panels
     item = int(problem.item[entering])
-    rivals = problem.rivals.rival[problem.rivals.start[entering] : problem.rivals.start[entering + 1]]
+    rivals = problem.rivals.of(entering)
     if chosen[rivals[rivals != leaving]].any():
         return False
     if not problem.bound[item]:

@@ -238,7 +238,7 @@ def clique_rows(problem: Problem, pairs: IntArray) -> tuple[Rows, ...]:
     """Return rows that separate all rivals among some pairs and the given ones; none where they are too many."""
     shut = np.flatnonzero(problem.rivals.count_among(problem.given)[pairs])
     within = problem.rivals.among(pairs)
-    if within.rival.size > 2 * MOST_COUPLES or not within.rival.size + shut.size:
+    if len(within.couples) > 2 * MOST_COUPLES or not len(within.couples) + shut.size:
         return ()
     row, column = cliques_of(within)
     number = int(row.max(initial=-1)) + 1

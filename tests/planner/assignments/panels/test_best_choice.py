@@ -36,7 +36,7 @@ def market(seed):
         pairs, rng.random(size).round(2), n, m, demand=np.maximum(rng.integers(1, 4, n), stood),
         load=np.maximum(rng.integers(1, 4, m), held),
         least=rng.integers(0, 2, m), ruled=ruled_of(m, n, attributes, rules), given=given,
-        rivals=rivals_of(size, couples.astype(np.int64).reshape(-1, 2)),
+        rivals=rivals_of(couples.astype(np.int64).reshape(-1, 2)),
         floors=Floors(
             None if rng.random() < 0.5 else round(float(rng.random()), 2),
             None if rng.random() < 0.5 else round(float(rng.random()), 2),
