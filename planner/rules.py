@@ -77,17 +77,11 @@ class Attribute:
             return f"{what} who shares a {self.name} with the paper"
         return f"{self.name} {what}" if self.flag else f"{what} of {self.name} {self.values[value]}"
 
-    def alone(self, code: int) -> Attribute:
-        """Return the attribute with one of its values only."""
-        kept = self.value == code
-        start = np.searchsorted(self.owner[kept], np.arange(self.start.size)).astype(np.int64)
-        return Attribute(self.name, (self.values[code],), start, np.zeros(start[-1], np.int64), self.flag)
-
     def sharing(self) -> Attribute:
         """Return the attribute of sharing some value with the paper."""
         has = _mask(self.start, self.value, len(self.values))
-        none = np.empty(0, np.int64)
-        return Attribute(self.name, (SAME,), np.zeros_like(self.start), none, self.flag, self.of_paper, has)
+        nobody = np.zeros_like(self.start)
+        return Attribute(self.name, (SAME,), nobody, self.value[:0], self.flag, self.of_paper, has)
 
 
 def attribute_of(
@@ -130,17 +124,17 @@ def _several(known: Any) -> list[Hashable]:
     return [value for value in values if value is not None and value != "" and value == value]
 
 
-def unknown(text: str, what: str, name: Hashable, known: Iterable[Hashable]) -> str:
+def unknown(what: str, name: Hashable, known: Iterable[Hashable]) -> str:
     """Return the message on an unknown name, with a suggestion and the known names.
 
-    >>> unknown("--at-most home=1", "attribute", "home", ["region", "homes"])
-    "--at-most home=1: expected a known attribute, found 'home'; did you mean 'homes'? Known: homes, region"
+    >>> unknown("attribute", "home", ["region", "homes"])
+    "expected a known attribute, found 'home'; did you mean 'homes'? Known: homes, region"
     """
     names = sorted({str(name) for name in known})
     near = get_close_matches(str(name), names, 1, 0.6)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     shown = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
-    return f"{text}: expected a known {what}, found {str(name)!r}{hint} Known: {shown or 'none'}"
+    return f"expected a known {what}, found {str(name)!r}{hint} Known: {shown or 'none'}"
 
 
 #: Above every number of reviewers of a paper: no limit.
@@ -148,20 +142,20 @@ NO_MOST = 1 << 40
 
 
 class Terms(NamedTuple):
-    """Bounds by paper: ``least`` and ``most`` of each value, ``different`` values, ``reward`` for each.
+    """Bounds by paper: ``least``, ``most`` and ``reward`` of each value, and ``different`` values.
 
     Shapes (N, V) and (N,); the first length is 1 where all papers have the same.
     """
 
     least: IntArray
     most: IntArray
-    different: IntArray
     reward: FloatArray
+    different: IntArray
 
 
 def _free(attribute: Attribute) -> Terms:
-    size = len(attribute.values)
-    return Terms(np.zeros((1, size), np.int64), np.full((1, size), NO_MOST), np.zeros(1, np.int64), np.zeros(1))
+    none = np.zeros((1, len(attribute.values)), np.int64)
+    return Terms(none, none + NO_MOST, none.astype(np.float64), np.zeros(1, np.int64))
 
 
 class ByPaper(NamedTuple):
@@ -219,30 +213,29 @@ class _Rule:
     def _count(self) -> str:
         return f"n (by {self._named})" if isinstance(self.stated, ByPaper) else self._named
 
-    def fault(self, attribute: Attribute) -> str:
-        """Return the reason why the rule cannot use that attribute, or an empty text."""
+    def check(self, attribute: Attribute) -> None:
+        """Raise InputError if the rule cannot use that attribute, or its numbers."""
         name = self.attribute
-        is_held = self.value in attribute.held
-        if self.value in self.relations and not is_held and attribute.of_paper is None:
-            return (
-                f"{self.text}: expected {name} of papers, too, found none; add it, as a column of --items or --authors"
-            )
-        if self._is_related(attribute):
-            if is_held:
-                return f"{self.text}: expected no reviewer whose {name} is {self.value!r}, found one; rename it"
-        elif self.value is not None and attribute.flag:
-            return (
-                f"{self.text}: expected no value of {name}, which is only yes or no, found {self.value!r}; write "
-                f"{self.option} {name}={self._named}"
-            )
-        elif self.value is not None and not is_held:
-            return unknown(self.text, f"value of {name}", self.value, attribute.held)
-        kinds = (int, np.integer) if self.field == "number" else (int, float, np.number)
-        for number in self._listed:
+        held = attribute.held
+        message = ""
+        if self.value in self.relations and self.value not in held and attribute.of_paper is None:
+            message = f"expected {name} of papers, too, found none; add it, as a column of --items or --authors"
+        elif self._is_related(attribute) and self.value in held:
+            message = f"expected no reviewer whose {name} is {self.value!r}, found one; rename it"
+        elif self.value is not None and not self._is_related(attribute) and attribute.flag:
+            message = f"expected no value of {name}, which is only yes or no, found {self.value!r}; write "
+            message += f"{self.option} {name}={self._named}"
+        elif self.value is not None and not self._is_related(attribute) and self.value not in held:
+            message = unknown(f"value of {name}", self.value, held)
+        for number in () if message else self._listed:
+            kinds = (int, np.integer) if self.field == "number" else (int, float, np.number)
             known = isinstance(number, kinds) and not isinstance(number, bool) and np.isfinite(number)
             if number is not None and not (known and number >= 0):
-                return f"{self.text}: expected {self.expected}, 0 or more, found {number!r}"
-        return ""
+                message = f"expected {self.expected}, 0 or more, found {number!r}"
+                break
+        if message:
+            message = f"{self.text}: {message}"
+            raise InputError(message)
 
     def _is_related(self, attribute: Attribute) -> bool:
         """Whether the value is a word, such as "same", for the values of the paper."""
@@ -294,10 +287,10 @@ class AtMost(_Rule):
     option: ClassVar[str] = "--at-most"
     relations: ClassVar[tuple[str, ...]] = (SAME, OTHER)
 
-    def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
+    def terms(self, attribute: Attribute) -> tuple[Attribute, Terms]:
         """Limit every value, or those that are meant."""
         most = np.where(self._chosen(attribute), self._numbers(NO_MOST)[:, np.newaxis], NO_MOST)
-        return [(attribute, _free(attribute)._replace(most=most))]
+        return attribute, _free(attribute)._replace(most=most)
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
@@ -332,17 +325,17 @@ class AtLeast(_Rule):
 
     option: ClassVar[str] = "--at-least"
 
-    def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
+    def terms(self, attribute: Attribute) -> tuple[Attribute, Terms]:
         """Require reviewers with one value, or different values."""
         number = self._numbers(0)
         if self.value is None and not attribute.flag:
-            return [(attribute, _free(attribute)._replace(different=number))]
+            return attribute, _free(attribute)._replace(different=number)
         chosen = self._chosen(attribute)
         if chosen.sum(axis=1).max(initial=0) > 1:
             # Reviewers with any of the values of a paper count together.
             chosen = np.asarray(chosen.any(axis=1))[:, np.newaxis]
             attribute = attribute.sharing()
-        return [(attribute, _free(attribute)._replace(least=np.where(chosen, number[:, np.newaxis], 0)))]
+        return attribute, _free(attribute)._replace(least=np.where(chosen, number[:, np.newaxis], 0))
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
@@ -378,18 +371,10 @@ class Reward(_Rule):
     field: ClassVar[str] = "amount"
     expected: ClassVar[str] = "a finite amount of affinity"
 
-    def terms(self, attribute: Attribute) -> list[tuple[Attribute, Terms]]:
+    def terms(self, attribute: Attribute) -> tuple[Attribute, Terms]:
         """Reward every value once, or those that are meant."""
-        amount = self._numbers(0.0).astype(np.float64)
-        if self.value is None:
-            return [(attribute, _free(attribute)._replace(reward=amount))]
-        # A paper rewards all values of an attribute alike, so each value is an attribute of its own.
-        chosen = self._chosen(attribute)
-        parts = []
-        for code in np.flatnonzero(chosen.any(axis=0) & (attribute.holders > 0)).tolist():
-            alone = attribute.alone(code)
-            parts.append((alone, _free(alone)._replace(reward=np.where(chosen[:, code], amount, 0.0))))
-        return parts
+        reward = np.where(self._chosen(attribute), self._numbers(0.0)[:, np.newaxis], 0.0)
+        return attribute, _free(attribute)._replace(reward=reward)
 
     def words(self, attribute: Attribute) -> str:
         """Return the reward in words."""
@@ -432,23 +417,21 @@ def asked_rules(
     caller: str, rules: Rules | Sequence[Rule] | None, given: Mapping[str, Any], heeded: Collection[str]
 ) -> Rules:
     """Return the rules of a call of the planner, also from a list of rules on panels; see ``stated_rules``."""
-    if rules is None or isinstance(rules, Rules):
-        return stated_rules(caller, rules, given, heeded)
-    panel_rules = list(rules)
-    for rule in panel_rules:
-        if not isinstance(rule, AtMost | AtLeast | Reward):
-            message = f"rules: expected AtMost, AtLeast and Reward objects, found {listed([repr(rule)])}"
+    if rules is not None and not isinstance(rules, Rules):
+        panel_rules = list(rules)
+        wrong = [rule for rule in panel_rules if not isinstance(rule, AtMost | AtLeast | Reward)]
+        if wrong:
+            message = f"rules: expected AtMost, AtLeast and Reward objects, found {listed([repr(wrong[0])])}"
             raise InputError(message)
-    parts: dict[str, Any] = {
-        name: [rule for rule in panel_rules if isinstance(rule, kind)] or None for name, kind in KINDS.items()
-    }
-    return stated_rules(caller, Rules(**parts), given, heeded)
+        parts: dict[str, Any] = {
+            name: [rule for rule in panel_rules if isinstance(rule, kind)] or None for name, kind in KINDS.items()
+        }
+        rules = Rules(**parts)
+    return stated_rules(caller, rules, given, heeded)
 
 
 # Rules as arrays. A panel group is the reviewers with one value of one attribute. For each group there are bounds on
-# the number of reviewers per paper; for each attribute a minimum number of different groups, and a reward for each
-# group.
-
+# the number of reviewers per paper, and a reward; for each attribute a minimum number of different groups.
 
 #: Pairs whose values are compared at once.
 SHARED_AT_ONCE = 50_000
@@ -466,10 +449,10 @@ class Panels(NamedTuple):
         The attribute of each group, ascending, shape (G,).
     least, most
         Minimum and maximum reviewers of each group on each paper, shape (N, G).
+    reward
+        Reward for each group on each paper, in affinity, shape (N, G).
     different
         Minimum different groups of each attribute on each paper, shape (N, A).
-    reward
-        Reward for each different group of an attribute on each paper, in affinity, shape (N, A).
     shared
         The groups of reviewers who share a value with the paper: the number of each, and the values of reviewers and of
         papers, shapes (M, V) and (N, V).
@@ -480,8 +463,8 @@ class Panels(NamedTuple):
     attribute: IntArray
     least: IntArray
     most: IntArray
-    different: IntArray
     reward: FloatArray
+    different: IntArray
     shared: tuple[tuple[int, BoolArray, BoolArray], ...] = ()
 
     @property
@@ -508,7 +491,7 @@ class Panels(NamedTuple):
         count = self.start[reviewers + 1] - self.start[reviewers]
         place = np.repeat(np.arange(reviewers.size), count)
         group = self.group[spread(first, count)]
-        if items is None or not self.shared:
+        if items is None:
             return place, group
         for number, has, wanted in self.shared:
             # Reviewers who are recruited come last, and have no values.
@@ -524,13 +507,13 @@ class Panels(NamedTuple):
 
     def counts(self, reviewers: IntArray, items: IntArray, n_items: int) -> IntArray:
         """Shape (N, G): reviewers of each group that each item has, by pairs of the two."""
-        place, group = self.of(reviewers, items) if self.n_groups else (reviewers[:0], reviewers[:0])
+        place, group = self.of(reviewers, items)
         cells = items[place] * self.n_groups + group
         return np.bincount(cells, minlength=n_items * self.n_groups).reshape(n_items, self.n_groups)
 
     def crowded(self, pairs: IntArray, free: IntArray) -> BoolArray:
         """Which pairs, shape (P, 2), have a group with less than no place left on their item by ``free`` (N, G)."""
-        place, group = self.of(*pairs.T) if self.n_groups else (pairs[:0, 0], pairs[:0, 0])
+        place, group = self.of(*pairs.T)
         over = free[pairs[place, 1], group] < 0
         return np.bincount(place[over], minlength=len(pairs)) > 0
 
@@ -565,39 +548,37 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items:
     """
     by_name: dict[tuple[str, tuple[Hashable, ...]], tuple[Attribute, list[Terms]]] = {}
     for rule, stated in asked:
-        for attribute, bounds_of_rule in rule.terms(stated):
-            by_name.setdefault((attribute.name, attribute.values), (attribute, []))[1].append(bounds_of_rule)
-    none = np.empty(0, np.int64)
-    parts = [(none, none, none)]
-    bounds = []
-    groups = list[tuple[Attribute, int]]()
+        attribute, bounds_of_rule = rule.terms(stated)
+        by_name.setdefault((attribute.name, attribute.values), (attribute, []))[1].append(bounds_of_rule)
+    no_codes = np.empty(0, np.int64)
+    members = [(no_codes, no_codes)]
+    owner = [no_codes]
+    no_bounds = no_codes.reshape(1, 0)
+    bounds = [Terms(no_bounds, no_bounds, no_bounds.astype(np.float64), no_bounds)]
+    groups: list[tuple[Attribute, int]] = []
     shared: list[tuple[int, BoolArray, BoolArray]] = []
     for number, (attribute, alike) in enumerate(by_name.values()):
-        different = reduce(np.maximum, [terms.different for terms in alike])
+        least = reduce(np.maximum, [terms.least for terms in alike])
+        most = reduce(np.minimum, [terms.most for terms in alike])
         reward = reduce(np.add, [terms.reward for terms in alike])
-        low = reduce(np.maximum, [terms.least for terms in alike])
-        high = reduce(np.minimum, [terms.most for terms in alike])
-        counted_ones = (attribute.holders > 0) & bool(different.any() or reward.any())
-        kept = ((low > 0) | (high < attribute.holders)).any(axis=0) | counted_ones
+        different = reduce(np.maximum, [terms.different for terms in alike])
+        matters = (least > 0) | (most < attribute.holders) | ((attribute.holders > 0) & (reward > 0))
+        kept = matters.any(axis=0) | ((attribute.holders > 0) & bool(different.any()))
         if attribute.shared is not None and attribute.of_paper is not None and kept.any():
             shared.append((len(groups), attribute.shared, attribute.of_paper))
-        place = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
-        counts = place >= 0
-        parts.append((attribute.owner[counts], place[counts], np.full(kept.sum(), number)))
-        bounds.append(Terms(low[:, kept], high[:, kept], different[:, np.newaxis], reward[:, np.newaxis]))
+        group = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
+        members.append((attribute.owner[group >= 0], group[group >= 0]))
+        owner.append(np.full(kept.sum(), number))
+        bounds.append(Terms(least[:, kept], most[:, kept], reward[:, kept], different[:, np.newaxis]))
         groups += [(attribute, value) for value in np.flatnonzero(kept).tolist()]
-    who, group, owner = (np.concatenate(part) for part in zip(*parts, strict=True))
+    who, group = (np.concatenate(part) for part in zip(*members, strict=True))
     order = np.lexsort((group, who))
     start = np.searchsorted(who[order], np.arange(n_reviewers + 1)).astype(np.int64)
-    least, most, different, reward = (_beside(columns, n_items) for columns in zip(_NO_BOUNDS, *bounds, strict=True))
-    panels = Panels(start, group[order], owner, least, most, different, reward, tuple(shared))
+    merged = Terms(*(_beside(columns, n_items) for columns in zip(*bounds, strict=True)))
+    panels = Panels(start, group[order], np.concatenate(owner), *merged, tuple(shared))
     rules = tuple(rule for rule, _ in asked)
     attributes = tuple(attribute for _, attribute in asked)
     return Ruled(rules, attributes, panels, tuple(groups), tuple(name for name, _ in by_name))
-
-
-_NONE = np.empty((1, 0), np.int64)
-_NO_BOUNDS = Terms(_NONE, _NONE, _NONE, _NONE.astype(float))
 
 
 def _beside(columns: Sequence[Any], n_items: int) -> Any:
@@ -623,17 +604,17 @@ def ruled(
     )
     stated = panel_rules(rules)
     # Short forms: rules with an attribute of their own.
-    short: list[tuple[Rule, dict[Any, Any]]] = []
+    short: dict[Rule, dict[Any, Any]] = {}
     if rules.institutions is not None:
         homes = by_label(rules.institutions, "institutions", REVIEWER, INSTITUTION.role, spellings)
         match(list(homes), reviewers, "institutions", "reviewer")
-        if any(_several(home) for home in homes.values()):
-            short.append((AtMost("institution", 1), homes))
+        if any(map(_several, homes.values())):
+            short[AtMost("institution", 1)] = homes
     if rules.senior is not None:
         chosen = labels_of(rules.senior, "senior", REVIEWER, SENIOR.role, spellings)
         match(chosen, reviewers, "senior", "reviewer")
-        short.append((AtLeast("senior", 1), dict.fromkeys(reviewers, False) | dict.fromkeys(chosen, True)))
-    for rule, _ in short:
+        short[AtLeast("senior", 1)] = dict.fromkeys(reviewers, False) | dict.fromkeys(chosen, True)
+    for rule in short:
         if rule.attribute in {other.attribute for other in stated}:
             message = (
                 f"rules: expected one kind of rules on {rule.attribute!r}, found also {rule.text}; put it "
@@ -641,7 +622,7 @@ def ruled(
             )
             raise InputError(message)
     asked = rules_of(reviewers, items, stated, people, papers)
-    asked += [(rule, attribute_of(rule.attribute, values, reviewers)) for rule, values in short]
+    asked += [(rule, attribute_of(rule.attribute, values, reviewers)) for rule, values in short.items()]
     return ruled_by(asked, len(reviewers), len(items))
 
 
@@ -676,16 +657,16 @@ def rules_of(
     for rule in numbered:
         name = rule.attribute
         if name not in people:
-            raise InputError(unknown(rule.text, "attribute", name, people))
+            message = f"{rule.text}: {unknown('attribute', name, people)}"
+            raise InputError(message)
         if name not in attribute_named:
             of_papers = [papers[name].get(label) for label in items] if name in papers else None
             attribute_named[name] = attribute_of(name, people[name], reviewers, of_papers)
         attribute = attribute_named[name]
-        fault = rule.fault(attribute)
-        if not fault and not attribute.value.size:
-            fault = f"{rule.text}: expected an attribute that some reviewer has, found {name} empty, or no, for all"
-        if fault:
-            raise InputError(fault)
+        rule.check(attribute)
+        if not attribute.held:
+            message = f"{rule.text}: expected an attribute that some reviewer has, found {name} empty, or no, for all"
+            raise InputError(message)
         has = attribute.of_paper
         if has is not None and rule.value in rule.relations and not has.any(axis=1).all():
             bare = [str(items[paper]) for paper in np.flatnonzero(~has.any(axis=1)).tolist()]
@@ -698,7 +679,8 @@ def _by_paper(rule: Rule, items: Sequence[Label], papers: Values) -> Rule:
     """Return a rule with the numbers of the papers, where they are not the same for all."""
     stated = rule.stated
     if isinstance(stated, str) and stated not in papers:
-        raise InputError(unknown(rule.text, "attribute of papers, or a number", stated, papers))
+        message = f"{rule.text}: {unknown('attribute of papers, or a number', stated, papers)}"
+        raise InputError(message)
     if not isinstance(stated, str | Mapping):
         return rule
     name = stated if isinstance(stated, str) else "by paper"

@@ -580,7 +580,7 @@ def rewards(problem: Problem, chosen: BoolArray) -> float:
     panels = problem.panels
     if not panels.reward.any():
         return 0.0
-    earned = panels.reward * _different(problem, presence(problem, chosen))
+    earned = np.where(presence(problem, chosen) > 0, panels.reward, 0.0)
     return math.fsum(earned[problem.bound].ravel().tolist())
 
 

@@ -199,7 +199,7 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRow
     ]
     # Columns for groups that an item may come to have; one is present only where one of its pairs is: y - sum z <= 0.
     owner = panels.attribute[kind] if cells.size else np.empty(0, np.int64)
-    counts = (panels.different[item, owner] > 0) | (panels.reward[item, owner] > 0)
+    counts = (panels.different[item, owner] > 0) | (panels.reward[item, kind] > 0)
     new = np.flatnonzero(counts & (given == 0))
     column = np.full(cells.size, -1)
     column[new] = pairs.size + np.arange(new.size)
@@ -223,7 +223,7 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRow
         if (within_reach < lack).any():
             return None
         rows.append(_compact(item[ours], column[ours], lack, within_reach))
-    return PanelRows(tuple(rows), panels.reward[item[new], owner[new]], brought)
+    return PanelRows(tuple(rows), panels.reward[item[new], kind[new]], brought)
 
 
 def _counts(cells: IntArray, taken: IntArray, have: IntArray) -> IntArray:

@@ -436,8 +436,7 @@ class Run:
             earned = None
             if isinstance(rule, Reward):
                 alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers, problem.n_items))
-                panels = alone.panels
-                earns = (presence(alone, assigned) > 0) & (panels.reward[:, panels.attribute] > 0)
+                earns = (presence(alone, assigned) > 0) & (alone.panels.reward > 0)
                 earns &= problem.bound[:, np.newaxis]
                 papers = int(np.count_nonzero(earns.any(axis=1)))
                 earned = int(np.count_nonzero(earns))
