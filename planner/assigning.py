@@ -12,9 +12,9 @@ import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.best_flow import missing_reviews, smallest_load
-from planner._assign.findings import DRAWS, Floors, UsualLoad
+from planner._assign.findings import Floors, UsualLoad
 from planner._assign.inputs import Constraints, build, scored_pairs, without_load
-from planner._assign.levels import FAIR, AssignmentTarget, aim_named, aims, design_named
+from planner._assign.levels import DRAWS, FAIR, AssignmentTarget, aim_named, aims, design_named
 from planner._assign.lottery import Lottery
 from planner._assign.problem import Randomisation
 from planner._assign.stages import Run

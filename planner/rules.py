@@ -213,7 +213,7 @@ class _Rule:
     def _count(self) -> str:
         return f"n (by {self._named})" if isinstance(self.stated, ByPaper) else self._named
 
-    def check(self, attribute: Attribute) -> None:
+    def _check(self, attribute: Attribute) -> None:
         """Raise InputError if the rule cannot use that attribute, or its numbers."""
         name = self.attribute
         held = attribute.held
@@ -663,7 +663,7 @@ def rules_of(
             of_papers = [papers[name].get(label) for label in items] if name in papers else None
             attribute_named[name] = attribute_of(name, people[name], reviewers, of_papers)
         attribute = attribute_named[name]
-        rule.check(attribute)
+        rule._check(attribute)
         if not attribute.held:
             message = f"{rule.text}: expected an attribute that some reviewer has, found {name} empty, or no, for all"
             raise InputError(message)

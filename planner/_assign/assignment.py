@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -81,22 +81,20 @@ def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Probabilities(Result):
     """The probability of each (reviewer, item) pair that may be assigned."""
 
+    columns: dict[str, list[Any]]
     backend: Backend | None = None
-
-    def __init__(self, columns: dict[str, list[Any]], backend: Backend | None) -> None:
-        self._columns = columns
-        self.backend = backend
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return item, reviewer and probability."""
-        return self._columns
+        return self.columns
 
     def to_dict(self) -> dict[str, Any]:
         """Return one object per pair."""
-        return {"probabilities": _rows(self._columns)}
+        return {"probabilities": _rows(self.columns)}
 
     def headline(self) -> str:
         """Return the number of pairs."""
@@ -104,24 +102,26 @@ class Probabilities(Result):
 
     def __len__(self) -> int:
         """Return the number of pairs."""
-        return len(self._columns["probability"])
+        return len(self.columns["probability"])
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Sample(Result, Sequence[Reviews]):
     """Sampled assignments: a sequence of reviews, and a table with a row for each draw and pair.
 
-    Attributes
+    Parameters
     ----------
+    lottery
+        The pairs and their probabilities.
     holds
         Shape (n, S): whether each draw holds each pair of the lottery.
+    backend
+        The kind of data frame that the affinities came in; None for other sources.
     """
 
+    lottery: Randomised
+    holds: BoolArray
     backend: Backend | None = None
-
-    def __init__(self, lottery: Randomised, holds: BoolArray, backend: Backend | None) -> None:
-        self.lottery = lottery
-        self.holds = holds
-        self.backend = backend
 
     def __len__(self) -> int:
         """Return the number of draws."""
@@ -131,17 +131,15 @@ class Sample(Result, Sequence[Reviews]):
         """Return one draw as reviews, or several in a list."""
         if isinstance(draw, slice):
             return [self[k] for k in range(*draw.indices(len(self)))]
-        pairs = np.flatnonzero(self.holds[draw])
         lottery = self.lottery
-        codes = lottery.reviewer[pairs], lottery.item[pairs]
+        codes = lottery.reviewer[self.holds[draw]], lottery.item[self.holds[draw]]
         drawn = Reviews.from_codes(*codes, reviewers=lottery.reviewers, items=lottery.items)
         return replace(drawn, backend=self.backend)
 
     @property
     def shares(self) -> FloatArray:
         """Shape (S,): the share of the draws that hold each pair, in the order of the probabilities."""
-        share: FloatArray = self.holds.mean(axis=0) if len(self) else np.zeros(self.holds.shape[1])
-        return share
+        return np.asarray(self.holds.sum(axis=0) / max(len(self), 1))
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return draw, item and reviewer of each assigned pair."""
@@ -303,6 +301,11 @@ class Assignment(Paged):
         none = self.status is AssignmentStatus.INFEASIBLE and not self.reviews.n_reviews
         return self.explanation if none else ""
 
+    @property
+    def why(self) -> str:
+        """Why demands are not met, or the level is missed; empty otherwise."""
+        return " ".join(filter(None, ("" if self.shortage is None else self.shortage.why, self.explanation)))
+
     def headline(self) -> str:
         """Return status, sizes and affinity, which reveal a matrix passed the wrong way round."""
         return f"{self.status}, {self.reviews.headline()}, affinity {self.affinity:.6g}"
@@ -349,7 +352,7 @@ class Assignment(Paged):
             "price_percent_at_least": self.least_price,
             "mean_affinity": self.mean_affinity,
             "minimum_affinity": self.minimum_affinity,
-            "rules": [] if self.kept is None else self.kept.to_list(),
+            "rules": [] if self.kept is None else [rule._asdict() for rule in self.kept.rules],
             "rewards": self.rewards,
             "price_of_rules_percent": self.price_of_rules,
             "bound": self.bound,
@@ -360,12 +363,10 @@ class Assignment(Paged):
             "price_percent_of_changes_and_threshold": self.price_of_concerns,
             "changes": None if self.changes is None else self.changes.to_dict(),
             "below": None if self.below is None else self.below.to_dict(),
-            "authors": None if self.authors is None else self.authors.to_dict(),
+            "authors": None if self.authors is None else asdict(self.authors),
             "fair": None if self.fairness is None else self.fairness.to_dict(),
             **({} if self.alternates is None else self.alternates.to_dict()),
-            "explanation": " ".join(
-                filter(None, ("" if self.shortage is None else self.shortage.why, self.explanation))
-            ),
+            "explanation": self.why,
             "timed_out": self.timed_out,
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "probabilities": None if self.randomised is None else _rows(self.randomised.to_columns()),

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from reviewgraph._base import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from planner.fixed import Pair
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
+
+
+def _as_rows(parts: Sequence[Any]) -> list[dict[str, Any]]:
+    return [part._asdict() for part in parts]
 
 
 class Floors(NamedTuple):
@@ -74,10 +78,6 @@ class Authored:
     affinity: float  #: affinity of the best assignment found within all rules, before any level
     bound: float  #: upper bound on affinity and rewards within all rules, whatever the level
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as the command's ``--json`` prints them."""
-        return asdict(self)
-
 
 # A previous assignment, and a threshold.
 
@@ -105,8 +105,7 @@ class Dropped(NamedTuple):
     reason: Reason
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(NamedTuple):
     """A previous assignment against the one that replaces it."""
 
     kept: tuple[Pair, ...]  #: pairs of both
@@ -119,12 +118,8 @@ class Changes:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the changes as the command's ``--json`` prints them, with the number of pairs kept."""
-        return {
-            "kept": len(self.kept),
-            "dropped": [pair._asdict() for pair in self.dropped],
-            "new": [pair._asdict() for pair in self.new],
-            "fewest": self.fewest,
-        }
+        pairs = {"dropped": _as_rows(self.dropped), "new": _as_rows(self.new)}
+        return {"kept": len(self.kept), **pairs, "fewest": self.fewest}
 
 
 class Below(NamedTuple):
@@ -136,11 +131,7 @@ class Below(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return threshold and pairs as the command's ``--json`` prints them."""
-        return {
-            "min_affinity": self.min_affinity,
-            "reviews": [pair._asdict() for pair in self.pairs],
-            "fewest": self.fewest,
-        }
+        return {"min_affinity": self.min_affinity, "reviews": _as_rows(self.pairs), "fewest": self.fewest}
 
 
 class Concerned(NamedTuple):
@@ -184,19 +175,11 @@ class Kept:
     rewards: float  #: rewards for different values, in affinity; no part of its affinity
     bound: float  #: upper bound on affinity and rewards together under the rules
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return the rules as the command's ``--json`` prints them."""
-        return [rule._asdict() for rule in self.rules]
-
 
 # Lotteries.
 
-#: Default number of assignments of which one is drawn.
-DRAWS = 100
 
-
-@dataclass(frozen=True, eq=False)
-class Listed:
+class Listed(NamedTuple):
     """Assignments of which one is drawn with equal probability.
 
     Probabilities are the shares of the assignments that hold each pair, so they hold exactly, and with them the caps.
@@ -209,11 +192,6 @@ class Listed:
     repaired: float
     changed: float  #: pairs of an assignment that the level and the rules have changed, on average
     lost: float  #: affinity of an assignment that they cost, on average; negative where it gains
-
-    @property
-    def count(self) -> int:
-        """K."""
-        return len(self.holds)
 
 
 class Rounding(Protocol):
@@ -248,10 +226,8 @@ class Randomised:
 
     def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
         """Return whether each of ``n`` draws holds each pair, shape (n, S)."""
-        import numpy as np
-
         if self.listed is not None:
-            held: BoolArray = self.listed.holds[rng.integers(self.listed.count, size=n)]
+            held: BoolArray = self.listed.holds[rng.integers(len(self.listed.holds), size=n)]
             return held
         return np.ones((n, self.support), np.bool_) if self.rounding is None else self.rounding.draw(n, rng)
 
@@ -266,13 +242,6 @@ class Randomised:
         return int(self.probability.size)
 
     @property
-    def entropy(self) -> float:
-        """Sum of ``-x ln x`` over the probabilities x."""
-        import numpy as np
-
-        return abs(float((self.probability * np.log(self.probability)).sum()))
-
-    @property
     def largest(self) -> float:
         """Largest probability."""
         return float(self.probability.max(initial=0.0))
@@ -280,8 +249,6 @@ class Randomised:
     @property
     def mean_largest(self) -> float:
         """Largest probability of each item's pairs, on average."""
-        import numpy as np
-
         most = np.zeros(len(self.items))
         np.maximum.at(most, self.item, self.probability)
         served = most[most > 0]
@@ -298,6 +265,9 @@ class Randomised:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
         listed = self.listed
+        figures = dict.fromkeys(("assignments", "at_level", "at_level_mended", "changed", "lost_by_mending"))
+        if listed is not None:
+            figures = dict(zip(figures, (len(listed.holds), *listed[1:]), strict=True))
         return {
             "max_probability": self.max_probability,
             "perturbation": self.perturbation,
@@ -306,14 +276,10 @@ class Randomised:
             "expected_percent": self.percent,
             "gap_percent": None if self.gap is None else 100.0 * self.gap,
             "support": self.support,
-            "entropy": self.entropy,
+            "entropy": abs(float((self.probability * np.log(self.probability)).sum())),
             "largest_probability": self.largest,
             "mean_largest_probability": self.mean_largest,
-            "assignments": None if listed is None else listed.count,
-            "at_level": None if listed is None else listed.at_level,
-            "at_level_mended": None if listed is None else listed.repaired,
-            "changed": None if listed is None else listed.changed,
-            "lost_by_mending": None if listed is None else listed.lost,
+            **figures,
         }
 
 
@@ -349,8 +315,7 @@ class Missing(NamedTuple):
     why: Lack
 
 
-@dataclass(frozen=True)
-class Alternates:
+class Alternates(NamedTuple):
     """Alternates of all papers."""
 
     asked: int  #: number requested per paper
@@ -372,9 +337,5 @@ class Alternates:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the alternates as the command's ``--json`` prints them."""
-        return {
-            "alternates": [alternate._asdict() | {"replaces": list(alternate.replaces)} for alternate in self.listed],
-            "alternates_missing": [
-                {"item": paper.item, "found": paper.found, "why": paper.why.value} for paper in self.missing
-            ],
-        }
+        missing = [paper._asdict() | {"why": paper.why.value} for paper in self.missing]
+        return {"alternates": _as_rows(self.listed), "alternates_missing": missing}

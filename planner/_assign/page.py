@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from reviewgraph._base import (
 if TYPE_CHECKING:
     from planner._assign import findings
     from planner._assign.assignment import Assignment
-    from planner.fixed import Facts, Pair
+    from planner.fixed import Pair
     from reviewgraph._base import IntArray, Label, Part
     from reviewgraph.report import Codes
 
@@ -102,28 +102,44 @@ def _range(numbers: IntArray) -> str:
 
 def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
     gaps = assignment.shortage
-    below = assignment.below
-    always = {
-        **({} if gaps is None else gaps.facts()),
-        "Why": " ".join(filter(None, ("" if gaps is None else gaps.why, assignment.explanation))),
-        "Loads": _loads(assignment),
-        wishes: _wanted(assignment, wishes),
-    }
-    if_asked: dict[str, tuple[Any, Callable[[Any], str]]] = {
-        "Rules": (assignment.kept, _rules),
-        "Authors": (assignment.authors, _authors),
-        "Worst paper": (assignment.fairness, _fair),
-        "Changes": (assignment.changes, _changes),
-        f"Below {below.min_affinity:g}" if below else "": (below, _below),
-        "Fixed": (assignment.facts, _fixed),
-        "Unsafe" if assignment.critical else "Safe": (assignment, _safe),
-        "Alternates": (assignment.alternates, _alternates),
-        "Lottery": (assignment.randomised, _lottery),
-    }
+    facts: dict[str, str] = {} if gaps is None else gaps.facts()
+    facts["Why"] = assignment.why
+    facts["Loads"] = _loads(assignment)
+    facts[wishes] = _wanted(assignment, wishes)
+    if assignment.kept is not None:
+        facts["Rules"] = "; ".join(map(_rule, assignment.kept.rules))
+    if assignment.authors is not None:
+        facts["Authors"] = _authors(assignment.authors)
+    if assignment.fairness is not None:
+        facts["Worst paper"] = _fair(assignment.fairness)
+    if assignment.changes is not None:
+        facts["Changes"] = _changes(assignment.changes)
+    if (below := assignment.below) is not None:
+        number = len(below.pairs)
+        facts[f"Below {below.min_affinity:g}"] = (
+            f"{counted(number, 'review')}{_proof(number, below.fewest)}" if number else "no review"
+        )
+    if assignment.facts is not None:
+        facts["Fixed"] = f"{counted(assignment.facts.kept, 'review is', 'reviews are')} kept and counted"
+    critical = assignment.critical
+    if critical:
+        facts["Unsafe"] = f"the level depends on {counted(len(critical), 'reviewer')} ({listed(critical)})"
+    elif critical is not None and not aim_named(assignment.target).outlives:
+        facts["Safe"] = "any one reviewer may drop out"
+    if (alternates := assignment.alternates) is not None:
+        people = counted(alternates.asked, "alternate")
+        facts["Alternates"] = f"{people} for every paper, each for anyone on its panel"
+        if alternates.missing:
+            lack = counted(len(alternates.missing), "paper has", "papers have")
+            facts["Alternates"] = f"{lack} fewer than {people} for anyone on the panel"
+    if (lottery := assignment.randomised) is not None:
+        most = lottery.max_probability
+        cap = "within the caps of the table" if most is None else f"of probability {most:g} at most"
+        certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
+        facts["Lottery"] = f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}"
     # Papers that are hidden are warned of.
-    aside = {"Not counted": ", ".join(assignment.reviews.origin._replace(hidden=()).not_counted())}
-    asked = {name: words(part) for name, (part, words) in if_asked.items() if part is not None}
-    return [Fact(name, value) for name, value in {**always, **asked, **aside}.items() if value]
+    facts["Not counted"] = ", ".join(assignment.reviews.origin._replace(hidden=()).not_counted())
+    return [Fact(name, value) for name, value in facts.items() if value]
 
 
 def _loads(assignment: Assignment) -> str:
@@ -165,17 +181,12 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
     return text + (f"; {wanted:,} of {assignment.affinities.size:,} are above 0" if wishes == "Bids" else "")
 
 
-def _rules(kept: findings.Kept) -> str:
-    """Return the rules on the reviewers of a paper, each with the number of papers on which it holds."""
-    return "; ".join(
-        f"{rule.words} ({'' if rule.earned is None else f'earned {rule.earned:,} times on '}"
-        f"{counted(rule.papers, 'paper')})"
-        for rule in kept.rules
-    )
+def _rule(rule: findings.KeptRule) -> str:
+    earned = "" if rule.earned is None else f"earned {rule.earned:,} times on "
+    return f"{rule.words} ({earned}{counted(rule.papers, 'paper')})"
 
 
 def _authors(authors: findings.Authored) -> str:
-    """Return the rules of the authors' file that hold."""
     rules = [f"nobody reviews their own paper{' or that of a co-author' if authors.author_distance else ''}"]
     rules += [] if authors.cycles_of_two else ["no two review a paper of each other"]
     rules += [] if authors.coauthors else ["no two co-authors review the same paper"]
@@ -199,42 +210,10 @@ def _changes(changes: findings.Changes) -> str:
     return f"{len(changes.kept):,} stay, {dropped}{len(changes.new):,} new{_proof(len(changes.new), changes.fewest)}"
 
 
-def _below(below: findings.Below) -> str:
-    number = f"{counted(len(below.pairs), 'review')}{_proof(len(below.pairs), below.fewest)}"
-    return number if below.pairs else "no review"
-
-
 def _proof(count: int, fewest: int | None) -> str:
     if fewest is None or not count:
         return ""
     return ", proved the fewest" if count == fewest else f" ({fewest} or more whatever the level)"
-
-
-def _fixed(facts: Facts) -> str:
-    return f"{counted(facts.kept, 'review is', 'reviews are')} kept and counted"
-
-
-def _safe(assignment: Assignment) -> str:
-    """Return whether any one reviewer may drop out, unless the level itself says so."""
-    critical = assignment.critical
-    if critical:
-        return f"the level depends on {counted(len(critical), 'reviewer')} ({listed(critical)})"
-    said = critical is None or aim_named(assignment.target).outlives
-    return "" if said else "any one reviewer may drop out"
-
-
-def _alternates(alternates: findings.Alternates) -> str:
-    people = counted(alternates.asked, "alternate")
-    lack = counted(len(alternates.missing), "paper has", "papers have")
-    all_have = f"{people} for every paper, each for anyone on its panel"
-    return f"{lack} fewer than {people} for anyone on the panel" if alternates.missing else all_have
-
-
-def _lottery(lottery: findings.Randomised) -> str:
-    most = lottery.max_probability
-    cap = "within the caps of the table" if most is None else f"of probability {most:g} at most"
-    certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
-    return f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}"
 
 
 def _warnings(assignment: Assignment, wishes: str) -> list[str]:
@@ -318,9 +297,9 @@ def _drawn(lottery: findings.Randomised | None) -> list[Part]:
     ]
     if (drawn := lottery.listed) is not None:
         lines.append(
-            f"One of {counted(drawn.count, 'assignment')} is drawn with equal probability: {percent(drawn.at_level)} "
-            f"satisfy level and rules as rounded and {percent(drawn.repaired)} after repair, which changes "
-            f"{drawn.changed:.1f} pairs of each and costs {percent_of(drawn.lost, lottery.best):.3f} % of the total."
+            f"One of {counted(len(drawn.holds), 'assignment')} is drawn with equal probability: "
+            f"{percent(drawn.at_level)} satisfy level and rules as rounded and {percent(drawn.repaired)} after repair, "
+            f"which changes {drawn.changed:.1f} pairs of each and costs {percent_of(drawn.lost, lottery.best):.3f} % of the total."
         )
     return [Prose(lines)]
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from planner._assign.findings import (
-    DRAWS,
     NO_FLOORS,
     Authored,
     Below,
@@ -28,6 +27,7 @@ from planner._assign.findings import (
     Reason,
 )
 from planner._assign.kernels import flow
+from planner._assign.levels import DRAWS
 from planner.fixed import Pair
 from reviewgraph._base import InputError, distinct, occurs, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY

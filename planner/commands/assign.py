@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner._assign.findings import DRAWS
-from planner._assign.levels import DESIGNS, FAIR, ToDouble, aims
+from planner._assign.levels import DESIGNS, DRAWS, FAIR, ToDouble, aims
 from planner.commands.options import (
     DESTINATION,
     preference_options,
