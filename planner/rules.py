@@ -1,8 +1,7 @@
-"""Rules on the reviewers of one paper, by attribute: at most, at least, and rewards; and the shortage of reviews."""
+"""Rules on the reviewers of one paper, by attribute: at most, at least, and rewards."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -30,36 +29,17 @@ NAMED = 6
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """An attribute of reviewers, and perhaps of papers, with one or several values each, as codes.
-
-    Parameters
-    ----------
-    name
-        Its name in rules.
-    values
-        Values that some reviewer or paper has, shape (V,); for a boolean attribute (``flag``) only True.
-    start, value
-        The values of reviewer j are ``value[start[j]:start[j + 1]]``, codes among ``values``; shapes (M + 1,) and (K,).
-    flag
-        Whether it is boolean.
-    of_paper
-        Which values each paper has, shape (N, V); None if papers do not have the attribute.
-    shared
-        Which values each reviewer has, shape (M, V), if only the sharing of some with the paper counts; else None.
-    """
+    """An attribute of reviewers, and perhaps of papers, with one or several values each."""
 
     name: str
-    values: tuple[Hashable, ...]
-    start: IntArray
+    values: tuple[Hashable, ...]  # those that some reviewer or paper has, shape (V,); of a boolean one only True
+    flag: bool  # whether it is boolean
+    # owner, value: reviewers with a value each, by reviewer, and these as codes, shape (K,)
+    owner: IntArray
     value: IntArray
-    flag: bool
-    of_paper: BoolArray | None = None
+    of_paper: BoolArray | None = None  # the values of each paper, shape (N, V); None if papers have no such attribute
+    # The values of each reviewer, shape (M, V), if only the sharing of some with the paper counts; else None
     shared: BoolArray | None = None
-
-    @property
-    def owner(self) -> IntArray:
-        """The reviewer of each entry of ``value``."""
-        return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
 
     @property
     def holders(self) -> IntArray:
@@ -77,12 +57,6 @@ class Attribute:
             return f"{what} who shares a {self.name} with the paper"
         return f"{self.name} {what}" if self.flag else f"{what} of {self.name} {self.values[value]}"
 
-    def sharing(self) -> Attribute:
-        """Return the attribute of sharing some value with the paper."""
-        has = _mask(self.start, self.value, len(self.values))
-        nobody = np.zeros_like(self.start)
-        return Attribute(self.name, (SAME,), nobody, self.value[:0], self.flag, self.of_paper, has)
-
 
 def attribute_of(
     name: str, known: Mapping[Any, Any], reviewers: Sequence[Label], papers: Sequence[Any] | None = None
@@ -91,8 +65,8 @@ def attribute_of(
 
     ``papers`` are the values of each paper likewise.
 
-    >>> attribute_of("region", {"a": "Asia", "b": ["Europe", "Asia"]}, ["a", "b", "c"]).start.tolist()
-    [0, 1, 3, 3]
+    >>> attribute_of("region", {"a": "Asia", "b": ["Europe", "Asia"]}, ["a", "b", "c"]).owner.tolist()
+    [0, 1, 1]
     """
     of_reviewers = [_several(known.get(label)) for label in reviewers]
     of_papers = list(map(_several, papers or ()))
@@ -102,19 +76,18 @@ def attribute_of(
     kept = [True] if flag else sorted(distinct, key=lambda value: (str(value), repr(value)))
     code = {value: number for number, value in enumerate(kept)}
 
-    def encoded(entries: list[list[Hashable]]) -> tuple[IntArray, IntArray]:
-        codes = [sorted(code[value] for value in set(values) if value in code) for values in entries]
-        start = np.cumsum([0, *map(len, codes)]).astype(np.int64)
-        return start, np.array([number for row in codes for number in row], np.int64)
+    def encoded(entries: list[list[Hashable]]) -> IntArray:
+        pairs = {(row, code[value]) for row, values in enumerate(entries) for value in values if value in code}
+        return np.array(sorted(pairs), np.int64).reshape(-1, 2)
 
-    of_paper = None if papers is None else _mask(*encoded(of_papers), len(kept))
-    return Attribute(name, tuple(kept), *encoded(of_reviewers), flag, of_paper)
+    of_paper = None if papers is None else _mask(encoded(of_papers), len(of_papers), len(kept))
+    owner, value = encoded(of_reviewers).T
+    return Attribute(name, tuple(kept), flag, owner, value, of_paper)
 
 
-def _mask(start: IntArray, value: IntArray, size: int) -> BoolArray:
-    """Return rows of codes as rows of flags."""
-    mask = np.zeros((start.size - 1, size), np.bool_)
-    mask[np.repeat(np.arange(start.size - 1), np.diff(start)), value] = True
+def _mask(entries: IntArray, n_rows: int, n_columns: int) -> BoolArray:
+    mask = np.zeros((n_rows, n_columns), np.bool_)
+    mask[*entries.T] = True
     return mask
 
 
@@ -334,7 +307,10 @@ class AtLeast(_Rule):
         if chosen.sum(axis=1).max(initial=0) > 1:
             # Reviewers with any of the values of a paper count together.
             chosen = np.asarray(chosen.any(axis=1))[:, np.newaxis]
-            attribute = attribute.sharing()
+            entries = np.column_stack([attribute.owner, attribute.value])
+            has = _mask(entries, int(attribute.owner.max(initial=-1)) + 1, len(attribute.values))
+            none = attribute.value[:0]
+            attribute = replace(attribute, values=(SAME,), owner=none, value=none, shared=has)
         return attribute, _free(attribute)._replace(least=np.where(chosen, number[:, np.newaxis], 0))
 
     def words(self, attribute: Attribute) -> str:
@@ -438,33 +414,20 @@ SHARED_AT_ONCE = 50_000
 
 
 class Panels(NamedTuple):
-    """Bounds and rewards per paper, by panel group.
+    """Bounds and rewards per paper, by panel group."""
 
-    Parameters
-    ----------
-    start, group
-        The groups of reviewer j are ``group[start[j]:start[j + 1]]``, ascending; shapes (M + 1,) and (K,). Groups of
-        reviewers who share a value with the paper are not among them.
-    attribute
-        The attribute of each group, ascending, shape (G,).
-    least, most
-        Minimum and maximum reviewers of each group on each paper, shape (N, G).
-    reward
-        Reward for each group on each paper, in affinity, shape (N, G).
-    different
-        Minimum different groups of each attribute on each paper, shape (N, A).
-    shared
-        The groups of reviewers who share a value with the paper: the number of each, and the values of reviewers and of
-        papers, shapes (M, V) and (N, V).
-    """
-
+    # The groups of reviewer j are group[start[j]:start[j + 1]], ascending; shapes (M + 1,) and (K,). Groups of
+    # reviewers who share a value with the paper are not among them
     start: IntArray
     group: IntArray
-    attribute: IntArray
+    attribute: IntArray  # the attribute of each group, ascending, shape (G,)
+    # least, most: minimum and maximum reviewers of each group on each paper, shape (N, G)
     least: IntArray
     most: IntArray
-    reward: FloatArray
-    different: IntArray
+    reward: FloatArray  # for each group on each paper, in affinity, shape (N, G)
+    different: IntArray  # minimum different groups of each attribute on each paper, shape (N, A)
+    # The groups of reviewers who share a value with the paper: the number of each, and the values of the reviewers who
+    # have any and of papers, shapes (up to M, V) and (N, V)
     shared: tuple[tuple[int, BoolArray, BoolArray], ...] = ()
 
     @property
@@ -494,7 +457,7 @@ class Panels(NamedTuple):
         if items is None:
             return place, group
         for number, has, wanted in self.shared:
-            # Reviewers who are recruited come last, and have no values.
+            # The last reviewers have no values, such as those who are recruited.
             known = np.flatnonzero(reviewers < len(has))
             sharing = [
                 part[(has[reviewers[part]] & wanted[items[part]]).any(axis=1)]
@@ -707,113 +670,7 @@ def number_of(value: Any) -> Any:
     return value
 
 
-class Gap(NamedTuple):
-    """The number of reviews that a paper lacks; by its type an anonymous report knows that there is a label."""
-
-    item: Label
-    reviews: int
-
-
-@dataclass(frozen=True)
-class Shortage:
-    """Reviews that papers lack, and the reviewers without conflicts who could write them.
-
-    Parameters
-    ----------
-    missing
-        Papers that lack reviews, and the number of them, in the order of the papers.
-    load
-        Maximum reviews per recruit.
-    why
-        The reason in words.
-    joining
-        If the level is missed: the number of recruits with whom there is a complete plan, and the papers of their
-        reviews; None if none were found, or none are needed.
-
-    Examples
-    --------
-    >>> gaps = Shortage((("p1", 2), ("p7", 1)), load=5)
-    >>> gaps.reviews, gaps.reviewers
-    (3, 2)
-    >>> print(gaps.facts()["Lacking"])
-    2 papers are short of 3 reviews in all: p1 (2), p7 (1)
-    """
-
-    missing: tuple[tuple[Label, int], ...]
-    load: int
-    why: str = ""
-    joining: tuple[int, tuple[Label, ...]] | None = None
-
-    @property
-    def wanted(self) -> dict[Label, int]:
-        """Reviews of recruits, by paper."""
-        return dict(self.missing if self.joining is None else Counter(self.joining[1]))
-
-    @property
-    def reviewers(self) -> int:
-        """A sufficient number of recruits, at one review per recruit and paper and at most ``load`` reviews each.
-
-        If only reviews are missing, it is also necessary, for any reviews by the others.
-        """
-        if self.joining is not None:
-            return self.joining[0]
-        return max([*self.wanted.values(), -(-self.reviews // max(self.load, 1))], default=0)
-
-    @property
-    def reviews(self) -> int:
-        """Total reviews of recruits."""
-        return sum(self.wanted.values())
-
-    def facts(self) -> dict[str, str]:
-        """Return what is said of missing reviews and recruits, by the names of these facts."""
-        facts = {}
-        papers = "these papers"
-        if self.missing:
-            total = counted(sum(number for _, number in self.missing), "review")
-            short = f"{counted(len(self.missing), 'paper is', 'papers are')} short of {total} in all"
-            facts["Lacking"] = f"{short}: {_named(dict(self.missing))}"
-        if self.joining is not None:
-            papers = f"{counted(len(self.wanted), 'paper')} ({_named(self.wanted)}), which reach the level, too"
-        if self.wanted:
-            each = f"{counted(self.load, 'review')} each at most"
-            recruits = f"{counted(self.reviewers, 'reviewer')} without conflicts, of {each}"
-            facts["To recruit"] = f"{recruits}, for {counted(self.reviews, 'review')} of {papers}"
-        return facts
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys ``short`` and ``recruit`` of the command's ``--json``."""
-        recruit = {
-            "reviewers": self.reviewers,
-            "reviews": self.reviews,
-            "load": self.load,
-            "papers": [{"item": item, "reviews": number} for item, number in self.wanted.items()],
-            "reaches_level": self.joining is not None,
-        }
-        return {
-            "short": [{"item": item, "missing": number} for item, number in self.missing],
-            "recruit": recruit if self.wanted else None,
-        }
-
-
-#: The same keys without a shortage.
-NOTHING_SHORT: dict[str, Any] = {"short": [], "recruit": None}
-
-
-def _named(numbers: dict[Label, int]) -> str:
-    return first_named([f"{item} ({number})" for item, number in numbers.items()])
-
-
 def first_named(names: Sequence[str]) -> str:
     """Return the first few names, and the number of the others."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
-
-
-def usual_load(loads: list[int]) -> int:
-    """Return the assumed load of a recruit: the lower median of the loads above 0, or 1.
-
-    >>> usual_load([0, 2, 5, 9, 6])
-    5
-    """
-    positive = sorted(load for load in loads if load > 0)
-    return positive[(len(positive) - 1) // 2] if positive else 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from planner._assign.findings import Concerned
-from planner.rules import NOTHING_SHORT
+from planner.shortage import NOTHING_SHORT
 from reviewgraph._base import (
     TIE,
     Backend,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         UsualLoad,
     )
     from planner.fixed import Facts
-    from planner.rules import Shortage
+    from planner.shortage import Shortage
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Outgoing
 

@@ -299,7 +299,8 @@ def _drawn(lottery: findings.Randomised | None) -> list[Part]:
         lines.append(
             f"One of {counted(len(drawn.holds), 'assignment')} is drawn with equal probability: "
             f"{percent(drawn.at_level)} satisfy level and rules as rounded and {percent(drawn.repaired)} after repair, "
-            f"which changes {drawn.changed:.1f} pairs of each and costs {percent_of(drawn.lost, lottery.best):.3f} % of the total."
+            f"which changes {drawn.changed:.1f} pairs of each and costs {percent_of(drawn.lost, lottery.best):.3f} % "
+            "of the total."
         )
     return [Prose(lines)]
 

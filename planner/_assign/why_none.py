@@ -14,7 +14,8 @@ from planner._assign.fair import too_few_good
 from planner._assign.flow import shortfall
 from planner._assign.problem import unit_of
 from planner._assign.programme import clashing, crowded_items, lacking_items
-from planner.rules import Gap, Shortage, ruled_by, usual_load
+from planner.rules import ruled_by
+from planner.shortage import Gap, Shortage, usual_load
 from reviewgraph._base import Mentions, counted, noun, ranging
 from reviewgraph.graph import check, level_named
 from reviewgraph.table import Reviews

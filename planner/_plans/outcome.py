@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._plans.constraints import People
-from planner.rules import first_named, ruled_by, usual_load
+from planner.rules import first_named, ruled_by
+from planner.shortage import usual_load
 from reviewgraph._base import Mentions, Status, noun
 from reviewgraph.table import Reviews
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from planner._plans.outcome import PlanStatus, recruits_load
-from planner.rules import NOTHING_SHORT, Shortage
+from planner.shortage import NOTHING_SHORT, Shortage
 from reviewgraph._base import Paged, counted
 from reviewgraph.graph import level_named
 
