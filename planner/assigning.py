@@ -58,9 +58,10 @@ def check_numbers(**bounded: tuple[float | None, float, float, str]) -> None:
 
 def check_none(unused: dict[str, bool], expected: str) -> None:
     """Refuse arguments that were passed but would be ignored."""
-    for name in (name for name, passed in unused.items() if passed):
-        message = f"{name}: {expected}"
-        raise InputError(message)
+    for name, passed in unused.items():
+        if passed:
+            message = f"{name}: {expected}"
+            raise InputError(message)
 
 
 #: Larger loads that are tried where the smallest with which demands can be met does not reach the level.
@@ -244,8 +245,10 @@ def assign(
     )
     drawn = chances.asked
     fairly = fair is not None
-    alone = {"per_change": per_change is not None and previous is None}
-    check_none(alone, "expected previous with it, the assignment to change; found none")
+    check_none(
+        {"per_change": per_change is not None and previous is None},
+        "expected previous with it, the assignment to change; found none",
+    )
     check_none(
         {
             "fair": drawn and fairly,

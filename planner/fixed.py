@@ -9,7 +9,7 @@ import numpy as np
 from reviewgraph._base import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from reviewgraph._base import BoolArray, IntArray, Label
 
@@ -38,31 +38,15 @@ class AboveLoad(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The fixed pairs, and which limits they exceed.
+    """The fixed pairs, and which limits they exceed."""
 
-    Parameters
-    ----------
-    kept
-        Their number.
-    conflicts
-        Those in conflict: by the conflicts, as meta reviews or by the authors' file.
-    crowded
-        Those of more reviewers of a paper than a rule allows.
-    unwilling
-        Those of reviewers who are not among the willing ones.
-    below
-        Those of affinity below the minimum, or without affinity.
-    above_demand, above_load
-        Papers with more of them than their demand or limit, and reviewers with more than their load.
-    """
-
-    kept: int
-    conflicts: tuple[Pair, ...] = ()
-    crowded: tuple[Pair, ...] = ()
-    unwilling: tuple[Pair, ...] = ()
-    below: tuple[Pair, ...] = ()
-    above_demand: tuple[AboveDemand, ...] = ()
-    above_load: tuple[AboveLoad, ...] = ()
+    kept: int  # their number
+    conflicts: tuple[Pair, ...] = ()  # those in conflict: by the conflicts, as meta reviews or by the authors' file
+    crowded: tuple[Pair, ...] = ()  # those of more reviewers of a paper than a rule allows
+    unwilling: tuple[Pair, ...] = ()  # those of reviewers who are not among the willing ones
+    below: tuple[Pair, ...] = ()  # those of affinity below the minimum, or without affinity
+    above_demand: tuple[AboveDemand, ...] = ()  # papers with more of them than their demand or limit
+    above_load: tuple[AboveLoad, ...] = ()  # reviewers with more of them than their load
 
     def named(self) -> dict[str, list[str]]:
         """Return what exceeds each limit, by the words for the limit."""
@@ -105,16 +89,11 @@ def facts_of(
         name: tuple(Pair(reviewers[j], items[i]) for j, i in pairs[exceeds].tolist())
         for name, exceeds in against.items()
     }
-    return Facts(
-        len(pairs),
-        **named,
-        above_load=tuple(map(AboveLoad._make, _above(pairs[:, 0], limits[0], reviewers))),
-        above_demand=tuple(map(AboveDemand._make, _above(pairs[:, 1], limits[1], items))),
-    )
-
-
-def _above(codes: IntArray, limit: IntArray, labels: Sequence[Label]) -> Iterator[tuple[Label, int, int]]:
-    """Yield the labels with more fixed pairs than their limit, these numbers, and the limits."""
-    count = np.bincount(codes, minlength=limit.size)
-    for code in np.flatnonzero(count > limit).tolist():
-        yield labels[code], int(count[code]), int(limit[code])
+    load, demand = limits
+    written = np.bincount(pairs[:, 0], minlength=load.size)
+    read = np.bincount(pairs[:, 1], minlength=demand.size)
+    above_load = [
+        AboveLoad(reviewers[j], int(written[j]), int(load[j])) for j in np.flatnonzero(written > load).tolist()
+    ]
+    above_demand = [AboveDemand(items[i], int(read[i]), int(demand[i])) for i in np.flatnonzero(read > demand).tolist()]
+    return Facts(len(pairs), **named, above_load=tuple(above_load), above_demand=tuple(above_demand))

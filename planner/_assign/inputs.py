@@ -21,6 +21,7 @@ from reviewgraph._base import (
     count_of,
     distinct,
     encode,
+    first_repeated,
     listed,
     natural_key,
     occurs,
@@ -98,8 +99,7 @@ def _of_matrix(
     # A sparse matrix has the pairs that are stored, a dense one those that are not NaN.
     if hasattr(affinity, "tocoo"):
         matrix = affinity.tocoo()
-        row = matrix.coords[0]
-        column = matrix.coords[1]
+        row, column = matrix.coords
         value = matrix.data
     else:
         matrix = as_numbers("affinity", affinity)
@@ -110,20 +110,25 @@ def _of_matrix(
         value = matrix[row, column]
     if reviewers is None and items is None:
         Order.warn_square(matrix, "affinity")
-    # Labels, one for each line.
-    labels: list[Sequence[Label]] = []
-    for name, declared, size in (("reviewers", reviewers, matrix.shape[0]), ("items", items, matrix.shape[1])):
-        lines = range(size) if declared is None else declared
-        if len(lines) != size:
-            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(lines)}"
-            raise InputError(message)
-        if declared is not None and len(set(declared)) < size:
-            twice = next(label for place, label in enumerate(declared) if label in declared[:place])
-            message = f"{name}: expected a label of its own for each line of affinity, found {twice!r} twice"
-            raise InputError(message)
-        labels.append(lines)
+    people = _lines("reviewers", reviewers, matrix.shape[0])
+    papers = _lines("items", items, matrix.shape[1])
     scores = row.astype(np.int64), column.astype(np.int64), value.astype(np.float64)
-    return Scored(*scores, labels[0], labels[1], spellings, Order(labels[0], labels[1]))
+    return Scored(*scores, people, papers, spellings, Order(people, papers))
+
+
+def _lines(name: str, labels: Sequence[Label] | None, size: int) -> Sequence[Label]:
+    """Return the labels of the lines of a matrix, one for each."""
+    if labels is None:
+        return range(size)
+    message = ""
+    if len(labels) != size:
+        message = f"expected {size} labels, one for each line of affinity, found {len(labels)}"
+    elif len(set(labels)) < size:
+        message = f"expected a label of its own for each line of affinity, found {first_repeated(labels)!r} twice"
+    if message:
+        message = f"{name}: {message}"
+        raise InputError(message)
+    return labels
 
 
 def _of_table(
@@ -366,8 +371,7 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
     key = key[order]
     value = scored.affinity[order]
     if (key[1:] == key[:-1]).any():
-        message = "affinity: expected each (reviewer, item) pair once, found one twice"
-        raise InputError(message)
+        refuse_twice(scored, "affinity")
     if allow_unscored:
         if n_items * M > MOST_PAIRS:
             message = f"allow_unscored: expected at most {MOST_PAIRS} pairs, found {n_items} papers x {M} reviewers"
@@ -378,6 +382,17 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
         value = full
     free = ~np.isin(key, barred, assume_unique=True)
     return key[free], value[free]
+
+
+def refuse_twice(scored: Scored, name: str, where: str = "") -> None:
+    """Refuse a pair that has two numbers."""
+    key = scored.item * len(scored.reviewers) + scored.reviewer
+    first = np.unique(key, return_index=True)[1]
+    if first.size < key.size:
+        row = int(np.setdiff1d(np.arange(key.size), first)[0])
+        pair = (scored.reviewers[int(scored.reviewer[row])], scored.items[int(scored.item[row])])
+        message = f"{name}: expected each (reviewer, item) pair once{where}, found {pair!r} twice"
+        raise InputError(message)
 
 
 def written_by(rules: Rules, scored: Scored) -> Written | None:
@@ -454,34 +469,23 @@ def merge_affinities(
     (('p1', 'p2'), [0.9, 0.2, nan])
     """
     scored = _tables(affinities)
-    wanted = _tables(bids)
-    tables = scored + wanted
+    tables = scored + _tables(bids)
     reviewers = encode([], [label for table, _ in tables for label in table.reviewers])[1]
     items = encode([], [label for table, _ in tables for label in table.items])[1]
-    # A number for each pair of a table, each pair once.
-    keys = []
-    for table, _ in tables:
-        row = codes_among(table.reviewers, reviewers)
-        column = codes_among(table.items, items)
-        pairs = row[table.reviewer] * len(items) + column[table.item]
-        first = np.unique(pairs, return_index=True)[1]
-        if first.size < pairs.size:
-            again = int(np.setdiff1d(np.arange(pairs.size), first)[0])
-            pair = (table.reviewers[int(table.reviewer[again])], table.items[int(table.item[again])])
-            message = f"affinities: expected each (reviewer, item) pair once in a table, found {pair!r} twice"
-            raise InputError(message)
-        keys.append(pairs)
-    every = np.concatenate([np.empty(0, np.int64), *keys])
-    key, at = np.unique(every, return_inverse=True)
+    width = max(len(items), 1)
+    # A number for each pair of a table; affinities come first, then bids.
+    keys = [
+        codes_among(table.reviewers, reviewers)[table.reviewer] * width + codes_among(table.items, items)[table.item]
+        for table, _ in tables
+    ]
+    split = sum(table.item.size for table, _ in scored)
+    key, at = np.unique(np.concatenate([np.empty(0, np.int64), *keys]), return_inverse=True)
     value = np.concatenate([np.empty(0), *(weight * table.affinity for table, weight in tables)])
-    # Affinities come first, then bids.
-    split = sum(pairs.size for pairs in keys[: len(scored)])
-    total = np.asarray(np.bincount(at, value, key.size), np.float64)
+    total = np.bincount(at, value, key.size).astype(np.float64)
     affine = np.bincount(at[:split], minlength=key.size) > 0
     welcome = np.bincount(at[split:], value[split:], key.size) > 0
     if not all_pairs:
         total[~affine & ~welcome] = np.nan
-    width = max(len(items), 1)
     return Columns(key // width, key % width, reviewers, items, score=total)
 
 
@@ -498,5 +502,6 @@ def _tables(weighted: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]
             raise InputError(message)
         scored = scored_pairs(table, None, None)
         check_magnitude("affinities", float(weight) * float(np.abs(scored.affinity).max(initial=0.0)))
+        refuse_twice(scored, "affinities", " in a table")
         tables.append((scored, float(weight)))
     return tables

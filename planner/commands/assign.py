@@ -297,14 +297,14 @@ def assign(session: Session, /, **_: Any) -> None:
     empty = assignment.reviews.n_reviews == 0 and assignment.status is not AssignmentStatus.OPTIMAL
     if params["probabilities"] and assignment.randomised is not None:
         write_table(params["probabilities"], assignment.randomised.to_columns())
-    if output and empty:
-        say(f"{output}: not written, since there is no assignment")
+    unwritten = [output] if empty else []
     complete = empty or destination.write(assignment.outgoing())
-    if path := params["alternates_file"]:
-        if assignment.alternates is None:
-            say(f"{path}: not written, since there is no assignment")
-        else:
-            write_table(path, assignment.alternates.to_columns())
+    if params["alternates_file"] and assignment.alternates is not None:
+        write_table(params["alternates_file"], assignment.alternates.to_columns())
+    else:
+        unwritten.append(params["alternates_file"])
+    for path in filter(None, unwritten):
+        say(f"{path}: not written, since there is no assignment")
     following: list[Next] = []
     if params["html"] or not (params["as_json"] or params["quiet"]):
         if assignment.reviews.n_reviews:
@@ -393,13 +393,14 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
         "max_probability": cap,
         "merge": session.spellings,
     }
+    # Reviews of a paper in these tables are accounted for, the others are ignored.
     tables = [table for table in (phase_one, fixed) if table is not None]
-    ignored = ""
-    counted_pairs = {pair for table in tables for pair in table.origin.meta}
+    pairs = {pair for table in tables for pair in table.origin.meta}
     for table in tables:
         codes = zip(table.reviewer.tolist(), table.item.tolist(), strict=True)
-        counted_pairs |= {(table.reviewers[j], table.items[i]) for j, i in codes}
-    origin = listing.origin(counted_pairs)
+        pairs |= {(table.reviewers[j], table.items[i]) for j, i in codes}
+    origin = listing.origin(pairs)
+    ignored = ""
     if origin.lacking and not tables:
         count = counted(sum(origin.lacking.reviews.values()), "review")
         ignored = f"{count} of {params['items_file']} are ignored: --fixed FILE keeps and counts those in FILE."

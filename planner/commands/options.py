@@ -86,18 +86,17 @@ def read_rules(
     if rules and not tables:
         message = f"{rules[0].text}: expected --reviewers FILE or --attributes FILE with it, found neither"
         raise Refusal(message)
+    used = {rule.attribute for rule in rules}
+    if params["conflict_by"] == "affiliation":
+        used.add("institution")
     merged: Attributes = {}
     for path, values in tables.items():
         match_labels(list(values), reviewers, path, "reviewer", where=where, spellings=session.spellings)
         columns = {name for entry in values.values() for name, value in entry.items() if value is not False}
-        used = {rule.attribute for rule in rules} | (
-            {"institution"} if params["conflict_by"] == "affiliation" else set()
-        )
         idle = [name for name in SUGGESTED if name in columns - used]
         if idle:
-            asked = " ".join(SUGGESTED[name] for name in idle)
             column = f"{noun(len(idle), 'column', 'columns')} {' and '.join(idle)}"
-            note(f"{path}: no rule uses the {column}; to add one: {asked}")
+            note(f"{path}: no rule uses the {column}; to add one: {' '.join(SUGGESTED[name] for name in idle)}")
         for label in filter(reviewers.__contains__, values):
             merged.setdefault(label, {}).update(values[label])
     chosen: dict[str, Any] = {"attributes": merged, "rules": rules, "conflict_by": params["conflict_by"]}
@@ -129,8 +128,7 @@ def say_meta_reviews(*tables: Any) -> None:
     """Note the meta reviews that tables of reviews leave out: their pairs are forbidden."""
     pairs = {pair for table in tables if table is not None for pair in table.origin.meta}
     if pairs:
-        meta = counted(len(pairs), "meta review")
-        note(Detail(f"{meta}: nobody is asked to review a paper that they meta-review"))
+        note(Detail(f"{counted(len(pairs), 'meta review')}: nobody is asked to review a paper that they meta-review"))
 
 
 #: Preferences of reviewers, which are added up.
@@ -201,8 +199,9 @@ def read_preferences(
         reviewer, item = match_pairs(table, reviewers, items, path, where=where)
         return _rows(table, (reviewer >= 0) & (item >= 0))
 
-    affinities = map(weighed, session.params["affinity"])
-    tables = [(listed_in(read_affinity(session, path), path), weight) for path, weight in affinities]
+    tables = []
+    for path, weight in map(weighed, session.params["affinity"]):
+        tables.append((listed_in(read_affinity(session, path), path), weight))
     wishes = []
     barred = None
     for path, weight in map(weighed, session.params["bids"]):

@@ -34,6 +34,7 @@ from .labels import Label as Label
 from .labels import LabelCodes as LabelCodes
 from .labels import Mentions as Mentions
 from .labels import encode as encode
+from .labels import first_repeated as first_repeated
 from .labels import natural_key as natural_key
 from .labels import places as places
 from .page import Column as Column

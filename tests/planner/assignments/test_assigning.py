@@ -362,7 +362,7 @@ def test_malformed_affinities():
         assign({"a": 1.0})
     with pytest.raises(InputError, match=r"affinity: the pair names .* \(paper 'q'\)"):
         assign({("a", "q"): 1.0}, items=["p"])
-    with pytest.raises(InputError, match="found one twice"):
+    with pytest.raises(InputError, match=r"each .reviewer, item. pair once, found .* twice"):
         assign(coo_array(([1.0, 2.0], ([0, 0], [0, 0])), shape=(2, 2)), demand=1)
 
 
