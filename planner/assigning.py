@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from reviewgraph.io import Pairs, Rules
 
 
-# Arguments: their ranges and combinations.
-
-
 def check_loss(aim: Aim, survive: int) -> None:
     """Refuse ``survive`` other than 0 or 1, and 1 at a level that has no test for losses."""
     if survive not in (0, 1):

@@ -61,9 +61,6 @@ class Fairness:
         }
 
 
-# The authors' file.
-
-
 @dataclass(frozen=True)
 class Authored:
     """Which rules of an authors' file hold, and their effect."""
@@ -77,9 +74,6 @@ class Authored:
     rivals: int  #: couples of pairs that may not be together and that the most affinity alone would have
     affinity: float  #: affinity of the best assignment found within all rules, before any level
     bound: float  #: upper bound on affinity and rewards within all rules, whatever the level
-
-
-# A previous assignment, and a threshold.
 
 
 class Reason(Status):
@@ -143,17 +137,11 @@ class Concerned(NamedTuple):
     below: Below | None = None
 
 
-# The default load.
-
-
 class UsualLoad(NamedTuple):
     """The maximum load of reviewers for whom none is stated."""
 
     load: int
     least: int  #: The smallest with which as many demands are met as with any; the level may need a larger one.
-
-
-# Rules on panels.
 
 
 class KeptRule(NamedTuple):
@@ -174,9 +162,6 @@ class Kept:
     affinity: float  #: affinity of the best assignment found under the rules, before any level
     rewards: float  #: rewards for different values, in affinity; no part of its affinity
     bound: float  #: upper bound on affinity and rewards together under the rules
-
-
-# Lotteries.
 
 
 class Listed(NamedTuple):
@@ -281,9 +266,6 @@ class Randomised:
             "mean_largest_probability": self.mean_largest,
             **figures,
         }
-
-
-# Alternates.
 
 
 class Lack(Enum):

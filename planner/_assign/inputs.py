@@ -56,9 +56,6 @@ MOST_PAIRS = 30_000_000
 USUAL_DEMAND = 3
 
 
-# Pairs of a reviewer and an item as codes, from any input; labels are looked up once each, not once per pair.
-
-
 class Scored(NamedTuple):
     """Scored pairs by code, and the labels."""
 
@@ -117,7 +114,6 @@ def _of_matrix(
 
 
 def _lines(name: str, labels: Sequence[Label] | None, size: int) -> Sequence[Label]:
-    """Return the labels of the lines of a matrix, one for each."""
     if labels is None:
         return range(size)
     message = ""
@@ -157,9 +153,6 @@ def keys_of(table: Any, scored: Scored, name: str, *, unknown: Unknown = "left o
     reviewer, item = match_pairs(pairs, *labels, name, unknown=unknown, where=LISTS, spellings=scored.spellings)
     matched = (reviewer >= 0) & (item >= 0)
     return np.unique(item[matched] * len(scored.reviewers) + reviewer[matched])
-
-
-# Demands, loads, conflicts, fixed pairs and a first phase, and the problem of all of them.
 
 
 def per_label(
@@ -319,7 +312,6 @@ def _concerns(
 
 
 def without_load(scored: Scored, rules: Rules) -> BoolArray:
-    """Return the reviewers whose load is not stated, shape (M,)."""
     return per_label(rules.load, scored, "load", REVIEWER, LOAD.role, optional=True) < 0
 
 
@@ -385,7 +377,6 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
 
 
 def refuse_twice(scored: Scored, name: str, where: str = "") -> None:
-    """Refuse a pair that has two numbers."""
     key = scored.item * len(scored.reviewers) + scored.reviewer
     first = np.unique(key, return_index=True)[1]
     if first.size < key.size:
@@ -421,9 +412,6 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
     matrix.data[:] = 1
     allowed = bool(rules.allow_cycles), bool(rules.allow_coauthors)
     return Written(matrix, *sizes, rules.author_distance or 0, *allowed)
-
-
-# Several tables of affinities, and bids, merged into one.
 
 
 @checked

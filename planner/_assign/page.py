@@ -97,9 +97,6 @@ def _range(numbers: IntArray) -> str:
     return ranging(int(numbers.min()), int(numbers.max()))
 
 
-# Facts: only of what was asked for.
-
-
 def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
     gaps = assignment.shortage
     facts: dict[str, str] = {} if gaps is None else gaps.facts()
@@ -194,7 +191,6 @@ def _authors(authors: findings.Authored) -> str:
 
 
 def _fair(fairness: findings.Fairness) -> str:
-    """Return the smallest sum of a paper, its bound, and the floors."""
     before, after = (f"{smallest:.4g}" for smallest in fairness.smallest)
     most = after if fairness.at_most is None else f"{fairness.at_most:.4g}"
     proof = f"{most} at most" if most != after else "proved the most possible" if fairness.at_most is not None else ""
@@ -240,9 +236,6 @@ def _warnings(assignment: Assignment, wishes: str) -> list[str]:
 
 def _for(pairs: Iterable[Pair]) -> list[str]:
     return [f"{who} for {what}" for who, what in pairs]
-
-
-# Sections.
 
 
 def _affinities(assignment: Assignment, wishes: str) -> list[Part]:
@@ -334,7 +327,6 @@ def reviewer_table(assignment: Assignment) -> Table:
 
 
 def _joined(labels: Sequence[Label], codes: IntArray) -> str:
-    """Return labels in their natural order; that of codes is not that of names."""
     return ", ".join(map(str, sorted((labels[code] for code in codes.tolist()), key=natural_key)))
 
 

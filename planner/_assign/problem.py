@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 LISTS = "the lists of papers and reviewers"
 
 
-# Authors of papers: the pairs that they may not have, and couples of pairs that an authors' file forbids together.
-
-
 @dataclass(frozen=True, eq=False)
 class Written:
     """Who wrote what: a sparse matrix items x people, the items and reviewers of the problem first, and its rules."""
@@ -113,12 +110,9 @@ class Written:
 
 
 def _entries(matrix: Any) -> tuple[IntArray, IntArray]:
-    """Return row and column of the entries of a sparse matrix."""
     row, column = matrix.tocoo().coords
     return row.astype(np.int64), column.astype(np.int64)
 
-
-# Floors: lower bounds on the sum of a paper's affinities, or on the best of them; in whole units.
 
 #: Bits of the largest affinity in whole units: sums of them are exact, and are compared without rounding.
 VALUE_BITS = 36
@@ -149,9 +143,6 @@ def whole_floor(floor: float | None, affinity: FloatArray, most: int) -> int:
     return int(units) - most
 
 
-# Rivals: pairs that may not both be assigned.
-
-
 class Rivals(NamedTuple):
     """Couples of pairs that may not both be assigned, shape (R, 2): each both ways, ascending."""
 
@@ -162,12 +153,10 @@ class Rivals(NamedTuple):
         return bool(self.couples.size)
 
     def of(self, pair: int) -> IntArray:
-        """Return the rivals of a pair."""
         first, last = np.searchsorted(self.couples[:, 0], [pair, pair + 1])
         return self.couples[first:last, 1]
 
     def count_among(self, chosen: BoolArray) -> IntArray:
-        """Count the chosen rivals of each pair, shape (P,)."""
         return np.bincount(self.couples[chosen[self.couples[:, 1]], 0], minlength=chosen.size)
 
     def couples_among(self, chosen: BoolArray) -> IntArray:
@@ -230,9 +219,6 @@ def cliques_of(rivals: Rivals) -> tuple[IntArray, IntArray]:
     return np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques]), members
 
 
-# The assignment under change.
-
-
 class Readable:
     """A state of kernels whose arrays NumPy reads as well: compiled code has them as buffers of its own."""
 
@@ -283,7 +269,6 @@ class Problem:
 
     @cached_property
     def whole(self) -> IntArray:
-        """Affinities in whole units, shape (P,)."""
         return whole_values(self.affinity)
 
     @cached_property
@@ -315,7 +300,6 @@ class Problem:
 
     @property
     def n_items(self) -> int:
-        """N, items of the first phase included."""
         return int(self.demand.size)
 
     @property
@@ -351,7 +335,6 @@ class Problem:
         return np.asarray(self.served & (have == 0))
 
     def open_demand(self) -> IntArray:
-        """Return the reviews that each item needs beyond the given ones."""
         return self.demand - np.bincount(self.item[self.given], minlength=self.n_items)
 
     def advice(self, *first: str, last: str = "lift conflicts") -> str:
@@ -397,8 +380,6 @@ class Problem:
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )
 
-
-# The objective of each pair: its affinity, less the costs of a change and of an affinity below a threshold.
 
 #: Initial ratio of the weight of a pair of one kind to that of the next kind, and to affinity.
 AHEAD = 8.0
@@ -451,11 +432,7 @@ class Concerns(NamedTuple):
         return rank
 
     def counts(self, chosen: BoolArray) -> tuple[int, ...]:
-        """Return the number of chosen pairs of each kind."""
         return tuple(int((kind & chosen).sum()) for kind in self.kinds)
-
-
-# A previous assignment compared with the problem, and with the assignment that replaces it.
 
 
 def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lost: float) -> Concerned:
@@ -483,9 +460,6 @@ def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lo
 
 def _labels(problem: Problem, pairs: IntArray) -> tuple[Pair, ...]:
     return tuple(Pair(problem.reviewers[problem.reviewer[p]], problem.items[problem.item[p]]) for p in pairs.tolist())
-
-
-# Authors: the papers that a reviewer may therefore not review, and the rivals among pairs.
 
 
 def with_rivals(problem: Problem, wrote: Written) -> Problem:
@@ -543,8 +517,6 @@ def authored(problem: Problem, rivals: int, best: float, bound: float) -> Author
         bound=bound,
     )
 
-
-# The options of a lottery: caps on probabilities, how much it spreads, and the number of draws.
 
 #: A dense or sparse matrix.
 Matrix: TypeAlias = "npt.NDArray[Any] | sp.sparray | sp.spmatrix"
