@@ -152,7 +152,7 @@ def keys_of(table: Any, scored: Scored, name: str, *, unknown: Unknown = "left o
     labels = scored.reviewers, scored.items
     reviewer, item = match_pairs(pairs, *labels, name, unknown=unknown, where=LISTS, spellings=scored.spellings)
     matched = (reviewer >= 0) & (item >= 0)
-    return np.unique(item[matched] * len(scored.reviewers) + reviewer[matched])
+    return distinct(item[matched] * len(scored.reviewers) + reviewer[matched])
 
 
 def per_label(
@@ -218,12 +218,13 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     old = keys_of(first, scored, "phase_one", unknown="refused")
     conflicts = keys_of(rules.conflicts or (), scored, "conflicts", unknown="asked")
     fixed = keys_of(rules.fixed or (), scored, "fixed", unknown="refused")
-    conflicts = np.union1d(conflicts, _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored))
+    meta = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
+    conflicts = distinct(conflicts, meta)
     wrote = written_by(rules, scored)
     by_authors = np.empty(0, np.int64) if wrote is None else wrote.barred()
-    barred = np.union1d(conflicts, by_authors)
+    barred = distinct(conflicts, by_authors)
     # Fixed pairs are kept whatever they exceed: limits are at least what they take.
-    standing = np.union1d(old, fixed)
+    standing = distinct(old, fixed)
     in_force = ruled(scored.reviewers, scored.items, rules, LISTS, spellings=scored.spellings)
     panels = in_force.panels
     new = np.setdiff1d(fixed, old)
@@ -240,8 +241,8 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     load = np.maximum(load, np.bincount(new % M, minlength=M))
     demand = np.maximum(demand, np.bincount(new // M, minlength=N))
     # Candidates, and the given pairs that are none of them, in one ascending order.
-    candidate, value = _candidates(scored, n_items, np.union1d(barred, old), constraints.allow_unscored)
-    key = np.union1d(candidate, standing)
+    candidate, value = _candidates(scored, n_items, distinct(barred, old), constraints.allow_unscored)
+    key = distinct(candidate, standing)
     affinity = np.zeros(key.size)
     affinity[np.searchsorted(key, candidate)] = value
     # Reviews of the first phase come on top of demands and of loads above 0.
@@ -352,7 +353,7 @@ def _meta_reviews(tables: Iterable[Any], scored: Scored) -> IntArray:
     read = (table for table in tables if isinstance(table, Columns | Reviews))
     meta = pairs_of([pair for table in read for pair in table.origin.meta], "meta reviews")
     reviewer, item = pairs_among(meta, scored.reviewers, scored.items)
-    return np.unique(item * len(scored.reviewers) + reviewer)
+    return distinct(item * len(scored.reviewers) + reviewer)
 
 
 def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: bool) -> tuple[IntArray, FloatArray]:

@@ -72,7 +72,7 @@ class Written:
         wrote = self.matrix[: self.n_items]
         near = wrote @ self._shared if self.distance else wrote
         item, reviewer = _entries(near[:, : self.n_reviewers])
-        return np.unique(item * self.n_reviewers + reviewer)
+        return distinct(item * self.n_reviewers + reviewer)
 
     def cycles_of_two(self, item: IntArray, reviewer: IntArray) -> IntArray:
         """Return couples of pairs (q, a) and (p, b) where a is an author of p and b of q, shape (K, 2).
@@ -173,8 +173,10 @@ class Rivals(NamedTuple):
         >>> rivals_of(np.array([[2, 0], [0, 1]])).among(np.array([0, 2])).couples.tolist()
         [[0, 1], [1, 0]]
         """
-        inside = np.isin(self.couples, pairs).all(axis=1)
-        return Rivals(np.searchsorted(pairs, self.couples[inside]))
+        place = np.full(max(self.couples.max(initial=0), pairs.max(initial=0)) + 1, -1)
+        place[pairs] = np.arange(pairs.size)
+        couples = place[self.couples]
+        return Rivals(couples[(couples >= 0).all(axis=1)])
 
 
 def rivals_of(couples: IntArray) -> Rivals:
@@ -470,6 +472,8 @@ def with_rivals(problem: Problem, wrote: Written) -> Problem:
     if not wrote.allow_coauthors:
         couples.append(wrote.coauthors_together(problem.item, problem.reviewer))
     rivals = rivals_of(np.concatenate(couples))
+    if not problem.given.any():
+        return replace(problem, rivals=rivals)
     # Given pairs must not be rivals; reviews of the first phase stand.
     together = rivals.couples_among(problem.given)
     bad = together[~problem.old[together].all(axis=1)]
