@@ -165,7 +165,8 @@ class Rivals(NamedTuple):
         >>> rivals_of(np.array([[2, 0], [0, 1]])).couples_among(np.array([True, False, True])).tolist()
         [[0, 2]]
         """
-        return self.couples[chosen[self.couples].all(axis=1) & (self.couples[:, 0] < self.couples[:, 1])]
+        couples = self.couples[chosen[self.couples[:, 0]]]
+        return couples[chosen[couples[:, 1]] & (couples[:, 0] < couples[:, 1])]
 
     def among(self, pairs: IntArray) -> Rivals:
         """Return the rivals within some of the pairs, given as ascending codes, by their places.
@@ -176,7 +177,7 @@ class Rivals(NamedTuple):
         place = np.full(max(self.couples.max(initial=0), pairs.max(initial=0)) + 1, -1)
         place[pairs] = np.arange(pairs.size)
         couples = place[self.couples]
-        return Rivals(couples[(couples >= 0).all(axis=1)])
+        return Rivals(couples[(couples[:, 0] >= 0) & (couples[:, 1] >= 0)])
 
 
 def rivals_of(couples: IntArray) -> Rivals:
