@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from planner._plans import reasons
 from planner._plans.arrivals import joins
 from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
 from planner._plans.match import FIRST_PHASE, expected_beliefs
@@ -23,7 +23,7 @@ from planner._plans.objectives import (
     objective_named,
     purchase,
 )
-from planner._plans.outcome import PlanStatus
+from planner._plans.outcome import PlanStatus, fixed_too_many, still_short, why_not, why_partial
 from planner._plans.plan import Plan, PlannedReview
 from planner._plans.process import INHERITED, Terms, choose, continued, inherited, received, round_of, within_limits
 from planner._plans.target import Ledger, PlanProgress, PlanTarget
@@ -31,7 +31,7 @@ from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
-from reviewgraph._base import Clock, InputError, Mentions, checked, counted
+from reviewgraph._base import Clock, InputError, Mentions, checked
 from reviewgraph.graph import Assumptions
 from reviewgraph.io import Order
 from reviewgraph.table import as_reviews
@@ -48,99 +48,64 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews, ReviewsLike
 
 
-# The arguments of planning: which of them go together. Each check names the argument and what was expected.
-
-
-def check_limits(max_reviews: int | None, time_limit: float | None) -> None:
-    """Refuse a budget that is no whole number, and a time that is none."""
-    if max_reviews is not None and (not isinstance(max_reviews, int | np.integer) or max_reviews < 0):
-        message = f"max_reviews: expected a whole number, 0 or more, found {max_reviews!r}"
-        raise InputError(message)
-    if time_limit is not None and not time_limit >= 0:
-        message = f"time_limit: expected seconds, 0 or more, found {time_limit!r}"
-        raise InputError(message)
-
-
-def check_objective(goal: type[Objective], select: int | None, *, needs: bool, asked: bool) -> None:
-    """Refuse ``select`` and required reviews that an objective would ignore."""
-    if select is not None and not goal.selects:
-        selecting = " or ".join(repr(objective.name) for objective in OBJECTIVES if objective.selects)
-        message = f"n_selected: expected objective {selecting} with it, found {goal.name!r}; drop it, or name that"
-        raise InputError(message)
-    if needs and not asked:
-        message = f"min_reviews, senior, rules: expected a target with them and objective {goal.name!r}, found none"
-        raise InputError(message)
-
-
-def asks(stated: Rules, panels: Sequence[Rule], *, but_number: bool) -> bool:
-    """Whether rules require reviews of papers: their number, unless ``but_number``, or by whom they are."""
-    number = bool(stated.min_reviews) and not but_number
-    return number or stated.senior is not None or any(isinstance(rule, AtLeast) for rule in panels)
-
-
-def check_rules(rules: Sequence[Rule]) -> None:
-    """Refuse rewards, which are not constraints."""
-    for rule in rules:
-        if isinstance(rule, Reward):
-            message = f"rules: expected AtMost and AtLeast objects, found a reward ({rule.text}); give it to assign"
-            raise InputError(message)
-
-
 #: Most rounds, that is mailings, of a process.
 MOST_ROUNDS = 20
+#: Numbers: minimum, maximum, and what is expected in words.
+RANGES: dict[str, tuple[float, float, str]] = {
+    "max_reviews": (0, math.inf, "a whole number, 0 or more"),
+    "time_limit": (0, math.inf, "seconds, 0 or more"),
+    "match": (2, math.inf, "2 or more reviews per paper"),
+    "rounds": (1, MOST_ROUNDS, f"a whole number from 1 to {MOST_ROUNDS}"),
+    "worth": (0, math.nextafter(1, 0), "the wrong selections that a review must avoid, 0 to 1"),
+}
 
 
-def check_rounds(process: Mapping[str, Any], *, in_rounds: bool, max_reviews: int | None) -> None:
-    """Refuse arguments of a process in rounds without one, and values out of range."""
-    named = [name for name, value in process.items() if value is not None]
-    if named and not in_rounds:
-        selecting = " or ".join(repr(objective.name) for objective in OBJECTIVES if objective.selects)
-        message = (
-            f"{named[0]}: expected objective {selecting} without a target; plan for the level first, then in rounds"
-        )
-        raise InputError(message)
-    rounds = process["rounds"]
-    worth = process["worth"]
-    match = process["match"]
-    if match is not None:
-        beside = {"max_reviews": max_reviews, "worth": worth, "after": process["after"]}
-        for name, value in beside.items():
-            if value is not None:
-                message = f"{name}: expected none with match, which determines the number of reviews; drop one of them"
-                raise InputError(message)
-        if match < 2:
-            message = f"match: expected 2 or more reviews per paper, found {match!r}"
-            raise InputError(message)
-    if rounds is not None and max_reviews is None and process["after"] is None and match is None:
-        message = f"rounds: expected max_reviews with it, the number of reviews of all {rounds} rounds; found none"
-        raise InputError(message)
-    if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
-        message = f"rounds: expected a whole number from 1 to {MOST_ROUNDS}, found {rounds!r}"
-        raise InputError(message)
-    if worth is not None and not 0 <= worth < 1:
-        message = f"worth: expected the wrong selections that a review must avoid, 0 to 1, found {worth!r}"
-        raise InputError(message)
-
-
-# Objectives beyond a level.
-
-
-def expect_an_end(aim: Objective, budget: int | None) -> None:
-    """Require a budget for an objective without a natural end."""
-    if budget is None and aim.worth_reading() is None:
-        message = "max_reviews: expected the number of extra reviews, since each review helps a little; found none"
-        raise InputError(message)
-
-
-def priced(plan: Plan, aim: Objective, beyond: int, rounds: Rounds | None = None) -> Plan:
-    """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
-    fixed = len(plan.constraints.fixed)
-    pairs = plan.pairs[fixed:]
-    reviews = plan.reviews[:fixed] + tuple(
-        replace(review, gain=gain, buys=aim.effect(item))
-        for review, gain, item in zip(plan.reviews[fixed:], gains_of(aim, pairs), pairs[:, 1].tolist(), strict=True)
+def _check(stated: Rules, goal: type[Objective], given: Mapping[str, Any], *, levelled: bool, in_rounds: bool) -> None:
+    """Refuse numbers out of range, and arguments that do not go together; ``given`` are those that are not None."""
+    panels = panel_rules(stated)
+    rewards = [rule.text for rule in panels if isinstance(rule, Reward)]
+    minimum = stated.min_reviews and not in_rounds
+    is_needed = minimum or stated.senior is not None or any(isinstance(rule, AtLeast) for rule in panels)
+    of_process = [name for name in ("rounds", "worth", "after", "match") if name in given]
+    beside_match = [name for name in ("max_reviews", "worth", "after") if name in given]
+    unbounded = not given.keys() & {"max_reviews", "after", "match"}
+    selecting = " or ".join(repr(objective.name) for objective in OBJECTIVES if objective.selects)
+    faults = (
+        (
+            rewards,
+            f"rules: expected AtMost and AtLeast objects, found a reward ({''.join(rewards[:1])}); give it to assign",
+        ),
+        (
+            "n_selected" in given and not goal.selects,
+            f"n_selected: expected objective {selecting} with it, found {goal.name!r}; drop it, or name that",
+        ),
+        (
+            is_needed and not levelled,
+            f"min_reviews, senior, rules: expected a target with them and objective {goal.name!r}, found none",
+        ),
+        (
+            of_process and not in_rounds,
+            f"{''.join(of_process[:1])}: expected objective {selecting} without a target; plan for the level first, "
+            "then in rounds",
+        ),
+        (
+            beside_match and "match" in given,
+            f"{''.join(beside_match[:1])}: expected none with match, which determines the number of reviews; drop one "
+            "of them",
+        ),
+        (
+            "rounds" in given and unbounded,
+            f"rounds: expected max_reviews with it, the number of reviews of all {given.get('rounds')} rounds; found "
+            "none",
+        ),
     )
-    return replace(plan, reviews=reviews, purchase=purchase(aim, pairs, plan.count - beyond), rounds=rounds)
+    for applies, message in faults:
+        if applies:
+            raise InputError(message)
+    for name, (low, high, expected) in RANGES.items():
+        if name in given and not low <= given[name] <= high:
+            message = f"{name}: expected {expected}, found {given[name]!r}"
+            raise InputError(message)
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
@@ -289,44 +254,75 @@ def plan_extra_reviews(
     >>> plan.status, plan.count, plan.lower_bound
     ('optimal', 1, 1)
     """
-    given_reviews = reviews
-    reviews = as_reviews(reviews)
-    order = Order.of(given_reviews, reviews)
+    table = as_reviews(reviews)
+    order = Order.of(reviews, table)
     if after is not None and target is None and objective == OnlyLevel.name:
         objective = "decision"
     goal = objective_named(objective)
-    asked = target is not None or goal.needs_level
-    chosen = target_named(target or "double")
-    check_limits(max_reviews, time_limit)
+    levelled = target is not None or goal.needs_level
+    level = target_named(target or "double")
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)._in_order(order)
     process = {"rounds": rounds, "worth": worth, "after": after, "match": match}
-    any_process = any(part is not None for part in (*process.values(), stated.min_reviews or None))
-    in_rounds = not asked and goal.selects and any_process
-    panels = panel_rules(stated)
-    check_rules(panels)
-    check_objective(goal, n_selected, needs=asks(stated, panels, but_number=in_rounds), asked=asked)
-    check_rounds(process, in_rounds=in_rounds, max_reviews=max_reviews)
-    prices = order.numbered(cost, "cost"), order.numbered(affinity, "affinity"), min_affinity
+    is_process = any(part is not None for part in (*process.values(), stated.min_reviews or None))
+    in_rounds = is_process and goal.selects and not levelled
+    numbers = {"n_selected": n_selected, "max_reviews": max_reviews, "time_limit": time_limit, **process}
+    passed = {name: value for name, value in numbers.items() if value is not None}
+    _check(stated, goal, passed, levelled=levelled, in_rounds=in_rounds)
+    terms = None
     if in_rounds:
         terms = Terms(rounds or 0, max_reviews, n_selected, worth, match=match)
-        return _round(reviews, stated, goal, terms, after, prices, draws, seed, whole, progress)
-    constraints = constrain(reviews, stated, *prices)
+        terms, table, stated = _begun(terms, after, table, stated)
+    earlier = () if terms is None else terms.earlier
+    prices = order.numbered(cost, "cost"), order.numbered(affinity, "affinity"), min_affinity
+    constraints = within_limits(constrain(table, stated, *prices), earlier)
+
+    def beliefs() -> Beliefs:
+        if terms is not None and not terms.number:
+            least = int(stated.min_reviews or 0)
+            return expected_beliefs(constraints.reviews, constraints.fixed, least, Assumptions())
+        return beliefs_of(constraints.reviews, constraints.fixed, draws)
+
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
-        aim = goal.known(lambda: beliefs_of(constraints.reviews, constraints.fixed, draws), n_selected)
-    if aim is not None:
-        expect_an_end(aim, None if max_reviews is None else max_reviews - len(constraints.fixed))
+        aim = goal.known(beliefs, n_selected if terms is None else terms.select)
+    if terms is not None:
+        if terms.budget is None and terms.match is None and aim is not None:
+            terms = replace(terms, budget=(aim.worth_reading() or 0) + len(constraints.fixed))
+        max_reviews = terms.budget
     search = _Search(
-        target=chosen if asked else None,
+        target=level if levelled else None,
         aim=aim,
+        terms=terms,
         max_reviews=max_reviews,
         best_effort=best_effort,
         progress=progress,
         seed=seed,
         reserve=RESERVE * (time_limit or 0.0),
     )
-    return _ended(_fair(search.plan, constraints, whole), whole)
+    plan = _fair(search.plan, constraints, whole)
+    proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
+    note = (Clock.TIMED_OUT,) if whole.timed_out and not proved else ()
+    return replace(plan, timed_out=whole.timed_out, explanation=(*plan.explanation, *note))
+
+
+def _begun(
+    terms: Terms, after: Plan | Mapping[str, Any] | None, reviews: Reviews, stated: Rules
+) -> tuple[Terms, Reviews, Rules]:
+    """Return the terms of a round, the reviews with those still to come, and the rules, after the last round if any."""
+    if after is not None:
+        last = after.to_dict() if isinstance(after, Plan) else after
+        has_budget = terms.budget is not None
+        terms = continued(terms, last)
+        stated = inherited(stated, last)
+        terms, reviews = received(terms, reviews, stated, stated=has_budget)
+    if terms.match is not None and not reviews.scored.any():
+        # The first phase precedes the rounds.
+        stated = replace(stated, min_reviews=stated.min_reviews or min(FIRST_PHASE, terms.match - 1))
+        terms = replace(terms, number=0)
+    # A match finds its number of rounds.
+    left = terms.left if terms.match is not None else max(terms.left, 1)
+    return replace(terms, left=left, rules={name: getattr(stated, name) for name in INHERITED}), reviews, stated
 
 
 def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, clock: Clock) -> Plan:
@@ -338,37 +334,36 @@ def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, cloc
         return search(rules, clock)
     part = clock.share(FAIR)
     plain = search(replace(rules, cost=Prices()), part)
-    if part.interrupted:
-        clock.interrupted = True
-        return _under(plain, rules)
-    if not plain.status.may_grow:
-        return replace(search(rules, clock), least_load=0)
-    plan = search(replace(rules, spare=np.minimum(rules.spare, plain.largest_load)), clock)
-    if not plan.status.may_grow or plan.count > plain.count:
-        return _under(plain, rules)
+    clock.interrupted |= part.interrupted
+    if not plain.status.may_grow and not part.interrupted:
+        return search(rules, clock)
+    spare = np.minimum(rules.spare, plain.largest_load)
+    plan = plain if part.interrupted else search(replace(rules, spare=spare), clock)
+    if part.interrupted or not plan.status.may_grow or plan.count > plain.count:
+        # The plan without affinities is not proved to be the best by them.
+        reviews = tuple(
+            replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
+            for review, (j, i) in zip(plain.reviews, plain.pairs.tolist(), strict=True)
+        )
+        plain = replace(plain, constraints=rules, reviews=reviews)
+        return replace(plain, status=PlanStatus.FEASIBLE) if plain.status == PlanStatus.OPTIMAL else plain
     # Bounds without the smaller loads hold in any case.
     unproved = plan.status == PlanStatus.OPTIMAL and plan.count > plain.lower_bound
     least = plain.least_load if plan.count == plain.count else 0
-    status = PlanStatus.FEASIBLE if unproved else plan.status
-    return replace(plan, status=status, bounds=plain.bounds, least_load=least)
-
-
-def _under(plan: Plan, rules: Constraints) -> Plan:
-    """Return a plan with the costs or affinities of other constraints, not proved to be the best by them."""
-    reviews = tuple(
-        replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
-        for review, (j, i) in zip(plan.reviews, plan.pairs.tolist(), strict=True)
-    )
-    status = PlanStatus.FEASIBLE if plan.status == PlanStatus.OPTIMAL else plan.status
-    return replace(plan, constraints=rules, reviews=reviews, status=status)
+    plan = replace(plan, bounds=plain.bounds, least_load=least)
+    return replace(plan, status=PlanStatus.FEASIBLE) if unproved else plan
 
 
 @dataclass(frozen=True)
 class _Search:
-    """A search for a plan: what is asked for, and how long to look. ``target`` is None without a level."""
+    """A search for a plan: what is asked for, and how long to look.
+
+    ``target`` is None without a level; ``terms`` are those of a round of a process.
+    """
 
     target: Target | None
     aim: Objective | None
+    terms: Terms | None
     max_reviews: int | None
     best_effort: bool
     progress: Callable[[PlanProgress], object] | None
@@ -377,175 +372,110 @@ class _Search:
 
     def plan(self, constraints: Constraints, clock: Clock) -> Plan:
         """Return the best plan under some constraints."""
-        # With a budget, part of the time is reserved for the best partial plan.
-        target = self.target or target_named("double")
-        task = _task(constraints, clock, self.reserve)
+        begun = Clock(None)
+        # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
+        task = new_task(constraints, 3 * (constraints.reviews.n_items + constraints.reviews.n_reviewers) + 64)
+        # The final description of a long plan takes up to three times as long.
+        clock.keep_back(min(3 * begun.elapsed(), self.reserve))
         budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
+        target = self.target or target_named("double")
+        if too_many := fixed_too_many(task, budget):
+            return _plan(task, target, Ledger(clock, budget=budget), PlanStatus.INFEASIBLE, no_pairs(), too_many)
+        if self.terms is not None:
+            return self._round(task, target, Ledger(clock, budget=budget), self.terms)
+        # With a budget, part of the time is reserved for the best partial plan.
         ledger = Ledger(clock if budget is None else clock.share(BEFORE_BUDGET), self.progress, budget)
-        if too_many := reasons.fixed_too_many(task, budget):
-            return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
         rng = np.random.default_rng(self.seed)
-        try:
-            if self.target is not None:
+        if self.target is None:
+            # The plan begins with the fixed reviews alone.
+            plan = _plan(task, target, ledger, PlanStatus.CHOSEN, no_pairs(), [])
+        else:
+            try:
                 with suppress(Clock.Over):
                     covered.fill(target, task, ledger, rng)
-        except KeyboardInterrupt:
-            ledger.reasons.append("interrupted: this is the best found so far")
-            clock.interrupted = True
-        # Without a level the plan begins with the fixed reviews alone.
-        none = PlanStatus.CHOSEN, no_pairs(), list[str]()
-        plan = _finish(task, target, ledger, clock) if self.target else _plan(task, target, ledger, *none)
-        if self.best_effort and ledger.infeasible:
-            plan = _most_of_it(task, target, ledger, plan.explanation, clock, rng)
-        elif self.aim is not None and plan.status.may_grow:
-            plan = _beyond(plan, self.aim, task, ledger)
-        return plan
+            except KeyboardInterrupt:
+                ledger.reasons.append("interrupted: this is the best found so far")
+                clock.interrupted = True
+            if self.best_effort and ledger.infeasible:
+                return _most_of_it(task, target, ledger, clock, rng)
+            plan = _finish(task, target, ledger, clock)
+        return plan if self.aim is None or not plan.status.may_grow else _beyond(plan, self.aim, task, ledger)
 
+    def _round(self, task: Task, target: Target, ledger: Ledger, terms: Terms) -> Plan:
+        """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
 
-def _round(
-    reviews: Reviews,
-    stated: Rules,
-    goal: type[Objective],
-    terms: Terms,
-    after: Plan | Mapping[str, Any] | None,
-    prices: tuple[Numbered | None, Numbered | None, float | None],
-    draws: FloatArray | None,
-    seed: int | np.random.Generator,
-    clock: Clock,
-    progress: Callable[[PlanProgress], object] | None,
-) -> Plan:
-    """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
-    budgeted = terms.budget is not None
-    if after is not None:
-        last = after.to_dict() if isinstance(after, Plan) else after
-        terms = continued(terms, last)
-        stated = inherited(stated, last)
-        terms, reviews = received(terms, reviews, stated, stated=budgeted)
-    unscored = terms.match is not None and not reviews.scored.any()
-    if unscored:
-        # The first phase precedes the rounds.
-        least = stated.min_reviews or min(FIRST_PHASE, int(terms.match or 0) - 1)
-        stated = replace(stated, min_reviews=least)
-        terms = replace(terms, number=0)
-    # A match finds its number of rounds.
-    least_left = 1 if terms.match is None else 0
-    terms = replace(terms, left=max(terms.left, least_left), rules={name: getattr(stated, name) for name in INHERITED})
-    constraints = within_limits(constrain(reviews, stated, *prices), terms.earlier)
-    fixed = constraints.fixed
+        def tell(words: str) -> None:
+            if self.progress is not None:
+                self.progress(PlanProgress(ledger.clock.elapsed(), words, None))
 
-    def beliefs() -> Beliefs:
-        if unscored:
-            return expected_beliefs(constraints.reviews, fixed, int(stated.min_reviews or 0), Assumptions())
-        return beliefs_of(constraints.reviews, fixed, draws)
-
-    # The calibration of the existing scores is not part of the search and its time.
-    with clock.paused():
-        aim = goal.known(beliefs, terms.select)
-    if not isinstance(aim, Decision):
-        message = f"objective: expected one that selects papers for rounds, found {goal.name!r}"
-        raise InputError(message)
-    number = int(np.random.default_rng(seed).integers(2**32))
-    budget = terms.budget
-    if budget is None and terms.match is None:
-        budget = (aim.worth_reading() or 0) + len(fixed)
-    terms = replace(terms, budget=budget)
-
-    def tell(words: str) -> None:
-        if progress is not None:
-            progress(PlanProgress(clock.elapsed(), words, None))
-
-    def search(rules: Constraints, clock: Clock) -> Plan:
-        task = _task(rules, clock, 0.0)
-        target = target_named("double")
-        ledger = Ledger(clock, None, None if budget is None else budget - len(fixed))
-        if too_many := reasons.fixed_too_many(task, ledger.budget):
-            return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+        aim = cast("Decision", self.aim)
+        number = int(np.random.default_rng(self.seed).integers(2**32))
         this_round = round_of(aim, task, terms, ledger, number, tell)
         if this_round is None:
-            return _finish(task, target, ledger, clock)
+            return _finish(task, target, ledger, ledger.clock)
         plan = _plan(task, target, ledger, PlanStatus.CHOSEN, this_round.first, [], this_round.more)
-        return priced(plan, aim, len(this_round.more), this_round.rounds)
-
-    return _ended(_fair(search, constraints, clock), clock)
-
-
-def _ended(plan: Plan, clock: Clock) -> Plan:
-    """Record whether a time limit stopped the search; proved results stay proved."""
-    proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
-    note = (Clock.TIMED_OUT,) if clock.timed_out and not proved else ()
-    return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *note))
+        return _priced(plan, aim, len(this_round.more), this_round.rounds)
 
 
 def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger) -> Plan:
     """Spend the remaining budget on an objective, and compute the gains of all reviews."""
-    target = target_named(plan.target)
     pairs = plan.pairs[len(task.constraints.fixed) :]
-    try:
-        beyond = (aim.worth_reading() or 0) if ledger.budget is None else ledger.budget - len(pairs)
-        more = choose(aim, task, pairs, beyond)
-    except KeyboardInterrupt:
-        note = "interrupted: the remaining reviews do not serve the objective yet"
-        return replace(plan, explanation=(*plan.explanation, note))
-    status = PlanStatus.EXTENDED if plan.status.reaches and len(more) else plan.status
-    longer = _plan(task, target, ledger, status, pairs, list(plan.explanation), more)
-    if not len(more):
-        longer = replace(longer, least_load=plan.least_load)
-    longer = priced(longer, aim, len(more))
-    deal = longer.purchase
-    if ledger.report is not None and deal is not None:
-        words = f"{counted(longer.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
-        ledger.report(PlanProgress(ledger.clock.elapsed(), words, None, longer.count, longer.lower_bound))
-    return longer
+    beyond = (aim.worth_reading() or 0) if ledger.budget is None else ledger.budget - len(pairs)
+    more = choose(aim, task, pairs, beyond)
+    if len(more):
+        status = PlanStatus.EXTENDED if plan.status.reaches else plan.status
+        plan = _plan(task, target_named(plan.target), ledger, status, pairs, [*plan.explanation], more)
+    return _priced(plan, aim, len(more))
 
 
-def _task(constraints: Constraints, clock: Clock, reserve: float) -> Task:
-    """Return the task, and reserve three times what this took: the final description of a long plan takes as long."""
-    begun = Clock(None)
-    # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
-    room = 3 * (constraints.reviews.n_items + constraints.reviews.n_reviewers) + 64
-    task = new_task(constraints, room)
-    clock.keep_back(min(3 * begun.elapsed(), reserve))
-    return task
+def _priced(plan: Plan, aim: Objective, beyond: int, rounds: Rounds | None = None) -> Plan:
+    """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
+    fixed = len(plan.constraints.fixed)
+    pairs = plan.pairs[fixed:]
+    reviews = plan.reviews[:fixed] + tuple(
+        replace(review, gain=gain, buys=aim.effect(item))
+        for review, gain, item in zip(plan.reviews[fixed:], gains_of(aim, pairs), pairs[:, 1].tolist(), strict=True)
+    )
+    return replace(plan, reviews=reviews, purchase=purchase(aim, pairs, plan.count - beyond), rounds=rounds)
 
 
 def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
-    """Return the result of the search as a plan: complete, partial within a budget, or infeasible."""
+    """Return the result of the search as a plan: complete, partial within a budget or the time, or infeasible."""
     if ledger.infeasible:
-        ledger.reasons += [] if ledger.explained else reasons.why_not(task, target)
         ledger.bounds.clear()
-        return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), ledger.reasons)
-    if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
-        return _part_of_the_way(task, target, ledger, clock)
-    status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
-    plan = _plan(task, target, ledger, status, ledger.pairs, ledger.reasons)
-    return replace(plan, least_load=least_load(task, ledger))
-
-
-def _most_of_it(
-    task: Task, target: Target, ledger: Ledger, why: tuple[str, ...], clock: Clock, rng: np.random.Generator
-) -> Plan:
-    """Return the plan closest to an infeasible request: the required reviews first, then the level."""
-    until = clock.no_less_than(LEAST_FOR_BUDGET)
-    pairs = nearest(target, task, ledger, until, rng)
-    plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, list(why))
-    if not target.reaches_in_time(task.table(pairs), until):
-        plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
-    return plan
-
-
-def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
-    """Return the best plan within a budget, or within the time."""
-    partial = ledger.part if ledger.pairs is None else ledger.pairs
+        return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), _reasons(task, target, ledger))
+    pairs = ledger.pairs
+    if pairs is not None and (ledger.budget is None or len(pairs) <= ledger.budget):
+        status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
+        plan = _plan(task, target, ledger, status, pairs, ledger.reasons)
+        return replace(plan, least_load=least_load(task, ledger))
+    partial = ledger.part if pairs is None else pairs
     # After the time limit a known partial plan is returned at once, unless there is a budget or there are needs.
     at_once = partial is not None and ledger.budget is None and not task.needs.total
     until = clock if at_once else clock.no_less_than(LEAST_FOR_BUDGET)
     pairs, sure = covered.best_few(target, task, partial, ledger.budget, until)
     if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
-    why = [*ledger.reasons, reasons.why_partial(target, ledger), *reasons.still_short(task, pairs)]
+    why = [*ledger.reasons, why_partial(target, ledger), *still_short(task, pairs)]
     why += ["all choices within the budget were tried: none is better"] if sure else []
     status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
     return _plan(task, target, ledger, status, pairs, why)
+
+
+def _reasons(task: Task, target: Target, ledger: Ledger) -> list[str]:
+    return [*ledger.reasons, *([] if ledger.explained else why_not(task, target))]
+
+
+def _most_of_it(task: Task, target: Target, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
+    """Return the plan closest to an infeasible request: the required reviews first, then the level."""
+    why = _reasons(task, target, ledger)
+    ledger.bounds.clear()
+    until = clock.no_less_than(LEAST_FOR_BUDGET)
+    pairs = nearest(target, task, ledger, until, rng)
+    plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, why)
+    if not target.reaches_in_time(task.table(pairs), until):
+        plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
+    return plan
 
 
 def _plan(
@@ -565,21 +495,15 @@ def _plan(
     everything = np.concatenate([fixed, pairs[target.order(task, pairs, closing)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1) if len(rules.fixed) else task
     # What a fixed review joins is computed from the reviews without it.
-    joined, covers, left = joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
+    arrivals = joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
     table = rules.reviews
     shift = len(rules.fixed)
     labelled = Mentions.labelled(table.reviewers, table.items)
     chosen = tuple(
         PlannedReview(
-            table.reviewers[j],
-            table.items[i],
-            rules.cost_of(j, i),
-            why_review,
-            cover,
-            groups,
-            rules.affinity_of(j, i),
+            table.reviewers[j], table.items[i], rules.cost_of(j, i), joined, cover, groups, rules.affinity_of(j, i)
         )
-        for (j, i), why_review, cover, groups in zip(everything.tolist(), joined, covers, left, strict=True)
+        for (j, i), joined, cover, groups in zip(everything.tolist(), *arrivals, strict=True)
     )
     # Bounds are on the other reviews; fixed ones are added.
     after = with_extra(table, everything)

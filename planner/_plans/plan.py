@@ -370,7 +370,7 @@ class Plan(Paged):
             "largest_group": self._largest_group(),
             "expected_errors": None if errors is None else {"before": errors[0], "after": errors[1]},
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
-            "rules": [rule.to_dict() for rule in self.rules],
+            "rules": [rule._asdict() for rule in self.rules],
             "fixed": None if self.constraints.facts is None else self.constraints.facts.to_dict(),
             "reviews": [asdict(review) for review in self.reviews],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
