@@ -303,7 +303,7 @@ def plan_extra_reviews(
     plan = _fair(search.plan, constraints, whole)
     proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
     note = (Clock.TIMED_OUT,) if whole.timed_out and not proved else ()
-    return replace(plan, timed_out=whole.timed_out, explanation=(*plan.explanation, *note))
+    return replace(plan, levelled=levelled, timed_out=whole.timed_out, explanation=(*plan.explanation, *note))
 
 
 def _begun(

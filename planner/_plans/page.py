@@ -29,7 +29,7 @@ from reviewgraph._base import (
     places,
 )
 from reviewgraph.graph import level_named, structure_of
-from reviewgraph.report import MOST, Bar, bars, group_map, grouping_of, not_counted
+from reviewgraph.report import MOST, group_map, grouping_of, not_counted
 
 if TYPE_CHECKING:
     from planner._plans.match import Match
@@ -93,7 +93,8 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
     reached = f"{papers} {level.words}{f', with {least} or more each' if least else ''}"
     make, makes = ("make", "makes") if level.compares else ("get", "gets")
     if plan.status == PlanStatus.INFEASIBLE:
-        return False, "No plan", f"{makes} {reached} within the rules"
+        asked = f"{makes} {reached}" if plan.levelled else f"gives {papers} {counted(least, 'review')} or more"
+        return False, "No plan", f"{asked} within the rules"
     if plan.rounds is not None:
         return _verdict_on_round(plan.rounds)
     if not plan.attained:
@@ -102,9 +103,8 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
         verdict = f"{number} {are} {'the closest plan' if plan.status == PlanStatus.BEST_EFFORT else 'not enough'}:"
         # Groups of levels that outlive a loss are those with nothing lost.
         words = f"{level_named('double').words} if nothing is lost" if level.outlives else level.words
-        far = f"{after.papers:,} of {counted(after.of, 'paper')} {words}, {before.papers:,} without"
-        return False, verdict, far
-    if deal is not None and plan.status == PlanStatus.CHOSEN:
+        return False, verdict, f"{after.papers:,} of {counted(after.of, 'paper')} {words}, {before.papers:,} without"
+    if deal is not None and not plan.levelled:
         if plan.reviews:
             return True, f"{number}:", _expected(deal)
         return None, "No review helps:", f"expect {deal.before:.2f} {deal.unit}"
@@ -150,13 +150,19 @@ def _verdict_on_round(rounds: Rounds) -> tuple[bool | None, str, str]:
 
 def _verdict_on_match(rounds: Rounds, match: Match) -> tuple[bool | None, str, str]:
     even = f"{match.per_paper} for every paper ({match.even:,})"
+    possible = rounds.capacity - rounds.required
+    now = f", {rounds.now:,} now" if rounds.now else ""
     if not match.reached:
         return None, "No fewer reviews in rounds", f"decide as well as {even}, as far as the simulation tells"
+    if possible < match.more:
+        further = f"At most {counted(possible, 'further review')}" if possible else "No further review"
+        words = f"within loads, limits and conflicts; about {match.more:,} would decide as well as {even}{now}"
+        return None, f"{further} can be given", words
     phase = "so far" if rounds.number else "as a first phase"
     parts = f"{match.existing:,} {phase} and {match.more:,} in {counted(match.needed.rounds, 'round')}"
     low, high = match.interval
-    words = f"as {even}: {parts}{f', {rounds.now:,} now' if rounds.now else ''} ({low:,} to {high:,} in all)"
-    return True, f"About {match.needed.reviews:,} reviews decide as well", words
+    verdict = f"About {match.needed.reviews:,} reviews decide as well"
+    return True, verdict, f"as {even}: {parts}{now} ({low:,} to {high:,} in all)"
 
 
 # What is seen first: the reviews and why, whom they are asked of, what is expected, and what may be wrong.
@@ -204,29 +210,34 @@ def _why(plan: Plan, place: int) -> str:
 
 def _facts(plan: Plan) -> list[Fact]:
     """Return who is asked, what is expected, what is missing, and what rules say."""
-    facts = [Fact("Asked", _asked(plan))] if plan.reviews else []
-    if plan.affinity is not None or plan.constraints.cost:
-        priced = ("Cost", plan.cost) if plan.affinity is None else ("Affinity", plan.affinity)
-        facts.append(Fact(priced[0], f"{priced[1]:g}"))
+    facts: dict[str, str] = {}
+    if plan.reviews:
+        facts["Asked"] = _asked(plan)
+    if plan.affinity is not None:
+        facts["Affinity"] = f"{plan.affinity:g}"
+    elif plan.constraints.cost:
+        facts["Cost"] = f"{plan.cost:g}"
     if plan.purchase is not None and plan.constraints.reviews.scored.any():
-        facts.append(Fact("Scores", plan.constraints.reviews.direction))
+        facts["Scores"] = plan.constraints.reviews.direction
     if plan.rounds is not None:
-        facts += _on_round(plan.rounds)
+        facts |= _on_round(plan.rounds)
     if not plan.attained and plan.count < plan.lower_bound:
-        facts.append(Fact("Needed", f"at least {counted(plan.lower_bound, 'review')}"))
+        facts["Needed"] = f"at least {counted(plan.lower_bound, 'review')}"
     if plan.explanation:
-        facts.append(Fact("Search" if plan.attained else "Why", "; ".join(plan.explanation)))
+        facts["Search" if plan.attained else "Why"] = "; ".join(plan.explanation)
     if plan.shortage is not None:
-        facts += [Fact(name, value) for name, value in plan.shortage.facts().items()]
-    if plan.attained and plan.status != PlanStatus.CHOSEN and target_named(plan.target).scales:
+        facts |= plan.shortage.facts()
+    if plan.attained and plan.levelled and target_named(plan.target).scales:
         islands = int((structure_of(plan.constraints.reviews).connected.cover_sizes > 0).sum())
-        weaker = f"{islands - 1:,} or more" if islands > 1 else "none"
         if islands - 1 < plan.count and not plan.constraints.people.needs(plan.constraints.reviews).each.any():
-            facts.append(Fact("Otherwise", f"{weaker} if reviewers differed in severity only"))
-    for rule in plan.rules:
-        which = f", not on {first_named(list(map(str, rule.broken)))}" if rule.broken else ""
-        facts.append(Fact("Rule", f"{rule.words}: holds on {counted(rule.papers, 'paper')}{which}"))
-    return facts
+            weaker = f"{islands - 1:,} or more" if islands > 1 else "none"
+            facts["Otherwise"] = f"{weaker} if reviewers differed in severity only"
+    rules = [
+        f"{rule.words}: holds on {counted(rule.papers, 'paper')}"
+        + (f", not on {first_named(list(map(str, rule.broken)))}" if rule.broken else "")
+        for rule in plan.rules
+    ]
+    return [*(Fact(*fact) for fact in facts.items()), *(Fact("Rule", rule) for rule in rules)]
 
 
 def _asked(plan: Plan) -> str:
@@ -247,24 +258,19 @@ def _warnings(plan: Plan) -> list[str]:
         few = counted(sum(origin.lacking.reviews.values()), "review")
         papers = listed(origin.lacking.reviews)
         # Only a level is reached by fewer.
-        levelled = plan.attained and plan.status != PlanStatus.CHOSEN
-        then = "fewer may be enough" if levelled else "they may change this"
+        then = "fewer may be enough" if plan.attained and plan.levelled else "they may change this"
         warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; {then}.")
     if origin.others_unknown:
         warnings.append(origin.others_unknown)
     if plan.constraints.facts is not None:
         warnings += plan.constraints.facts.warnings()
-    deal = plan.purchase
-    # Equal after rounding is no difference.
-    if deal is not None and plan.rounds is None and round(deal.at_random, 2) < round(deal.after, 2):
-        warnings.append("As many reviews at random have a better expectation than these, chosen one by one.")
     rounds = plan.rounds
     if rounds is not None and rounds.terms.absent:
         warnings.append(absent_words(rounds))
-    if rounds is not None and rounds.capacity < rounds.budget:
+    if rounds is not None and rounds.match is None and rounds.capacity < rounds.budget:
         allowed = f"Loads, limits and conflicts allow {rounds.capacity:,} of the {rounds.budget:,} reviews at most"
         warnings.append(f"{allowed}; what is expected is without the others.")
-    is_level = plan.attained and plan.links and deal is None and rounds is None
+    is_level = plan.attained and plan.links and plan.purchase is None
     if is_level and plan.expected_errors is not None:
         before, after = (f"{error:.2f}" for error in plan.expected_errors)
         moved = f"{before} -> {after}" if plan.reviews else before
@@ -284,20 +290,20 @@ def _warnings(plan: Plan) -> list[str]:
 # A round of a process: what is held back, and what each round is expected to save.
 
 
-def _on_round(rounds: Rounds) -> list[Fact]:
+def _on_round(rounds: Rounds) -> dict[str, str]:
     """Return what came of earlier rounds, and what this one spends first."""
     terms = rounds.terms
-    facts = []
+    facts = {}
     if rounds.required and terms.rules.get("min_reviews"):
         least = counted(int(terms.rules["min_reviews"] or 0), "review")
-        facts.append(Fact("First", f"{rounds.required:,} of them bring papers to {least}"))
+        facts["First"] = f"{rounds.required:,} of them bring papers to {least}"
     for name, reviews, words in (
         ("Still to come", terms.outstanding, "without a score yet"),
         ("Lost", terms.lost, "which the budget gets back"),
     ):
         if reviews:
             named = listed([f"{review.item} by {review.reviewer}" for review in reviews])
-            facts.append(Fact(name, f"{counted(len(reviews), 'review')} of earlier rounds {words}: {named}"))
+            facts[name] = f"{counted(len(reviews), 'review')} of earlier rounds {words}: {named}"
     return facts
 
 
@@ -362,27 +368,17 @@ def _invited(plan: Plan) -> list[Part]:
     extra = np.bincount(plan.pairs[:, 0], minlength=table.n_reviewers)
     order = np.lexsort((places(table.reviewers), -(table.loads + extra), -extra))
     codes = order[: int((extra > 0).sum())]
-    names = [str(table.reviewers[j]) for j in codes.tolist()]
-    before = table.loads[codes].tolist()
-    more = extra[codes].tolist()
-    shown = [Bar(name, number, extra=added) for name, number, added in zip(names, before, more, strict=True)][:MOST]
-    words = "Reviews before the plan, and in another colour the extra ones."
-    alike = len(set(zip(before, more, strict=True))) == 1
-    instead = f"All have {counted(before[0], 'review')} and get {more[0]} more." if alike else ""
     papers: dict[int, list[Label]] = {}
     for j, i in plan.pairs.tolist():
         papers.setdefault(j, []).append(table.items[i])
     columns = [
-        Column("reviewer", names),
-        Column("extra", more, "number"),
+        Column("reviewer", [str(table.reviewers[j]) for j in codes.tolist()]),
+        Column("extra", extra[codes].tolist(), "number"),
         Column("papers", [", ".join(map(str, sorted(papers[j], key=natural_key))) for j in codes.tolist()]),
-        Column("before", before, "number"),
+        Column("before", table.loads[codes].tolist(), "number"),
         Column("with these", (table.loads + extra)[codes].tolist(), "number"),
     ]
-    return [
-        Picture("loads", "Loads", words, partial(bars, shown, heading="reviews"), instead),
-        Table("asked", "Those with most extra reviews first", columns, "reviewers", live=codes.size > MOST),
-    ]
+    return [Table("asked", "Those with most extra reviews first", columns, "reviewers", live=codes.size > MOST)]
 
 
 def _groups(plan: Plan) -> list[Part]:
@@ -396,23 +392,22 @@ def _groups(plan: Plan) -> list[Part]:
         drawn = grouping.map(plan.pairs if plan.reviews else None)
         parts.append(Picture("map", "What the reviews join", words, partial(group_map, drawn)))
     if plan.reviews:
-        before = max((cover.size for cover in target_named(plan.target).groups(table).covers), default=0)
-        after = plan.reviews[-1].covers
-        words = f"Papers in the largest group: {before:,} before the plan, {after:,} of {table.n_items:,} with it."
-        parts.append(Prose([words]))
+        before, after = plan.reach
+        words = f"{before.papers:,} before the plan, {after.papers:,} of {after.of:,} with it."
+        parts.append(Prose([f"Papers in the largest group: {words}"]))
     return parts
 
 
 def _proof(plan: Plan) -> list[Part]:
     """Return why fewer reviews do not suffice, or why more are needed, and how far a partial plan gets."""
-    lines = [] if plan.status == PlanStatus.CHOSEN else [f"Lower bound: {counted(plan.lower_bound, 'review')}."]
+    lines = [] if not plan.levelled else [f"Lower bound: {counted(plan.lower_bound, 'review')}."]
     if plan.lower_bound:
         fixed = len(plan.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
         # A partial plan has too few reviews: its bound explains why the target takes more.
         why = "Why not fewer" if plan.attained else f"Why at least {plan.lower_bound - fixed}"
         lines.append(f"{why}{beyond}: {max(plan.bounds, key=lambda bound: bound.value).sentence}.")
-    if plan.status == PlanStatus.EXTENDED or plan.purchase is not None:
+    if plan.purchase is not None:
         lines.append(
             "Reviews for the objective were chosen one by one, each for the largest gain after those before it; that "
             "none are better is not proved. They are worth what is expected if future scores are as noisy as those so "

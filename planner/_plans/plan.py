@@ -16,7 +16,6 @@ from reviewgraph.graph import level_named
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
-    from planner._plans.match import Match
     from planner._plans.outcome import Purchase, Recruits, RuleStanding
     from planner._plans.process import Rounds
     from planner._plans.target import Bound, Reach
@@ -110,6 +109,8 @@ class Plan(Paged):
         were sought, or found.
     rounds
         For a round of a process: what is held back, and what each round is expected to save; otherwise None.
+    levelled
+        Whether a target was asked for.
     timed_out
         Whether a time limit ended the search, or the summary of the plan, early.
 
@@ -134,6 +135,7 @@ class Plan(Paged):
     least_load: int = 0
     recruits: Recruits | None = None
     rounds: Rounds | None = None
+    levelled: bool = True
     timed_out: bool = False
 
     _paged_by: ClassVar[str] = "planner._plans.page:page_of"
@@ -155,11 +157,6 @@ class Plan(Paged):
             deal = self.purchase
             return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
-
-    @property
-    def match(self) -> Match | None:
-        """What it takes to decide as well as a number of reviews for every paper; None where nobody asked."""
-        return None if self.rounds is None else self.rounds.match
 
     @property
     def attained(self) -> bool:
@@ -188,11 +185,6 @@ class Plan(Paged):
         return max((bound.value for bound in self.bounds), default=0)
 
     @property
-    def smallest(self) -> bool:
-        """Whether the plan reaches its target, and provably no plan of fewer reviews does."""
-        return PlanStatus(self.status).reaches and self.count == self.lower_bound
-
-    @property
     def largest_load(self) -> int:
         """Maximum extra reviews per reviewer."""
         return max(Counter(review.reviewer for review in self.reviews).values(), default=0)
@@ -211,10 +203,10 @@ class Plan(Paged):
 
     @property
     def has_part(self) -> bool:
-        """Whether the plan is infeasible but a best effort has a partial one: the budget allows the fixed reviews."""
-        rules = self.constraints
-        fits = self.max_reviews is None or len(rules.fixed) <= self.max_reviews
-        return self.status == PlanStatus.INFEASIBLE and fits and bool((rules.spare > 0).any())
+        """Whether there is no plan to the level but a partial one: the budget allows the fixed reviews."""
+        fits = self.max_reviews is None or len(self.constraints.fixed) <= self.max_reviews
+        none = self.status == PlanStatus.INFEASIBLE and self.levelled
+        return none and fits and bool((self.constraints.spare > 0).any())
 
     @cached_property
     def shortage(self) -> Shortage | None:
@@ -315,7 +307,7 @@ class Plan(Paged):
     @property
     def links(self) -> bool:
         """Whether the reviews are to link groups: not for an objective alone, or for a level that compares nothing."""
-        return self.status != PlanStatus.CHOSEN and level_named(self.target).compares
+        return self.levelled and level_named(self.target).compares
 
     def outgoing(self) -> Outgoing:
         """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation.
@@ -338,13 +330,14 @@ class Plan(Paged):
         table = self.constraints.reviews
         # With a target, reviews for an objective are explained by the target, too.
         level = level_named(self.target)
-        chosen = self.purchase if self.status == PlanStatus.CHOSEN else None
-        reached = COMPARE if level.compares else f"get all papers {level.words}"
+        helps = COMPARE if level.compares else f"get all papers {level.words}"
+        if self.purchase is not None and not self.levelled:
+            helps = self.purchase.helps if self.rounds is None else self.rounds.helps
         return Outgoing(
             self.to_columns(),
             table.titles,
             None if self.affinity is None else [review.affinity or 0.0 for review in self.reviews],
-            reached if chosen is None else chosen.helps if self.rounds is None else self.rounds.helps,
+            helps,
             {(table.reviewers[j], table.items[i]) for j, i in self.constraints.fixed.tolist()},
             people=table.reviewers,
             outsiders=table.origin.outsiders or (),
@@ -354,9 +347,11 @@ class Plan(Paged):
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as ``--json`` prints it."""
         errors = self.expected_errors
+        match = None if self.rounds is None else self.rounds.match
+        reach = self.reach if PlanStatus(self.status).is_partial else None
         return {
             "status": self.status,
-            "target": self.target if self.status != PlanStatus.CHOSEN else None,
+            "target": self.target if self.levelled else None,
             "count": self.count,
             "cost": self.cost,
             "affinity": self.affinity,
@@ -367,7 +362,7 @@ class Plan(Paged):
             "explanation": list(self.explanation),
             "timed_out": self.timed_out,
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
-            "largest_group": self._largest_group(),
+            "largest_group": None if reach is None else {"before": reach[0].papers, "after": reach[1].papers},
             "expected_errors": None if errors is None else {"before": errors[0], "after": errors[1]},
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "rules": [rule._asdict() for rule in self.rules],
@@ -376,15 +371,9 @@ class Plan(Paged):
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,
             "rounds": None if self.rounds is None else self.rounds.to_dict(),
-            "match": None if self.match is None else self.match.to_dict(),
+            "match": None if match is None else match.to_dict(),
             **self.constraints.reviews.origin.to_dict(),
         }
-
-    def _largest_group(self) -> dict[str, int] | None:
-        if not PlanStatus(self.status).is_partial:
-            return None
-        before, after = self.reach
-        return {"before": before.papers, "after": after.papers}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the reviews by column, as ``-o`` writes them."""

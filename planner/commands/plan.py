@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -58,20 +59,19 @@ BESIDE = tuple(objective for objective in OBJECTIVES if objective is not OnlyLev
 #: Options that the next command does not repeat.
 NOT_AGAIN = {*TABLE, *DESTINATION, *SHOWN_BY, "conference", "as_json"}
 
-#: Options that went, and what to do instead.
-GONE = {
-    "--missing": "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps",
-    "--keep": "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps",
-    "--discussion": "leave it out, and hold back reviews of --max-reviews for what is discussed instead",
-    "--use-scores": "leave it out; check --use-scores tells what tied scores leave apart",
-    "--same-for": "leave it out; --min-reviews gives all papers a number of reviews first",
-    "--gone-after": "list the reviewers who are late in a file and give it with --gone",
-}
+_OF_CHECK = "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps"
 
 
 @click.command(
     cls=Command,
-    gone=GONE,
+    gone={
+        "--missing": _OF_CHECK,
+        "--keep": _OF_CHECK,
+        "--discussion": "leave it out, and hold back reviews of --max-reviews for what is discussed instead",
+        "--use-scores": "leave it out; check --use-scores tells what tied scores leave apart",
+        "--same-for": "leave it out; --min-reviews gives all papers a number of reviews first",
+        "--gone-after": "list the reviewers who are late in a file and give it with --gone",
+    },
     epilog=examples(
         (
             "The fewest reviews, at most one per reviewer:",
@@ -80,21 +80,14 @@ GONE = {
         ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
         ("Letters to the invited reviewers:", "plan reviews.csv --to mail -o letters.csv"),
         (
-            "How many reviews in rounds decide as well as five for every paper, and the first of these rounds:",
-            "plan reviews.csv --for decision --select 10% --match 5 --json > round1.json",
-        ),
-        (
-            "The first of four rounds of 100 reviews in all:",
-            "plan reviews.csv --for decision --select 10% --max-reviews 100 --rounds 4 --json > round1.json",
-        ),
-        (
-            "The next round, once their scores are in:",
-            "plan reviews.csv --after round1.json --json > round2.json",
-        ),
-        (
             "Six reviews that make the selection more certain:",
             "plan reviews.csv --for decision --select 10% --max-reviews 6",
         ),
+        (
+            "How many reviews in rounds decide as well as five for every paper, and the first of these rounds:",
+            "plan reviews.csv --for decision --select 10% --match 5 --json > round1.json",
+        ),
+        ("The next round, once their scores are in:", "plan reviews.csv --after round1.json --json > round2.json"),
     ),
 )
 @table_options
@@ -121,9 +114,8 @@ GONE = {
     "Selection",
     "--rounds R",
     minimum=1,
-    help="With --for decision and --max-reviews: spend these reviews in R rounds, each planned from the scores so far. "
-    "This is the first of them, or with --after the next; the page says what is held back, and what each round is "
-    "expected to save.",
+    help="With --for decision and --max-reviews: spend these reviews in R rounds, each planned from the scores so far; "
+    "this is the first of them, or with --after the next.",
 )
 @option(
     "Selection",
@@ -131,22 +123,19 @@ GONE = {
     minimum=2,
     everyday=True,
     help="With --for decision: how many reviews, asked for in rounds, decide as well as K for every paper, and the "
-    "first of these rounds; before there are scores a first phase. --rounds gives their number.",
+    "first of these rounds; before there are scores a first phase.",
 )
 @option(
     "Selection",
     "--after FILE",
-    help="Plan the round after FILE, which plan --rounds --json printed; --for decision is implied. Options that are "
-    "not given are those of FILE, with the rounds and reviews that remain; its reviews that have no score in REVIEWS "
-    "are still to come, or lost if they are in --gone or --conflicts. --spare, --capacity and --max-per-item count all "
-    "rounds.",
+    help="Plan the round after FILE, which plan --rounds --json printed; options that are not given are those of FILE. "
+    "Its reviews without a score in REVIEWS are still to come, or lost if they are in --gone or --conflicts.",
 )
 @option(
     "Selection",
     "--worth X",
     type=Number(0, 1, max_open=True),
-    help="With --for decision: ask only for reviews that are expected to avoid more than X wrong selections each, such "
-    "as 0.01, and stop where there are none.",
+    help="With --for decision: only reviews that are expected to avoid more than X wrong selections each, as in 0.01.",
 )
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
 @option(
@@ -248,10 +237,12 @@ def plan(
     session.expect_columns_used()
     newcomers = dict.fromkeys([*files.get("capacity", ()), *files.get("willing", ())])
     destination = destination.settled(session, [*reviews.reviewers, *newcomers], reviews.items)
-
+    # Some papers with scores are selected; before there are scores, some of all.
+    scored = int((reviews.only_scored().reviews_per_item > 0).sum())
+    papers = scored if scored or options["match"] is None else reviews.n_items
     request: dict[str, Any] = {
         "objective": objective,
-        "n_selected": None if select is None else select.of(_selected_from(reviews, options["match"])),
+        "n_selected": None if select is None else select.of(papers),
         "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
         **files,
@@ -289,19 +280,12 @@ def plan(
 
 def _warnings(session: Session, destination: Destination, extra: Plan, known: Collection[Label]) -> list[str]:
     """Return what may be wrong with the reviews since options are not given, or since a reviewer is not ``known``."""
-    committee = extra.constraints.reviews.origin.outsiders is not None
-    warnings = destination.warnings(session, ["willing"] if committee else [])
+    warnings = destination.warnings(session, [] if extra.constraints.reviews.origin.outsiders is None else ["willing"])
     strangers = dict.fromkeys(review.reviewer for review in extra.reviews if review.reviewer not in known)
     if strangers and destination.upload.members:
         names = listed([*strangers])
         warnings.append(f"Not on the committee, as far as the files say: {names}. {destination.upload.members}")
     return warnings
-
-
-def _selected_from(reviews: Reviews, match: int | None) -> int:
-    """Return the number of papers of which some are selected: all, if no scores are needed yet and none are there."""
-    scored = int((reviews.only_scored().reviews_per_item > 0).sum())
-    return scored if scored or match is None else reviews.n_items
 
 
 #: Parameters that are arguments of :func:`planner.plan_extra_reviews` as they are.
@@ -317,11 +301,13 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
 
     params = session.params
     say_meta_reviews(reviews)
-    files = {"gone": session.read("gone"), **session.read_given("capacity", "willing")}
+    files = {
+        **session.read_given("capacity", "willing", "institutions", "senior", "fixed", "cost", "after"),
+        "gone": session.read("gone"),
+    }
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])
     if new := sum(label not in known for label in files.get("willing", ())):
         note(f"{params['willing']}: {counted(new, 'reviewer is', 'reviewers are')} in no review; emergency reviewers")
-    files |= session.read_given("institutions", "senior")
     people = params["reviewers"]
     listed = {people: session.read("roster", people).attributes} if people else {}
     known |= dict.fromkeys(files.get("willing", ()))
@@ -334,7 +320,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     files |= read_rules(session, listed, known, (params["items"], reviews.item_code), REVIEWS)
     conflicts = joined_pairs(session.read("conflicts"), barred)
     conflicts = joined_pairs(conflicts, read_own_papers(session, known, reviews.items))
-    return {**files, "conflicts": conflicts or (), **session.read_given("fixed", "cost", "after")}
+    return {**files, "conflicts": conflicts or ()}
 
 
 #: Options that the next round takes from the answer of this one.
@@ -352,17 +338,16 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
     if rounds is None or rounds.last:
         return []
     table = session.table(extra.constraints.reviews)
+    params = session.params
     later = "once these reviews have scores"
     if not rounds.number:
         # The rounds are planned from the scores of the first phase.
-        unwritten = extra.reviews and session.params["output"] is None
+        unwritten = extra.reviews and params["output"] is None
         return [] if unwritten else [Next.of("plan", table, session.again(NOT_AGAIN), why=f"the first round, {later}")]
     # A shell empties the file of > before it runs the command: never that of --after.
-    number = rounds.number
-    while f"round{number}.json" in str(session.params["after"]):
-        number += 1
-    file = f"round{number}.json"
-    if session.params["as_json"]:
+    numbers = count(rounds.number)
+    file = next(name for name in (f"round{number}.json" for number in numbers) if name not in str(params["after"]))
+    if params["as_json"]:
         again = session.again(NOT_AGAIN | OF_ROUNDS)
         return [Next.of("plan", table, f"--after {file}", again, why=f"the next round, {later}")]
     kept = session.again({*TABLE, *SHOWN_BY, "conference", "html", "anonymous"})
@@ -376,11 +361,12 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
 
     reviews = extra.constraints.reviews
     table = session.table(reviews)
-    if extra.has_part and not session.params["best_effort"]:
-        why = "the closest plan, and the reviewers to recruit for the rest"
-        return Next.of("plan", table, session.again(NOT_AGAIN), "--best-effort", why=why)
+    again = session.again(NOT_AGAIN)
     output = destination.output
     upload = destination.upload
+    if extra.has_part and not session.params["best_effort"]:
+        why = "the closest plan, and the reviewers to recruit for the rest"
+        return Next.of("plan", table, again, "--best-effort", why=why)
     if not extra.reviews or (output and not upload.read_back):
         return Next.of("calibrate" if extra.attained and reviews.scored.all() else "check", table)
     if output is None and unreviewed(reviews)[1].any():
@@ -388,18 +374,11 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
         return Next.of("check", table, why="with files that hold all reviews")
     if output is None:
         stem, why = ("plan", "") if upload is CSV else ("upload", f"writes {upload.words}")
-        name = session.unread(stem, upload.suffix)
-        return Next.of("plan", table, session.again(NOT_AGAIN), f"-o {name}", why=why)
+        return Next.of("plan", table, again, f"-o {session.unread(stem, upload.suffix)}", why=why)
     options = [f"--require {extra.target}"] if extra.status.reaches else []
-    rules = session.words(
-        "conflicts", "gone", *(("conflict_by", "authors", "reviewers") if session.params["conflict_by"] else ())
-    )
-    return Next.of("check", _with(session, table, output), *options, rules)
-
-
-def _with(session: Session, table: str, output: str) -> str:
-    """Insert the plan's file after the files of reviews, before the options."""
-    # REVIEWS on the command line replace those of a conference file.
+    of_people = ("conflict_by", "authors", "reviewers") if session.params["conflict_by"] else ()
+    # The plan's file comes after those of reviews; REVIEWS on the command line replace those of a conference file.
     words = [*(session.params["paths"] if session.is_shared("paths") else ()), *shlex.split(table)]
     first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
-    return shlex.join([*words[:first], output, *words[first:]])
+    files = shlex.join([*words[:first], output, *words[first:]])
+    return Next.of("check", files, *options, session.words("conflicts", "gone", *of_people))

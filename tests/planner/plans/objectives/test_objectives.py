@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from planner._plans.objectives import (
     misplaced,
     variance_left,
 )
-from planner._plans.outcome import Purchase
 from planner._plans.process import choose
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
@@ -189,11 +187,3 @@ def test_what_is_missing_is_named() -> None:
         plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("bob", 1)]), objective="decision", n_selected=1)
     with pytest.raises(InputError, match="min_reviews, senior, rules: expected a target"):
         plan_extra_reviews(reviews, objective="decision", n_selected=4, max_reviews=1, senior=[reviews.reviewers[0]])
-
-
-def test_a_purchase_owns_up_to_what_would_do_better() -> None:
-    plan = plan_extra_reviews(table(), objective="decision", n_selected=8, max_reviews=3)
-    for other, said in ((0.50, True), (0.509, False), (0.6, False)):
-        deal = Purchase("decision", "wrong", 0.57, 0.51, other, 0, "")
-        warnings = replace(plan, purchase=deal).page().warnings
-        assert any("have a better expectation than these" in warning for warning in warnings) is said

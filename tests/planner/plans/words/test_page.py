@@ -22,7 +22,7 @@ def facts(page: Page) -> dict[str, str]:
 def test_the_first_line_says_what_is_proved() -> None:
     plan = plan_extra_reviews(Reviews.from_pairs([(0, 0), (0, 1), (1, 1), (1, 2)]))
     dear = replace(plan, status=PlanStatus.FEASIBLE)
-    assert dear.smallest
+    assert dear.count == dear.lower_bound
     assert plan.page().summary == "makes all 3 papers comparable for certain (proved: no fewer)"
     assert dear.page().summary.endswith("(proved: no fewer; some may cost less)")
     assert replace(dear, bounds=()).page().summary.endswith("(not proved: at least 0 are needed)")
