@@ -60,52 +60,34 @@ RANGES: dict[str, tuple[float, float, str]] = {
 }
 
 
-def _check(stated: Rules, goal: type[Objective], given: Mapping[str, Any], *, levelled: bool, in_rounds: bool) -> None:
-    """Refuse numbers out of range, and arguments that do not go together; ``given`` are those that are not None."""
+def _fault(stated: Rules, goal: type[Objective], given: Mapping[str, Any], *, levelled: bool, in_rounds: bool) -> str:
+    """Return which arguments do not go together or are out of range; ``given`` are those that are not None."""
     panels = panel_rules(stated)
     rewards = [rule.text for rule in panels if isinstance(rule, Reward)]
     minimum = stated.min_reviews and not in_rounds
     is_needed = minimum or stated.senior is not None or any(isinstance(rule, AtLeast) for rule in panels)
     of_process = [name for name in ("rounds", "worth", "after", "match") if name in given]
     beside_match = [name for name in ("max_reviews", "worth", "after") if name in given]
-    unbounded = not given.keys() & {"max_reviews", "after", "match"}
     selecting = " or ".join(repr(objective.name) for objective in OBJECTIVES if objective.selects)
-    faults = (
-        (
-            rewards,
-            f"rules: expected AtMost and AtLeast objects, found a reward ({''.join(rewards[:1])}); give it to assign",
-        ),
-        (
-            "n_selected" in given and not goal.selects,
-            f"n_selected: expected objective {selecting} with it, found {goal.name!r}; drop it, or name that",
-        ),
-        (
-            is_needed and not levelled,
-            f"min_reviews, senior, rules: expected a target with them and objective {goal.name!r}, found none",
-        ),
-        (
-            of_process and not in_rounds,
-            f"{''.join(of_process[:1])}: expected objective {selecting} without a target; plan for the level first, "
-            "then in rounds",
-        ),
-        (
-            beside_match and "match" in given,
-            f"{''.join(beside_match[:1])}: expected none with match, which determines the number of reviews; drop one "
-            "of them",
-        ),
-        (
-            "rounds" in given and unbounded,
-            f"rounds: expected max_reviews with it, the number of reviews of all {given.get('rounds')} rounds; found "
-            "none",
-        ),
-    )
-    for applies, message in faults:
-        if applies:
-            raise InputError(message)
+    if rewards:
+        return f"rules: expected AtMost and AtLeast objects, found a reward ({rewards[0]}); give it to assign"
+    if "n_selected" in given and not goal.selects:
+        return f"n_selected: expected objective {selecting} with it, found {goal.name!r}; drop it, or name that"
+    if is_needed and not levelled:
+        return f"min_reviews, senior, rules: expected a target with them and objective {goal.name!r}, found none"
+    if of_process and not in_rounds:
+        without = "without a target; plan for the level first, then in rounds"
+        return f"{of_process[0]}: expected objective {selecting} {without}"
+    if beside_match and "match" in given:
+        return f"{beside_match[0]}: expected none with match, which determines the number of reviews; drop one of them"
+    if "rounds" in given and not given.keys() & {"max_reviews", "after", "match"}:
+        return (
+            f"rounds: expected max_reviews with it, the number of reviews of all {given['rounds']} rounds; found none"
+        )
     for name, (low, high, expected) in RANGES.items():
         if name in given and not low <= given[name] <= high:
-            message = f"{name}: expected {expected}, found {given[name]!r}"
-            raise InputError(message)
+            return f"{name}: expected {expected}, found {given[name]!r}"
+    return ""
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
@@ -113,8 +95,6 @@ WORK = 60.0
 #: Shares of time and work: for a complete plan if there is a budget, and at least for the best part of one.
 BEFORE_BUDGET = 0.5
 LEAST_FOR_BUDGET = 0.3
-#: Maximum share of the time that is reserved for the description of the plan.
-RESERVE = 0.25
 #: Minimum seconds, and work, for finding the losses that a plan survives and that its reviews repair.
 CLOSING = 0.3
 #: With affinities: share of time and work for the largest load of a plan without them.
@@ -150,10 +130,9 @@ def plan_extra_reviews(
 
         minimise    the number of new (reviewer, item) pairs, then their cost; with affinities the largest extra load,
                     then the distance to the highest affinity
-        subject to  conflicts, spare loads, limits an item, fixed pairs, affinities above a floor;
-                    no new review by a colleague of somebody who reviews the item, nor one that breaks another rule;
-                    existing and new reviews together are at the level target, every item reviewed,
-                    min_reviews times or more and by whom rules ask for, where that is asked for
+        subject to  conflicts, spare loads, limits per item, fixed pairs, affinities above a floor, rules on who reviews
+                    an item together; existing and new reviews together are at the level target, and every item is
+                    reviewed, min_reviews times or more and by whom rules ask for, where that is asked for
 
     Among plans of the same length and cost, the largest extra load of a reviewer is minimised by passing reviews to
     interchangeable reviewers; :attr:`Plan.largest_load_lower_bound` is the proved bound. ``optimal`` refers to number
@@ -168,29 +147,27 @@ def plan_extra_reviews(
         ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive. By default
         ``double``, and none with another objective.
     rules
-        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, who is gone or willing, spare loads, limits per item, and
-        who reviews together; existing reviews count. No new review exceeds a limit of a rule; in the end every item
-        satisfies all minimums, which have priority if a budget is too small. A list of :class:`AtMost` and
+        A :class:`reviewgraph.Rules`; existing reviews count. No new review exceeds a limit of a rule; in the end every
+        item satisfies all minimums, which have priority if a budget is too small. A list of :class:`AtMost` and
         :class:`AtLeast` objects is short for those alone.
     cost
-        Cost by pair, 1 by default: pairs, a mapping, a Series or a data frame of pandas, polars or the like,
-        with columns named as in files.
+        Cost by pair, 1 by default: pairs, a mapping, a Series or a data frame with columns named as in files.
     max_reviews
         A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
         cover most items; see :attr:`Plan.reach`.
     time_limit
         Seconds, including the preparation of constraints. At the limit, and after Ctrl-C, the best plan so far is
         returned, or a partial one. Without a limit the work is counted, about a minute of it, so that the plan is the
-        same on every machine; a limit of more than 60 seconds allows more work. See :attr:`Plan.timed_out`.
+        same on every machine; a limit of more than 60 seconds allows more work.
     seed
         Seed or generator of the search; without a time limit it determines the plan.
     progress
         Called with a :class:`PlanProgress` whenever the plan or the bound improves.
     affinity
         Affinities: a mapping (reviewer, item) -> number, a Series or data frame, or a
-        :class:`reviewgraph.formats.columns.Columns` with scores. Among plans of one length and largest extra load,
-        affinity is maximised: the cost of a pair is the highest affinity minus its own, so ``cost`` cannot be combined
-        with it. Pairs without an affinity (or NaN) count 0.
+        :class:`reviewgraph.formats.columns.Columns` with scores; 0 for other pairs. Among plans of one length and
+        largest extra load, affinity is maximised: the cost of a pair is the highest affinity minus its own. Cannot be
+        combined with ``cost``.
     min_affinity
         Exclude pairs of lower affinity, and pairs without one.
     objective
@@ -201,13 +178,13 @@ def plan_extra_reviews(
     n_selected
         Number of papers to be selected, for ``decision``.
     best_effort
-        If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
-        must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
-        :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
+        If there is no plan to the target, return the closest one: first minimise the missing reviews, and people, that
+        items must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest
+        group. :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
     rounds
         Plan this round of a process with ``max_reviews`` and a number of rounds left, this one included, for
-        ``decision`` without a target: see :attr:`Plan.rounds` for what is held back, and what each round is expected
-        to save. 1 by default with ``worth``, ``min_reviews`` or ``after``.
+        ``decision`` without a target: see :attr:`Plan.rounds`. 1 by default with ``worth``, ``min_reviews`` or
+        ``after``.
     worth
         Wrong selections that a review must be expected to avoid, such as 0.01; a round without such reviews ends the
         process.
@@ -232,10 +209,8 @@ def plan_extra_reviews(
     Raises
     ------
     InputError
-        If an objective lacks scores, ``n_selected`` or ``max_reviews``, ``n_selected`` is given to one that selects
-        nothing, an argument is malformed, a fixed pair is unknown, ``cost`` and ``affinity`` are both given, a rule is
-        a reward or uses an attribute no reviewer has, or conflicts, costs, affinities, institutions, seniors or
-        attributes have no known label, or labels match as text only.
+        If an argument is malformed or needs another one, an objective lacks scores, a fixed pair is unknown, a rule is
+        a reward or uses an attribute no reviewer has, or a table of pairs or people has no known label.
 
     Notes
     -----
@@ -268,7 +243,8 @@ def plan_extra_reviews(
     in_rounds = is_process and goal.selects and not levelled
     numbers = {"n_selected": n_selected, "max_reviews": max_reviews, "time_limit": time_limit, **process}
     passed = {name: value for name, value in numbers.items() if value is not None}
-    _check(stated, goal, passed, levelled=levelled, in_rounds=in_rounds)
+    if fault := _fault(stated, goal, passed, levelled=levelled, in_rounds=in_rounds):
+        raise InputError(fault)
     terms = None
     if in_rounds:
         terms = Terms(rounds or 0, max_reviews, n_selected, worth, match=match)
@@ -298,7 +274,6 @@ def plan_extra_reviews(
         best_effort=best_effort,
         progress=progress,
         seed=seed,
-        reserve=RESERVE * (time_limit or 0.0),
     )
     plan = _fair(search.plan, constraints, whole)
     proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
@@ -368,15 +343,11 @@ class _Search:
     best_effort: bool
     progress: Callable[[PlanProgress], object] | None
     seed: int | np.random.Generator
-    reserve: float
 
     def plan(self, constraints: Constraints, clock: Clock) -> Plan:
         """Return the best plan under some constraints."""
-        begun = Clock(None)
         # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
         task = new_task(constraints, 3 * (constraints.reviews.n_items + constraints.reviews.n_reviewers) + 64)
-        # The final description of a long plan takes up to three times as long.
-        clock.keep_back(min(3 * begun.elapsed(), self.reserve))
         budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
         target = self.target or target_named("double")
         if too_many := fixed_too_many(task, budget):
@@ -450,9 +421,7 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
         plan = _plan(task, target, ledger, status, pairs, ledger.reasons)
         return replace(plan, least_load=least_load(task, ledger))
     partial = ledger.part if pairs is None else pairs
-    # After the time limit a known partial plan is returned at once, unless there is a budget or there are needs.
-    at_once = partial is not None and ledger.budget is None and not task.needs.total
-    until = clock if at_once else clock.no_less_than(LEAST_FOR_BUDGET)
+    until = clock.no_less_than(LEAST_FOR_BUDGET)
     pairs, sure = covered.best_few(target, task, partial, ledger.budget, until)
     if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._plans.outcome import PlanStatus
-from planner._plans.targets import target_named
 from planner.rules import first_named
 from reviewgraph._base import (
     Column,
@@ -152,12 +151,12 @@ def _verdict_on_match(rounds: Rounds, match: Match) -> tuple[bool | None, str, s
     even = f"{match.per_paper} for every paper ({match.even:,})"
     possible = rounds.capacity - rounds.required
     now = f", {rounds.now:,} now" if rounds.now else ""
+    if possible < match.more:
+        most = f"At most {counted(possible, 'further review')}" if possible else "No further review"
+        words = f"within loads, limits and conflicts{now}; about {match.more:,} would decide as well as {even}"
+        return None, f"{most} can be given", words
     if not match.reached:
         return None, "No fewer reviews in rounds", f"decide as well as {even}, as far as the simulation tells"
-    if possible < match.more:
-        further = f"At most {counted(possible, 'further review')}" if possible else "No further review"
-        words = f"within loads, limits and conflicts; about {match.more:,} would decide as well as {even}{now}"
-        return None, f"{further} can be given", words
     phase = "so far" if rounds.number else "as a first phase"
     parts = f"{match.existing:,} {phase} and {match.more:,} in {counted(match.needed.rounds, 'round')}"
     low, high = match.interval
@@ -176,7 +175,11 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     # A line on the rest takes the place of one more row.
     few = FIRST if plan.rounds is None else FIRST_OF_ROUND
     shown = few if first and plan.count > few + 1 else plan.count
-    why = [_why(plan, place) for place in range(plan.count)]
+    required = plan.count if plan.purchase is None else plan.purchase.first
+    why = [review.joins if place < required else review.buys for place, review in enumerate(reviews)]
+    if not plan.links:
+        fixed = len(plan.constraints.fixed)
+        why[:fixed] = ["fixed"] * fixed
     papers = paper_columns(table, plan.pairs[:, 1].tolist())
     if first:
         titled = zip(*(column.values for column in papers), strict=True)
@@ -199,15 +202,6 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     return Table(name, caption, columns, "reviews", live=not first, shown=shown, more=more, section=section)
 
 
-def _why(plan: Plan, place: int) -> str:
-    """Return why a review is asked for: what it joins, or what it changes for the objective."""
-    review = plan.reviews[place]
-    if place < len(plan.constraints.fixed) and not plan.links:
-        return "fixed"
-    is_required = plan.purchase is None or place < plan.purchase.first
-    return review.joins if is_required else review.buys
-
-
 def _facts(plan: Plan) -> list[Fact]:
     """Return who is asked, what is expected, what is missing, and what rules say."""
     facts: dict[str, str] = {}
@@ -227,11 +221,6 @@ def _facts(plan: Plan) -> list[Fact]:
         facts["Search" if plan.attained else "Why"] = "; ".join(plan.explanation)
     if plan.shortage is not None:
         facts |= plan.shortage.facts()
-    if plan.attained and plan.levelled and target_named(plan.target).scales:
-        islands = int((structure_of(plan.constraints.reviews).connected.cover_sizes > 0).sum())
-        if islands - 1 < plan.count and not plan.constraints.people.needs(plan.constraints.reviews).each.any():
-            weaker = f"{islands - 1:,} or more" if islands > 1 else "none"
-            facts["Otherwise"] = f"{weaker} if reviewers differed in severity only"
     rules = [
         f"{rule.words}: holds on {counted(rule.papers, 'paper')}"
         + (f", not on {first_named(list(map(str, rule.broken)))}" if rule.broken else "")

@@ -42,20 +42,18 @@ class Target(ABC):
     """How to plan to a level, how to measure how far reviews get, and what a step of a plan does.
 
     ``together`` describes the papers of a group: "the largest group of papers ... grows", ``apart`` completes "some
-    papers would not be ...". With ``scales`` reviewers may stretch or compress the scale, so that errors count two
-    parameters per reviewer. ``losses`` may occur at this level without harm; None if none may.
+    papers would not be ...". ``losses`` may occur at this level without harm; None if none may.
     """
 
     level: ClassVar[Level]
     together: ClassVar[str]
     apart: ClassVar[str]
-    scales: ClassVar[bool]
     losses: ClassVar[Losses | None] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Reject a target without its class attributes."""
         super().__init_subclass__(**options)
-        missing = [name for name in ("level", "together", "apart", "scales") if not hasattr(cls, name)]
+        missing = [name for name in ("level", "together", "apart") if not hasattr(cls, name)]
         if missing and not cls.__dict__.get("abstract", False):
             message = f"{cls.__module__}.{cls.__name__}: a target must define {', '.join(missing)}"
             raise TypeError(message)

@@ -104,10 +104,6 @@ class Clock:
         clock.closing = True
         return clock
 
-    def keep_back(self, seconds: float) -> None:
-        """Reserve seconds for the work after the search: the limit comes earlier."""
-        self.deadline -= seconds
-
     def stopped(self) -> bool:
         """Whether Ctrl-C was pressed, which also stops the clocks within this one, except for closing work."""
         return self.interrupted or (self.outer is not None and not self.closing and self.outer.stopped())

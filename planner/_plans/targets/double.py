@@ -235,7 +235,6 @@ class DoubleTarget(SearchedTarget):
     level: ClassVar[Level] = level_named("double")
     together = "comparable for certain"
     apart = "comparable for certain"
-    scales = True
 
     def reaches(self, reviews: Reviews) -> bool:
         return doubly_connected_components(reviews).covers_all

@@ -250,7 +250,6 @@ class ConnectedTarget(SearchedTarget):
     level: ClassVar[Level] = level_named("connected")
     together = "linked to one another"
     apart = "linked to the others"
-    scales = False
 
     def reaches(self, reviews: Reviews) -> bool:
         return _is_one_piece(reviews)
@@ -317,7 +316,6 @@ class RecoverableTarget(SearchedTarget):
     level: ClassVar[Level] = level_named("recoverable")
     together = "comparable, coincidences aside,"
     apart = "comparable, coincidences aside"
-    scales = True
 
     def reaches(self, reviews: Reviews) -> bool:
         return recoverability(reviews).recoverable

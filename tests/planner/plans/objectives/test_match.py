@@ -99,6 +99,25 @@ def test_where_papers_need_all_reviews_no_fewer_are_said_to_do() -> None:
     assert (match.reached, match.more) == (False, 2)
 
 
+def test_the_first_line_says_where_the_reviews_cannot_be_given() -> None:
+    alone = Reviews.from_pairs([("ann", item, float(item)) for item in range(4)])
+    page = plan_extra_reviews(alone, **{**OPTIONS, "n_selected": 1}).page()
+    assert (page.good, page.verdict) == (None, "No further review can be given")
+    assert "would decide as well as 3 for every paper (12)" in page.summary
+    assert not any("what is expected" in warning for warning in page.warnings)
+    few = plan_extra_reviews(table(40), **OPTIONS, max_per_item=1, capacity={"new": 4})
+    assert few.rounds.match.more > few.rounds.capacity == 4
+    assert few.page().verdict == "At most 4 further reviews can be given"
+    assert f"{few.count} now; about {few.rounds.match.more} would decide as well" in few.page().summary
+
+
+def test_a_first_phase_that_cannot_be_is_said_without_a_level() -> None:
+    alone = Reviews.from_pairs([("ann", item) for item in range(4)])
+    plan = plan_extra_reviews(alone, **{**OPTIONS, "n_selected": 1})
+    assert (plan.status, plan.to_dict()["target"], plan.has_part) == ("infeasible", None, False)
+    assert plan.page().summary == "gives all 4 papers 2 reviews or more within the rules"
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
