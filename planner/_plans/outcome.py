@@ -79,13 +79,11 @@ def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tupl
     """Count some papers by the requirement that they miss, described by what they have instead."""
     # What differs among papers is said for the one that needs most.
     panels = people.panels
-    members = [fewer(people, group, least) for group, least in enumerate(panels.least.max(axis=0, initial=0).tolist())]
-    values = [
-        f"reviewers of fewer than {panels.different[:, number].max(initial=0)} different values of {name}"
-        for number, name in enumerate(people.attribute_names)
-    ]
-    missing = np.concatenate([needs.members[among] > 0, needs.different[among] > 0], axis=1).sum(axis=0).tolist()
-    return [(count, words) for count, words in zip(missing, members + values, strict=True) if count]
+    words = [fewer(people, group, least) for group, least in enumerate(panels.least.max(axis=0, initial=0).tolist())]
+    for name, most in zip(people.attribute_names, panels.different.max(axis=0, initial=0).tolist(), strict=True):
+        words.append(f"reviewers of fewer than {most} different values of {name}")
+    missing = np.concatenate([needs.members[among], needs.different[among]], axis=1)
+    return [(count, kind) for count, kind in zip((missing > 0).sum(axis=0).tolist(), words, strict=True) if count]
 
 
 def named_papers(codes: IntArray) -> str:
@@ -114,65 +112,55 @@ def why_partial(target: Target, ledger: Ledger) -> str:
 
 def still_short(task: Task, pairs: IntArray) -> list[str]:
     """Count the papers that stay short of reviews."""
-    needs = task.constraints.people.needs(task.table(pairs))
-    sentences = []
-    if needs.reviews.any():
-        short = int((needs.reviews > 0).sum())
-        least = task.constraints.people.min_reviews
-        sentences.append(
-            f"{counted(short, 'paper stays', 'papers stay')} short of {counted(least, 'review')}, "
-            f"{int(needs.reviews.sum())} in all"
-        )
-    for missing, kind in what_is_missing(task.constraints.people, needs, np.ones(task.n_items, np.bool_)):
-        sentences.append(f"{counted(missing, 'paper stays', 'papers stay')} with {kind}")
-    return sentences
+    people = task.constraints.people
+    needs = people.needs(task.table(pairs))
+    lacking = [(count, f"with {kind}") for count, kind in what_is_missing(people, needs, np.ones(task.n_items, bool))]
+    if short := int((needs.reviews > 0).sum()):
+        least = counted(people.min_reviews, "review")
+        lacking.insert(0, (short, f"short of {least}, {int(needs.reviews.sum())} in all"))
+    return [f"{counted(count, 'paper stays', 'papers stay')} {words}" for count, words in lacking]
 
 
 def why_not(task: Task, target: Target) -> list[str]:
     """Explain why a target cannot be reached: unreadable papers, unreachable groups, insufficient loads."""
     rules = task.constraints
-    table = task.constraints.reviews
+    table = rules.reviews
+    if not table.n_reviewers:
+        return ["there are no reviewers; add the files with their reviews, or name emergency reviewers"]
     if not (task.spare > 0).any():
-        if not table.n_reviewers:
-            return ["there are no reviewers; add the files with their reviews, or name emergency reviewers"]
         return ["no reviewer has spare load; raise loads, or name emergency reviewers"]
     # Each reason alone suffices: unread papers, papers outside, and insufficient loads.
     readers = np.zeros(task.n_items, np.int64)
     for j in np.flatnonzero(task.spare > 0).tolist():
         readers[rules.readable(j)] += 1
+    is_unread = (table.reviews_per_item == 0) & (readers == 0)
+    is_apart = (readers == 0) & ~is_unread
+    is_apart[target.largest_group(task.table(no_pairs()))] = False
     reasons = []
-    unread = np.flatnonzero((table.reviews_per_item == 0) & (readers == 0))
-    if unread.size:
-        reasons.append(f"nobody has reviewed, or may review, {named_papers(unread)}: conflicts or loads prevent it")
-    inside = np.zeros(task.n_items, np.bool_)
-    inside[target.largest_group(task.table(no_pairs()))] = True
-    apart = np.setdiff1d(np.flatnonzero(~inside & (readers == 0)), unread)
-    if apart.size:
-        are = noun(apart.size, "is", "are")
-        reasons.append(f"no one with spare load may read {named_papers(apart)}, which {are} outside the largest group")
-    return [*reasons, _all_together(task, target)]
+    if is_unread.any():
+        papers = named_papers(np.flatnonzero(is_unread))
+        reasons.append(f"nobody has reviewed, or may review, {papers}: conflicts or loads prevent it")
+    if is_apart.any():
+        papers = named_papers(np.flatnonzero(is_apart))
+        are = noun(int(is_apart.sum()), "is", "are")
+        reasons.append(f"no one with spare load may read {papers}, which {are} outside the largest group")
+    remedy = "allow more pairs, raise loads or limits, or name emergency reviewers"
+    pairs = allowed_pairs(task)
+    if not target.reaches(task.table(pairs)):
+        all_written = "even if every allowed review were written, some papers would not be"
+        return [*reasons, f"{all_written} {target.apart}; {remedy}"]
+    useful = np.minimum(task.spare, np.bincount(pairs[:, 0], minlength=task.spare.size))
+    limits = "" if (task.room >= task.spare.size).all() else " and the limits of the papers"
+    loads = f"within the spare loads (which add up to {int(useful.sum())}){limits}"
+    return [*reasons, f"all allowed reviews together would suffice, but no choice of them {loads}; {remedy}"]
 
 
 def fixed_too_many(task: Task, budget: int | None) -> list[str]:
     """Say that the fixed reviews exceed the budget, of which ``budget`` remains for others; empty if they do not."""
+    fixed = len(task.constraints.fixed)
     if budget is None or budget >= 0:
         return []
-    fixed = len(task.constraints.fixed)
-    are = counted(fixed, "review is", "reviews are")
-    return [f"{are} fixed, which is more than the {fixed + budget} allowed"]
-
-
-def _all_together(task: Task, target: Target) -> str:
-    remedy = "allow more pairs, raise loads or limits, or name emergency reviewers"
-    pairs = allowed_pairs(task)
-    if not target.reaches(task.table(pairs)):
-        return f"even if every allowed review were written, some papers would not be {target.apart}; {remedy}"
-    useful = np.minimum(task.spare, np.bincount(pairs[:, 0], minlength=task.spare.size))
-    limits = "" if (task.room >= task.spare.size).all() else " and the limits of the papers"
-    return (
-        f"all allowed reviews together would suffice, but no choice of them within the spare loads (which add up to "
-        f"{int(useful.sum())}){limits}; {remedy}"
-    )
+    return [f"{counted(fixed, 'review is', 'reviews are')} fixed, which is more than the {fixed + budget} allowed"]
 
 
 # Rules, and recruits.

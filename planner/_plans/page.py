@@ -404,9 +404,6 @@ def _proof(plan: Plan) -> list[Part]:
         )
     if plan.expected_errors is not None and plan.links:
         lines.append("Expected errors are medians over papers, in spreads of quality, as a check assumes noise.")
-    least = plan.largest_load_lower_bound
-    if plan.reviews and least is not None:
-        lines.append(f"A plan of {counted(plan.count, 'review')} has a largest extra load of {least:,} or more.")
     return [Prose(lines)] if lines else []
 
 

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from planner._plans.outcome import PlanStatus, recruits_load
+from planner._plans.constraints import with_extra
+from planner._plans.outcome import PlanStatus, recruits_load, standing
+from planner._plans.target import Reach
+from planner._plans.targets import target_named
 from planner.shortage import NOTHING_SHORT, Shortage
 from reviewgraph._base import Paged, counted
-from reviewgraph.graph import level_named
+from reviewgraph.formats import COMPARE, Outgoing, letters, with_rows
+from reviewgraph.graph import Assumptions, level_named, outlook_of, structure_of
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
     from planner._plans.outcome import Purchase, Recruits, RuleStanding
     from planner._plans.process import Rounds
-    from planner._plans.target import Bound, Reach
+    from planner._plans.target import Bound
     from reviewgraph._base import Backend, IntArray, Label
-    from reviewgraph.formats import Outgoing
     from reviewgraph.table import Reviews
 
 #: Reviews up to which the errors to be expected before and after a plan are computed.
@@ -153,10 +156,11 @@ class Plan(Paged):
 
     def headline(self) -> str:
         """Return status, length and bound."""
-        if self.purchase is not None:
-            deal = self.purchase
-            return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
-        return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
+        deal = self.purchase
+        length = f"{self.status}, {counted(self.count, 'review')}"
+        if deal is not None:
+            return f"{length}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
+        return f"{length} to {self.target}, lower bound {self.lower_bound}"
 
     @property
     def attained(self) -> bool:
@@ -197,8 +201,6 @@ class Plan(Paged):
     @cached_property
     def reviews_with_plan(self) -> Reviews:
         """The table with the extra reviews as planned ones."""
-        from planner._plans.constraints import with_extra
-
         return with_extra(self.constraints.reviews, self.pairs)
 
     @property
@@ -219,24 +221,18 @@ class Plan(Paged):
         missing = tuple((table.items[i], int(lacking[i])) for i in np.flatnonzero(lacking).tolist())
         if self.recruits is None:
             return Shortage(missing, recruits_load(rules))
-        joining = self.recruits.number, tuple(table.items[i] for i in self.recruits.items.tolist())
-        return Shortage(missing, self.recruits.load, joining=joining)
+        papers = tuple(table.items[i] for i in self.recruits.items.tolist())
+        return Shortage(missing, self.recruits.load, joining=(self.recruits.number, papers))
 
     @cached_property
     def rules(self) -> list[RuleStanding]:
         """The status of the rules on who reviews an item together; empty if there is no plan."""
-        from planner._plans.outcome import standing
-
-        if self.status == PlanStatus.INFEASIBLE:
-            return []
-        return standing(self.constraints.people, self.reviews_with_plan)
+        none = self.status == PlanStatus.INFEASIBLE
+        return [] if none else standing(self.constraints.people, self.reviews_with_plan)
 
     @cached_property
     def reach(self) -> tuple[Reach, Reach]:
         """Papers in the largest group, of the existing reviews and with the plan."""
-        from planner._plans.target import Reach
-        from planner._plans.targets import target_named
-
         target = target_named(self.target)
         tables = self.constraints.reviews, self.reviews_with_plan
         before, after = (Reach(target.largest_group(table).size, table.n_items) for table in tables)
@@ -245,8 +241,6 @@ class Plan(Paged):
     @cached_property
     def expected_errors(self) -> tuple[float, float] | None:
         """The median expected error of a paper before and with the plan, as a check has it; None for large tables."""
-        from reviewgraph.graph import Assumptions, outlook_of, structure_of
-
         tables = self.constraints.reviews, self.reviews_with_plan
         if not 0 < tables[1].n_reviews <= ERRORS_UP_TO:
             return None
@@ -280,8 +274,6 @@ class Plan(Paged):
         5
         """
         self._refuse_none("added_to")
-        from reviewgraph.formats import with_rows
-
         return with_rows(frame, [review.reviewer for review in self.reviews], [review.item for review in self.reviews])
 
     def mail(self) -> dict[Label, str]:
@@ -300,8 +292,6 @@ class Plan(Paged):
         >>> list(plan.mail()) == [plan.reviews[0].reviewer]
         True
         """
-        from reviewgraph.formats import letters
-
         return letters(self.outgoing())
 
     @property
@@ -325,8 +315,6 @@ class Plan(Paged):
         >>> type(plan.outgoing()).__name__
         'Outgoing'
         """
-        from reviewgraph.formats import COMPARE, Outgoing
-
         table = self.constraints.reviews
         # With a target, reviews for an objective are explained by the target, too.
         level = level_named(self.target)

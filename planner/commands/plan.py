@@ -21,7 +21,7 @@ from planner.commands.options import (
     say_meta_reviews,
     upload_options,
 )
-from reviewgraph._base import counted, listed
+from reviewgraph._base import Next, counted, listed
 from reviewgraph.cli import (
     SHOWN_BY,
     TABLE,
@@ -49,7 +49,7 @@ from reviewgraph.graph import ALL_NAMES, level_named
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
     from planner.commands.options import Destination
-    from reviewgraph._base import Label, Next, Page
+    from reviewgraph._base import Label, Page
     from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
 
@@ -332,8 +332,6 @@ OF_ROUNDS = {
 
 def _next_round(session: Session, extra: Plan) -> list[Next]:
     """Return how to keep this round, or once it is kept how to plan the one after it; nothing for a last round."""
-    from reviewgraph._base import Next
-
     rounds = extra.rounds
     if rounds is None or rounds.last:
         return []
@@ -356,7 +354,6 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
 
 def _next(session: Session, extra: Plan, destination: Destination) -> Next:
     """Return the next command: another plan if there is none or no file of it, else the check of its file."""
-    from reviewgraph._base import Next
     from reviewgraph.graph import unreviewed
 
     reviews = extra.constraints.reviews

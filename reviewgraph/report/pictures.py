@@ -307,17 +307,11 @@ BARS_NAMED = 0.4
 
 
 class Bar(NamedTuple):
-    """A bar: its name, its length, whether it is emphasised, and an emphasised addition to its length."""
+    """A bar: its name, its length, and whether it is emphasised."""
 
     name: str
     number: float
     stands_out: bool = False
-    extra: int = 0
-
-    @property
-    def figures(self) -> str:
-        """Its length in figures."""
-        return f"{self.number:,} + {self.extra:,}" if self.extra else f"{self.number:,}"
 
 
 def bars(rows: Sequence[Bar], width: int, heading: str) -> Drawing:
@@ -326,19 +320,16 @@ def bars(rows: Sequence[Bar], width: int, heading: str) -> Drawing:
     names = [bar.name if len(bar.name) <= most else f"{bar.name[: most - 1]}…" for bar in rows]
     # Addresses are wider than the mean of letters.
     left = max(map(len, [*names, heading])) * LETTER * 1.12 + 12
-    room = width - left - 8 - LETTER * max((len(bar.figures) for bar in rows), default=1)
-    longest = max((bar.number + bar.extra for bar in rows), default=1) or 1
+    room = width - left - 8 - LETTER * max((len(f"{bar.number:,}") for bar in rows), default=1)
+    longest = max((bar.number for bar in rows), default=1) or 1
     drawing = Drawing(width, 24 + BAR_STEP * len(rows))
     drawing.text(left - 12, 12, heading, "axis", "end")
     for place, bar in enumerate(rows):
         y = 22 + BAR_STEP * place
-        tooltip = f"{bar.name}: {bar.figures}"
-        length, extra = (max(room * part / longest, 1.0 if part else 0.0) for part in (bar.number, bar.extra))
+        length = max(room * bar.number / longest, 1.0 if bar.number else 0.0)
         drawing.text(left - 12, y + 14, names[place], "tick", "end")
-        drawing.box(left, y, length, 18, "bar stands-out" if bar.stands_out else "bar", tooltip)
-        if bar.extra:
-            drawing.box(left + length, y, extra, 18, "bar stands-out", tooltip)
-        drawing.text(left + length + extra + 6, y + 14, bar.figures, "value")
+        drawing.box(left, y, length, 18, "bar stands-out" if bar.stands_out else "bar", f"{bar.name}: {bar.number:,}")
+        drawing.text(left + length + 6, y + 14, f"{bar.number:,}", "value")
     return drawing
 
 
@@ -360,8 +351,8 @@ def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
     """Return a bar for each number that occurs, binned where there are many; those below ``low`` are emphasised.
 
     >>> tally(np.array([3, 3, 1, 4]), low=2)
-    [Bar(name='1', number=1, stands_out=True, extra=0), Bar(name='3', number=2, stands_out=False, extra=0),
-    Bar(name='4', number=1, stands_out=False, extra=0)]
+    [Bar(name='1', number=1, stands_out=True), Bar(name='3', number=2, stands_out=False),
+    Bar(name='4', number=1, stands_out=False)]
     >>> [bar.name for bar in tally(np.arange(24))][:2]
     ['0 to 1', '2 to 3']
     """
