@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -266,16 +266,26 @@ def plan_extra_reviews(
         if terms.budget is None and terms.match is None and aim is not None:
             terms = replace(terms, budget=(aim.worth_reading() or 0) + len(constraints.fixed))
         max_reviews = terms.budget
-    search = _Search(
-        target=level if levelled else None,
-        aim=aim,
-        terms=terms,
-        max_reviews=max_reviews,
-        best_effort=best_effort,
-        progress=progress,
-        seed=seed,
-    )
-    plan = _fair(search.plan, constraints, whole)
+
+    def search(constraints: Constraints, clock: Clock) -> Plan:
+        budget = None if max_reviews is None else max_reviews - len(constraints.fixed)
+        # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
+        task = new_task(constraints, 3 * (table.n_items + constraints.reviews.n_reviewers) + 64)
+        # With a budget, part of the time is reserved for the best partial plan.
+        part = clock if budget is None or terms is not None else clock.share(BEFORE_BUDGET)
+        ledger = Ledger(part, progress, budget)
+        if too_many := fixed_too_many(task, budget):
+            return _plan(task, level, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+        if terms is not None:
+            return _round(task, level, ledger, terms, cast("Decision", aim), seed)
+        if levelled:
+            plan = _levelled(task, level, ledger, clock, np.random.default_rng(seed), best_effort=best_effort)
+        else:
+            # The plan begins with the fixed reviews alone.
+            plan = _plan(task, level, ledger, PlanStatus.CHOSEN, no_pairs(), [])
+        return plan if aim is None or not plan.status.may_grow else _beyond(plan, aim, task, ledger)
+
+    plan = _fair(search, constraints, whole)
     proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
     note = (Clock.TIMED_OUT,) if whole.timed_out and not proved else ()
     return replace(plan, levelled=levelled, timed_out=whole.timed_out, explanation=(*plan.explanation, *note))
@@ -329,63 +339,45 @@ def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, cloc
     return replace(plan, status=PlanStatus.FEASIBLE) if unproved else plan
 
 
-@dataclass(frozen=True)
-class _Search:
-    """A search for a plan: what is asked for, and how long to look.
+def _levelled(
+    task: Task, target: Target, ledger: Ledger, clock: Clock, rng: np.random.Generator, *, best_effort: bool
+) -> Plan:
+    """Return the best plan to a level, complete or partial; ``clock`` has the time for a partial one."""
+    try:
+        with suppress(Clock.Over):
+            covered.fill(target, task, ledger, rng)
+    except KeyboardInterrupt:
+        ledger.reasons.append("interrupted: this is the best found so far")
+        clock.interrupted = True
+    if not ledger.infeasible or not best_effort:
+        return _finish(task, target, ledger, clock)
+    # The plan closest to an infeasible request: the required reviews first, then the level.
+    why = _why_none(task, target, ledger)
+    until = clock.no_less_than(LEAST_FOR_BUDGET)
+    pairs = nearest(target, task, ledger, until, rng)
+    plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, why)
+    if not target.reaches_in_time(task.table(pairs), until):
+        plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
+    return plan
 
-    ``target`` is None without a level; ``terms`` are those of a round of a process.
-    """
 
-    target: Target | None
-    aim: Objective | None
-    terms: Terms | None
-    max_reviews: int | None
-    best_effort: bool
-    progress: Callable[[PlanProgress], object] | None
-    seed: int | np.random.Generator
+def _round(
+    task: Task, target: Target, ledger: Ledger, terms: Terms, aim: Decision, seed: int | np.random.Generator
+) -> Plan:
+    """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
+    report = ledger.report
 
-    def plan(self, constraints: Constraints, clock: Clock) -> Plan:
-        """Return the best plan under some constraints."""
-        # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
-        task = new_task(constraints, 3 * (constraints.reviews.n_items + constraints.reviews.n_reviewers) + 64)
-        budget = None if self.max_reviews is None else self.max_reviews - len(constraints.fixed)
-        target = self.target or target_named("double")
-        if too_many := fixed_too_many(task, budget):
-            return _plan(task, target, Ledger(clock, budget=budget), PlanStatus.INFEASIBLE, no_pairs(), too_many)
-        if self.terms is not None:
-            return self._round(task, target, Ledger(clock, budget=budget), self.terms)
-        # With a budget, part of the time is reserved for the best partial plan.
-        ledger = Ledger(clock if budget is None else clock.share(BEFORE_BUDGET), self.progress, budget)
-        rng = np.random.default_rng(self.seed)
-        if self.target is None:
-            # The plan begins with the fixed reviews alone.
-            plan = _plan(task, target, ledger, PlanStatus.CHOSEN, no_pairs(), [])
-        else:
-            try:
-                with suppress(Clock.Over):
-                    covered.fill(target, task, ledger, rng)
-            except KeyboardInterrupt:
-                ledger.reasons.append("interrupted: this is the best found so far")
-                clock.interrupted = True
-            if self.best_effort and ledger.infeasible:
-                return _most_of_it(task, target, ledger, clock, rng)
-            plan = _finish(task, target, ledger, clock)
-        return plan if self.aim is None or not plan.status.may_grow else _beyond(plan, self.aim, task, ledger)
+    def tell(words: str) -> None:
+        if report is not None:
+            report(PlanProgress(ledger.clock.elapsed(), words, None))
 
-    def _round(self, task: Task, target: Target, ledger: Ledger, terms: Terms) -> Plan:
-        """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
-
-        def tell(words: str) -> None:
-            if self.progress is not None:
-                self.progress(PlanProgress(ledger.clock.elapsed(), words, None))
-
-        aim = cast("Decision", self.aim)
-        number = int(np.random.default_rng(self.seed).integers(2**32))
-        this_round = round_of(aim, task, terms, ledger, number, tell)
-        if this_round is None:
-            return _finish(task, target, ledger, ledger.clock)
-        plan = _plan(task, target, ledger, PlanStatus.CHOSEN, this_round.first, [], this_round.more)
-        return _priced(plan, aim, len(this_round.more), this_round.rounds)
+    ledger.report = None
+    number = int(np.random.default_rng(seed).integers(2**32))
+    this_round = round_of(aim, task, terms, ledger, number, tell)
+    if this_round is None:
+        return _finish(task, target, ledger, ledger.clock)
+    plan = _plan(task, target, ledger, PlanStatus.CHOSEN, this_round.first, [], this_round.more)
+    return _priced(plan, aim, len(this_round.more), this_round.rounds)
 
 
 def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger) -> Plan:
@@ -413,8 +405,7 @@ def _priced(plan: Plan, aim: Objective, beyond: int, rounds: Rounds | None = Non
 def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Return the result of the search as a plan: complete, partial within a budget or the time, or infeasible."""
     if ledger.infeasible:
-        ledger.bounds.clear()
-        return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), _reasons(task, target, ledger))
+        return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), _why_none(task, target, ledger))
     pairs = ledger.pairs
     if pairs is not None and (ledger.budget is None or len(pairs) <= ledger.budget):
         status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
@@ -431,20 +422,10 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     return _plan(task, target, ledger, status, pairs, why)
 
 
-def _reasons(task: Task, target: Target, ledger: Ledger) -> list[str]:
-    return [*ledger.reasons, *([] if ledger.explained else why_not(task, target))]
-
-
-def _most_of_it(task: Task, target: Target, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
-    """Return the plan closest to an infeasible request: the required reviews first, then the level."""
-    why = _reasons(task, target, ledger)
+def _why_none(task: Task, target: Target, ledger: Ledger) -> list[str]:
+    """Return the reasons why there is no plan, which no bound needs to prove."""
     ledger.bounds.clear()
-    until = clock.no_less_than(LEAST_FOR_BUDGET)
-    pairs = nearest(target, task, ledger, until, rng)
-    plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, why)
-    if not target.reaches_in_time(task.table(pairs), until):
-        plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
-    return plan
+    return [*ledger.reasons, *([] if ledger.explained else why_not(task, target))]
 
 
 def _plan(

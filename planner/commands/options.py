@@ -47,7 +47,8 @@ rule_options = with_options(
         "--at-most A=N",
         multiple=True,
         help="At most N reviewers per paper with the same value of A, as in institution=1; or only of a value of the "
-        "paper itself (country:same=0), or of one other (country:other=2). N may be a column of --items. May be repeated.",
+        "paper itself (country:same=0), or of one other (country:other=2). N may be a column of --items. May be "
+        "repeated.",
     ),
     option(
         "Rules",
