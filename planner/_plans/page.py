@@ -92,8 +92,8 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
     reached = f"{papers} {level.words}{f', with {least} or more each' if least else ''}"
     make, makes = ("make", "makes") if level.compares else ("get", "gets")
     if plan.status == PlanStatus.INFEASIBLE:
-        asked = f"{makes} {reached}" if plan.levelled else f"gives {papers} {counted(least, 'review')} or more"
-        return False, "No plan", f"{asked} within the rules"
+        without = f"gives {papers} {counted(least, 'review')} or more" if least else "is possible"
+        return False, "No plan", f"{f'{makes} {reached}' if plan.levelled else without} within the rules"
     if plan.rounds is not None:
         return _verdict_on_round(plan.rounds)
     if not plan.attained:
@@ -241,16 +241,8 @@ def _asked(plan: Plan) -> str:
 
 
 def _warnings(plan: Plan) -> list[str]:
-    origin = plan.constraints.reviews.origin
-    warnings = [f"{origin.unlisted.words}."] if origin.unlisted else []
-    if origin.lacking:
-        few = counted(sum(origin.lacking.reviews.values()), "review")
-        papers = listed(origin.lacking.reviews)
-        # Only a level is reached by fewer.
-        then = "fewer may be enough" if plan.attained and plan.levelled else "they may change this"
-        warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; {then}.")
-    if origin.others_unknown:
-        warnings.append(origin.others_unknown)
+    reviews = plan.constraints.reviews
+    warnings = reviews.origin.warnings()
     if plan.constraints.facts is not None:
         warnings += plan.constraints.facts.warnings()
     rounds = plan.rounds
@@ -263,10 +255,10 @@ def _warnings(plan: Plan) -> list[str]:
     if is_level and plan.expected_errors is not None:
         before, after = (f"{error:.2f}" for error in plan.expected_errors)
         moved = f"{before} -> {after}" if plan.reviews else before
-        more = max(round(MORE * plan.constraints.reviews.n_items), 1)
+        more = max(round(MORE * reviews.n_items), 1)
         target = f"--target {plan.target} " if plan.reviews else ""
         then = "once there are scores, --for decision asks where they decide"
-        scored = int((plan.constraints.reviews.only_scored().reviews_per_item > 0).sum())
+        scored = int((reviews.only_scored().reviews_per_item > 0).sum())
         if scored > 1:
             # A tenth of fewer than ten papers may be none.
             select = "10%" if scored >= 10 else "1"

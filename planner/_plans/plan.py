@@ -189,6 +189,11 @@ class Plan(Paged):
         return max((bound.value for bound in self.bounds), default=0)
 
     @property
+    def smallest(self) -> bool:
+        """Whether the plan reaches its target, and provably no plan of fewer reviews does."""
+        return PlanStatus(self.status).reaches and self.count == self.lower_bound
+
+    @property
     def largest_load(self) -> int:
         """Maximum extra reviews per reviewer."""
         return max(Counter(review.reviewer for review in self.reviews).values(), default=0)

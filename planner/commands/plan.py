@@ -138,11 +138,7 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
     help="With --for decision: only reviews that are expected to avoid more than X wrong selections each, as in 0.01.",
 )
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
-@option(
-    "Rules",
-    "--capacity FILE",
-    help="Maximum extra reviews by reviewer (reviewer,spare); new names are emergency reviewers.",
-)
+@option("Rules", "--capacity FILE", help="Maximum extra reviews (reviewer,spare); new names are emergency reviewers.")
 @option(
     "Rules",
     "--spare N",
@@ -154,12 +150,7 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
 @option("Preferences", "--cost FILE", help="Costs of pairs (item,reviewer,cost); 1 for the others.")
 @gone_options
 @preference_options
-@option(
-    "Rules",
-    "--min-affinity X",
-    type=Number(),
-    help="Exclude pairs of affinity below X, and pairs without affinity.",
-)
+@option("Rules", "--min-affinity X", type=Number(), help="Exclude pairs of affinity below X, or without affinity.")
 @option(
     "Rules",
     "--institutions FILE",
@@ -196,8 +187,7 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
     "Search",
     "--best-effort",
     is_flag=True,
-    help="If there is no such plan, return the closest one, with the papers that lack reviews and the reviewers to "
-    "recruit.",
+    help="If there is no plan, return the closest one, with the papers that lack reviews and the reviewers to recruit.",
 )
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed of the search.")
 @result_options(

@@ -22,7 +22,7 @@ def facts(page: Page) -> dict[str, str]:
 def test_the_first_line_says_what_is_proved() -> None:
     plan = plan_extra_reviews(Reviews.from_pairs([(0, 0), (0, 1), (1, 1), (1, 2)]))
     dear = replace(plan, status=PlanStatus.FEASIBLE)
-    assert dear.count == dear.lower_bound
+    assert dear.smallest
     assert plan.page().summary == "makes all 3 papers comparable for certain (proved: no fewer)"
     assert dear.page().summary.endswith("(proved: no fewer; some may cost less)")
     assert replace(dear, bounds=()).page().summary.endswith("(not proved: at least 0 are needed)")
@@ -87,7 +87,7 @@ def test_what_lies_in_no_file_is_said_beside_the_proof() -> None:
     page = plan_extra_reviews(lacking).page()
     assert "(proved: no fewer, for the reviews in these files)" in page.summary
     assert page.good is None
-    assert any(words.startswith("2 reviews that papers.csv counts are in no file: of 0") for words in page.warnings)
+    assert any(words.startswith("2 reviews that papers.csv counts are in no file (paper 0)") for words in page.warnings)
 
 
 def test_words_are_in_the_nouns_of_the_data() -> None:
