@@ -262,6 +262,9 @@ def plan_extra_reviews(
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
         aim = goal.known(beliefs, n_selected if terms is None else terms.select)
+    if terms is None and aim is not None and max_reviews is None and aim.worth_reading() is None:
+        message = "max_reviews: expected the number of extra reviews, since each review helps a little; found none"
+        raise InputError(message)
     if terms is not None:
         if terms.budget is None and terms.match is None and aim is not None:
             terms = replace(terms, budget=(aim.worth_reading() or 0) + len(constraints.fixed))
