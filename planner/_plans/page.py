@@ -242,7 +242,16 @@ def _asked(plan: Plan) -> str:
 
 def _warnings(plan: Plan) -> list[str]:
     reviews = plan.constraints.reviews
-    warnings = reviews.origin.warnings()
+    origin = reviews.origin
+    warnings = [f"{origin.unlisted.words}."] if origin.unlisted else []
+    if origin.lacking:
+        few = counted(sum(origin.lacking.reviews.values()), "review")
+        # Only a level is reached by fewer.
+        then = "fewer may be enough" if plan.attained and plan.levelled else "they may change this"
+        papers = listed(origin.lacking.reviews)
+        warnings.append(f"{few} that {origin.lacking.file} counts are in no file: of {papers}; {then}.")
+    if origin.others_unknown:
+        warnings.append(origin.others_unknown)
     if plan.constraints.facts is not None:
         warnings += plan.constraints.facts.warnings()
     rounds = plan.rounds

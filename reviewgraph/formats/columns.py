@@ -101,11 +101,6 @@ class Origin(NamedTuple):
             return ""
         return "Papers without a review are not in these files: --items FILE lists them."
 
-    def warnings(self) -> list[str]:
-        """Return sentences on papers and reviews that are in none of the files."""
-        lacking = [f"{part.words}." for part in (self.unlisted, self.lacking) if part]
-        return [*lacking, *filter(None, [self.others_unknown])]
-
     def not_counted(self) -> list[str]:
         """Return the papers and reviews that do not count, each with the reason; nothing if all count.
 

@@ -253,7 +253,10 @@ def _outlook(report: Report) -> list[Fact]:
 
 def _warnings(report: Report) -> list[str]:
     reviews = report.reviews
-    warnings = reviews.origin.warnings()
+    origin = reviews.origin
+    warnings = [f"{part.words}." for part in (origin.unlisted, origin.lacking) if part]
+    if origin.others_unknown:
+        warnings.append(origin.others_unknown)
     few = np.flatnonzero(reviews.loads < 2)
     if few.size and not report.recovery_resilient:
         who = counted(few.size, "reviewer")

@@ -87,7 +87,7 @@ def test_what_lies_in_no_file_is_said_beside_the_proof() -> None:
     page = plan_extra_reviews(lacking).page()
     assert "(proved: no fewer, for the reviews in these files)" in page.summary
     assert page.good is None
-    assert any(words.startswith("2 reviews that papers.csv counts are in no file (paper 0)") for words in page.warnings)
+    assert any(words.startswith("2 reviews that papers.csv counts are in no file: of 0") for words in page.warnings)
 
 
 def test_words_are_in_the_nouns_of_the_data() -> None:
