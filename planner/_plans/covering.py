@@ -1,4 +1,4 @@
-"""The cheapest new reviews that items are short of, and even loads.
+"""The cheapest new reviews that items are short of, why there are none, and even loads.
 
 minimise    the cost
 subject to  every item short of n reviews gets n, from the panel groups that are missing; spare loads;
@@ -10,18 +10,249 @@ whose vertices are integral. If the number of reviews that meet an item's needs 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._plans.constraints import Waived, as_pairs, no_pairs
+from planner._plans.constraints import Waived, no_pairs
+from planner._plans.outcome import named_papers
+from planner._plans.programme import LEAST, ROOT, Programme
 from planner._plans.task import few_short_pairs, short_pairs
-from planner.solving import integer_programme
-from reviewgraph._base import distinct, occurs, ranks
+from planner.rules import NAMED, AtMost
+from reviewgraph._base import distinct, noun, occurs, ranks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner._plans.task import Task
     from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
+
+
+#: Pairs up to which all are offered; beyond, ``FEW`` readers of each item, the cheapest among them, and all if these
+#: fail; more than ``LISTED_UP_TO`` are never listed.
+ALL_UP_TO = 100_000
+LISTED_UP_TO = 3_000_000
+FEW = 60
+#: Statuses of :func:`scipy.optimize.milp`; and the threshold between zero and one.
+SOLVED = 0
+INFEASIBLE = 2
+HALF = 0.5
+
+
+class Cover(NamedTuple):
+    """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none.
+
+    ``least_load`` is a lower bound on the largest extra load of reviews that fill the needs at this cost; 0 if nothing
+    is proved.
+    """
+
+    pairs: IntArray | None
+    cheapest: bool
+    impossible: bool
+    least_load: int = 0
+
+
+def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
+    """Return the fewest reviews that fill the needs: most preferred ones, then cheapest, then with even loads.
+
+    Takes the time of HiGHS on K columns, K the allowed pairs of items that are short: seconds for 100,000.
+    """
+    filled = _filled(task, preferred, clock)
+    if filled.pairs is None:
+        return filled
+    # The programme ignores loads: a vertex may give all reviews to one reviewer. Preferred reviews stay.
+    tied = np.isin(task.codes(filled.pairs), task.codes(preferred))
+    spread, proved = even(task, filled.pairs, clock.no_less_than(LEAST), tied)
+    return filled._replace(pairs=spread, least_load=int(task.loads(spread).max()) if proved else 0)
+
+
+def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
+    """Do as :func:`cover`, whatever the loads."""
+    if (task.room < task.needs.each).any():
+        return Cover(None, False, True)
+    most = _most_pairs(task)
+    if most > ALL_UP_TO:
+        answer = _solve(task, _few_pairs(task, preferred), preferred, clock)
+        if answer.pairs is not None or most > LISTED_UP_TO or 2 * ROOT * most > clock.work:
+            return answer._replace(cheapest=False, impossible=False)
+    return _solve(task, short_pairs(task), preferred, clock)
+
+
+def _most_pairs(task: Task) -> int:
+    """Upper bound on the number of allowed pairs of items that are short."""
+    return int((task.spare > 0).sum()) * int((task.needs.each > 0).sum())
+
+
+def _few_pairs(task: Task, preferred: IntArray) -> IntArray:
+    """Return some allowed pairs of each item that is short: some of its readers, the cheapest, and those preferred."""
+    N = max(task.n_items, 1)
+    rules = task.constraints
+    few = min(FEW, max(LISTED_UP_TO // N, 4))
+    priced = np.column_stack(np.divmod(rules.cost.code, N))
+    free = (task.needs.each[priced[:, 1]] > 0) & (task.room[priced[:, 1]] > 0) & (task.spare[priced[:, 0]] > 0)
+    free &= ~occurs(rules.cost.code, rules.barred_pairs) & rules.places.open(priced)
+    priced = priced[free]
+    cheap = ranks(priced[:, 1], -rules.cost.costs(task.codes(priced))) < few
+    parts = (few_short_pairs(task, few), preferred, priced[cheap])
+    return np.column_stack(np.divmod(distinct(*map(task.codes, parts)), N))
+
+
+def _goal(task: Task, pairs: IntArray, preferred: IntArray) -> FloatArray:
+    """One unit for each review that is not preferred, or whatever it is if the number of reviews is to be minimised.
+
+    All costs together are less than one.
+    """
+    cost = task.constraints.cost
+    price = np.zeros(len(pairs))
+    if cost:
+        price += cost.unit * cost.whole(task.codes(pairs))
+    if task.needs.exact and not len(preferred):
+        return price
+    price -= price.min()
+    count = task.needs.total if task.needs.exact else len(pairs)
+    small = price / (float(np.ptp(price)) * (count + 1) or 1.0)
+    other: FloatArray = ~np.isin(task.codes(pairs), task.codes(preferred)) + small
+    return other if task.needs.exact else 1.0 + other / (float(np.ptp(other)) * (count + 1) or 1.0)
+
+
+def _solve(task: Task, pairs: IntArray, preferred: IntArray, clock: Clock) -> Cover:
+    if not len(pairs):
+        return Cover(None, False, task.needs.total > 0)
+    needs = task.needs
+    programme = Programme(task, pairs, needs.each if needs.exact else task.room)
+    if not programme.possible:
+        return Cover(None, False, True)
+    solution = programme.solve(_goal(task, pairs, preferred), clock)
+    chosen = None if solution.x is None else pairs[solution.x[: len(pairs)] > HALF]
+    proved = solution.status == SOLVED and not len(preferred)
+    return Cover(chosen, proved, solution.status == INFEASIBLE)
+
+
+def waived(task: Task, clock: Clock) -> Waived | None:
+    """Return what items must do without: the fewest reviews, members and values in all, as evenly as possible.
+
+    None if no solution is found in time. Takes the time of :func:`cover`.
+    """
+    needs = task.needs
+    pairs = short_pairs(task) if _most_pairs(task) <= ALL_UP_TO else _few_pairs(task, no_pairs())
+    programme = Programme(task, pairs, task.room, short=True)
+    # The k-th that is missing in a cell costs a little more than the one before.
+    cell = np.concatenate(programme.lacking)
+    if not cell.size:
+        return None
+    kind = np.repeat(np.arange(3), [part.size for part in programme.lacking])
+    rank = ranks(kind * (1 + cell.max()) + cell, np.arange(cell.size)[::-1])
+    goal = np.append(np.zeros(len(pairs)), 1.0 + rank.sum() + rank)
+    solution = programme.solve(goal, clock)
+    if solution.x is None:
+        return None
+    missing = solution.x[len(pairs) : goal.size] > HALF
+    each, members, different = (
+        np.bincount(cell[missing & (kind == number)], minlength=part.size) for number, part in enumerate(needs.cells)
+    )
+    reviews = np.maximum(needs.reviews - (needs.each - each), 0)
+    return Waived(reviews, members.reshape(needs.members.shape), different.reshape(needs.different.shape))
+
+
+# Why items cannot get the reviews that they need: counts that can be verified by hand.
+
+REMEDY = "raise loads or limits, lower what every paper must have, or ask more people"
+
+
+def why_uncovered(task: Task) -> list[str]:
+    """Name papers that need more than their possible readers can give together: a minimum cut (Hall's condition).
+
+    Members of each panel group, new values of each attribute, and reviews under the limits of each attribute are
+    demands of their own. Empty if each of them can be met alone.
+    """
+    pairs = short_pairs(task)
+    needs = task.needs
+    people = task.constraints.people
+    panels = people.panels
+    N = task.n_items
+    G = panels.n_groups
+    pair, group = people.groups_of(pairs[:, 0], pairs[:, 1])
+    # A review takes the place of its panel group on the item, or one of the item.
+    alone = N * G + pairs[:, 1]
+    table = task.table(no_pairs())
+    most = np.append(np.full(N * G, N), task.room)
+    free = np.append(np.maximum(people.free(table), 0).ravel(), task.room)
+    fresh = np.append((people.counts(table) == 0).ravel().astype(np.int64), task.room)
+    reasons = []
+    for number in np.flatnonzero(needs.members.any(axis=0)).tolist():
+        members = pair[group == number]
+        kind = partial(people.ruled.kind, number, what="review")
+        reasons.append(_shortage(task, pairs[members], alone[members], most, needs.members[:, number], kind))
+    limited = [(alone, "")]
+    for number, name in enumerate(people.attribute_names):
+        mine = panels.attribute[group] == number
+        # A reviewer of several values takes several places: then a count proves nothing.
+        if np.bincount(pair[mine], minlength=1).max() > 1:
+            continue
+        own = pair[mine]
+        place = alone.copy()
+        place[own] = pairs[own, 1] * G + group[mine]
+        values = partial(noun, singular=f"value of {name}", many=f"values of {name}")
+        reasons.append(_shortage(task, pairs[own], place[own], fresh, needs.different[:, number], values))
+        rules = zip(people.ruled.rules, people.ruled.attributes, strict=True)
+        limits = [rule.words(of) for rule, of in rules if of.name == name and isinstance(rule, AtMost)]
+        limited.append((place, f", {' and '.join(limits)}," if limits else ""))
+    reviews = partial(noun, singular="review", many="reviews")
+    for place, limit in limited:
+        if not any(reasons):
+            reasons.append(_shortage(task, pairs, place, free, needs.each, reviews, limit))
+    return [reason for reason in reasons if reason][:NAMED]
+
+
+def _shortage(
+    task: Task,
+    pairs: IntArray,
+    place: IntArray,
+    most: IntArray,
+    needed: IntArray,
+    kind: Callable[[int], str],
+    limit: str = "",
+) -> str:
+    """Name items that need more together than they can get by some pairs, ``most`` in each place; empty if none do."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    M = task.spare.size
+    N = task.n_items
+    used, place = np.unique(place, return_inverse=True)
+    G = (most.size - N) // max(N, 1)
+    item = np.where(used < N * G, used // max(G, 1), used - N * G)
+    # From the source by reviewers, places and items to the sink.
+    first = np.cumsum([0, M, used.size, N])
+    source = int(first[3])
+    sink = source + 1
+    start = np.concatenate([np.full(M, source), pairs[:, 0], M + np.arange(used.size), first[2] + np.arange(N)])
+    end = np.concatenate([np.arange(M), M + place, first[2] + item, np.full(N, sink)])
+    able = np.clip(task.spare, 0, N)
+    room = np.concatenate([able, np.ones(len(pairs), np.int64), np.clip(most[used], 0, M), needed]).astype(np.int32)
+    graph = csr_array((room, (start, end)), shape=(sink + 1, sink + 1))
+    flow = maximum_flow(graph, source, sink)
+    missing = int(needed.sum()) - int(flow.flow_value)
+    if not missing:
+        return ""
+    # Items from which the sink is reached in the residual network are short together (the smallest minimum cut).
+    residual = csr_array(graph - flow.flow)
+    residual.data = np.maximum(residual.data, 0)
+    residual.eliminate_zeros()
+    reached = breadth_first_order(csr_array(residual.T), sink, return_predecessors=False)
+    short = np.sort(reached[(reached >= first[2]) & (reached < source)]) - first[2]
+    short = short[needed[short] > 0]
+    total = int(needed[short].sum())
+    need = f"{named_papers(short)} {noun(short.size, 'needs', 'need')} {total} more {kind(total)}"
+    them = noun(total, "it", "them")
+    if total == missing:
+        return f"{need}, and nobody who may give {them} has spare load; {REMEDY}"
+    in_all = " in all" if short.size > 1 else ""
+    return (
+        f"{need}{in_all}, and those who may give {them}{limit} have {total - missing} within their spare loads: "
+        f"{total} > {total - missing}; {REMEDY}"
+    )
 
 
 # The same reviews of each item by other reviewers, so that extra loads are as even as possible.
@@ -38,28 +269,18 @@ LOOK = 3e-5
 EACH = 1e-8
 
 
-def even(
-    task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = None, group: object = None
-) -> tuple[IntArray, bool]:
+def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray) -> tuple[IntArray, bool]:
     """Hand reviews on along paths until no reviewer can be relieved by one with at least two extra reviews fewer.
 
     Returns the reviews, and whether no others of the same items and cost have a smaller largest extra load.
-    The fixed reviews of the task count in loads, and stay; ``pairs`` (P, 2) exclude them. Reviews ``tied`` (P,) stay
-    within a ``group`` (M,) of reviewers. Takes O(P M) for each path and at the end, for P reviews and M reviewers.
+    The fixed reviews of the task count in loads, and stay; ``pairs`` (P, 2) exclude them. Reviews ``tied`` (P,) stay,
+    too. Takes O(P M) for each path and at the end, for P reviews and M reviewers.
     """
     if not len(pairs):
         return pairs, True
-    ways = _Ways(task, pairs, tied, group)
+    ways = Ways(task, pairs, tied)
     done = ways.relieve_all(clock)
     return np.column_stack([ways.owner, ways.item]), done and ways.exact
-
-
-def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
-    """Return who could take over a review at the same cost, fewest reviews first."""
-    ways = _Ways(task, pairs, None, None)
-    able = np.flatnonzero(ways.takers(place))
-    able = able[ways.left.spare[able] > 0]
-    return able[np.argsort(ways.load[able], kind="stable")]
 
 
 def share(task: Task, count: int) -> int:
@@ -76,7 +297,7 @@ def share(task: Task, count: int) -> int:
     return low
 
 
-class _Ways:
+class Ways:
     """Reviews by reviewer, and the paths along which reviews are handed on.
 
     ``owner`` and ``item`` (P,) are the reviews, ``held`` the reviews of each reviewer, ``on`` the reviewers of each
@@ -84,7 +305,7 @@ class _Ways:
     whose takers were computed since the work was last counted.
     """
 
-    def __init__(self, task: Task, pairs: IntArray, tied: BoolArray | None, group: object) -> None:
+    def __init__(self, task: Task, pairs: IntArray, tied: BoolArray | None = None) -> None:
         rules = task.constraints
         M = task.spare.size
         N = task.n_items
@@ -92,7 +313,6 @@ class _Ways:
         self.n_items = N
         self.owner, self.item = pairs[:, 0].copy(), pairs[:, 1].copy()
         self.tied = np.zeros(len(pairs), np.bool_) if tied is None else tied
-        self.group = np.zeros(M, np.int64) if group is None else np.asarray(group, np.int64)
         self.able: BoolArray = rules.spare > 0
         self.load = task.loads(pairs)
         self.left = task.left(pairs)
@@ -134,7 +354,7 @@ class _Ways:
         seen[reviewer] = True
         for j in waiting:
             for place in self.held[j]:
-                if self.left.places.any and self.item[place] in self._passed(j, came):
+                if self.tied[place] or (self.left.places.any and self.item[place] in self._passed(j, came)):
                     continue
                 self.looked += 1
                 new = np.flatnonzero(self.takers(place) & ~seen)
@@ -154,8 +374,6 @@ class _Ways:
         able = self.able.copy()
         able[self.barred[self.barred_start[i] : self.barred_start[i + 1]]] = False
         able[list(self.on[i])] = False
-        if self.tied[place]:
-            able &= self.group == self.group[j]
         if self.asked is not None:
             able &= (self.asked | ~self.asked[j]).all(axis=1)
         for _, has, wanted in self.rules.people.panels.shared:
@@ -169,6 +387,12 @@ class _Ways:
             for other in np.flatnonzero(able).tolist():
                 able[other] = self._finds_place(other, j, i)
         return able
+
+    def lighter(self, place: int) -> IntArray:
+        """Return who could take over a review at the same cost, and has two reviews fewer; fewest reviews first."""
+        able = self.takers(place) & (self.left.spare > 0) & (self.load + 1 < self.load[self.owner[place]])
+        taking = np.flatnonzero(able)
+        return taking[np.argsort(self.load[taking], kind="stable")]
 
     def _finds_place(self, reviewer: int, leaving: int, item: int) -> bool:
         """Whether the panel groups of a reviewer have places on an item that another reviewer leaves."""
@@ -223,307 +447,3 @@ def _asked(task: Task) -> BoolArray | None:
     place, group = people.groups_of(np.arange(task.spare.size))
     asked[place, group] = wanted[group]
     return asked
-
-
-#: Pairs up to which all are offered; beyond, the cheapest ``FEW`` readers of each item, and all if these fail.
-ALL_UP_TO = 100_000
-FEW = 60
-#: Pairs up to which all are listed; beyond, for each item that is short, few more than it needs, and those preferred.
-LISTED_UP_TO = 3_000_000
-SOME = 4
-#: Statuses of :func:`scipy.optimize.milp`; and the threshold between zero and one.
-SOLVED = 0
-INFEASIBLE = 2
-HALF = 0.5
-#: Work, see :class:`reviewgraph._base.clock.Clock`, per entry of the programme, which is nearly one of flows.
-ROOT = 1e-5
-#: Minimum seconds, and work, of the programme.
-LEAST = 1.0
-NONE = np.empty(0, np.int64)
-
-
-class Cover(NamedTuple):
-    """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none.
-
-    ``least_load`` is a lower bound on the largest extra load of reviews that fill the needs at this cost; 0 if nothing
-    is proved.
-    """
-
-    pairs: IntArray | None
-    cheapest: bool
-    impossible: bool
-    least_load: int = 0
-
-
-def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
-    """Return the fewest reviews that fill the needs: most preferred ones, then cheapest, then with even loads.
-
-    Takes the time of HiGHS on K columns, K the allowed pairs of items that are short: seconds for 100,000.
-    """
-    filled = _filled(task, preferred, clock)
-    if filled.pairs is None:
-        return filled
-    # The programme ignores loads: a vertex may give all reviews to one reviewer. Preferred reviews stay.
-    tied = np.isin(task.codes(filled.pairs), task.codes(preferred))
-    spread, proved = even(task, filled.pairs, clock.no_less_than(LEAST), tied, np.arange(task.spare.size))
-    return filled._replace(pairs=spread, least_load=int(task.loads(spread).max()) if proved else 0)
-
-
-def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
-    """Do as :func:`cover`, whatever the loads."""
-    if (task.room < task.needs.each).any():
-        return Cover(None, False, True)
-    if int((task.spare > 0).sum()) * int((task.needs.each > 0).sum()) > LISTED_UP_TO:
-        pairs = _some(task, preferred)
-        goal = _prefer(task, pairs, _prices(task, pairs), preferred)
-        taken = _in_turn(task, pairs, goal)
-        answer = _solve(task, pairs, goal, clock) if taken is None else Cover(taken, False, False)
-        return answer._replace(cheapest=False, impossible=False)
-    pairs = short_pairs(task)
-    price = _prices(task, pairs)
-    goal = price if not len(preferred) else _prefer(task, pairs, price, preferred)
-    if len(pairs) > ALL_UP_TO:
-        few = _nearest(pairs, goal)
-        answer = _solve(task, pairs[few], goal[few], clock)
-        if answer.pairs is not None:
-            return answer._replace(cheapest=False)
-        if clock.over() or _too_many(pairs, clock):
-            return Cover(None, False, False)
-    answer = _solve(task, pairs, goal, clock)
-    return answer._replace(cheapest=answer.cheapest and not len(preferred))
-
-
-def _too_many(pairs: IntArray, clock: Clock) -> bool:
-    return 2 * ROOT * len(pairs) > clock.work
-
-
-def _some(task: Task, preferred: IntArray) -> IntArray:
-    """Return some allowed pairs of each item that is short: some of its readers, the cheapest, and those preferred."""
-    N = task.n_items
-    rules = task.constraints
-    priced = np.column_stack(np.divmod(rules.cost.code, max(N, 1)))
-    free = (task.needs.each[priced[:, 1]] > 0) & (task.room[priced[:, 1]] > 0) & (task.spare[priced[:, 0]] > 0)
-    free &= ~occurs(rules.cost.code, rules.barred_pairs) & rules.places.open(priced)
-    priced = priced[free]
-    cheap = ranks(priced[:, 1], -_prices(task, priced)) < SOME
-    parts = (few_short_pairs(task, SOME), preferred, priced[cheap])
-    return np.column_stack(np.divmod(distinct(*map(task.codes, parts)), max(N, 1)))
-
-
-def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
-    """Take the cheapest pairs one after the other, as loads and rules allow; None if that does not fill all needs."""
-    if not task.needs.exact or task.needs.members.any() or task.needs.different.any():
-        return None
-    left = task.left(no_pairs())
-    need = task.needs.each.copy()
-    taken = list[tuple[int, int]]()
-    for j, i in pairs[np.argsort(goal, kind="stable")].tolist():
-        if need[i] > 0 and left.open(j, i):
-            left.take(j, i)
-            need[i] -= 1
-            taken.append((j, i))
-    return None if need.any() else as_pairs(taken)
-
-
-def _prices(task: Task, pairs: IntArray) -> FloatArray:
-    """Return costs, shape (P,), rounded to the units of solvers."""
-    cost = task.constraints.cost
-    prices = np.zeros(len(pairs))
-    if cost:
-        prices += cost.unit * cost.whole(task.codes(pairs))
-    return prices
-
-
-def _prefer(task: Task, pairs: IntArray, price: FloatArray, preferred: IntArray) -> FloatArray:
-    """One unit for each review that is not preferred; all costs together are less than one."""
-    other = ~np.isin(task.codes(pairs), task.codes(preferred))
-    spread = float(np.ptp(price)) if price.size else 0.0
-    small = (price - price.min()) / (spread * (task.needs.total + 1)) if spread > 0 else 0.0 * price
-    goal: FloatArray = other + small
-    return goal
-
-
-def _nearest(pairs: IntArray, price: FloatArray) -> IntArray:
-    """Places of the cheapest few pairs of each item; ties start with a different reviewer for each item."""
-    turned = (pairs[:, 0] - 7 * pairs[:, 1]) % (pairs[:, 0].max(initial=0) + 1)
-    order = np.lexsort((turned, price, pairs[:, 1]))
-    item = pairs[order, 1]
-    start = np.searchsorted(item, item)
-    return np.sort(order[np.arange(item.size) - start < FEW])
-
-
-def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover:
-    if not len(pairs):
-        return Cover(None, False, task.needs.total > 0)
-    programme = _Programme(task, pairs, short=False)
-    if not programme.possible:
-        return Cover(None, False, True)
-    if not task.needs.exact:
-        goal = 1.0 + (goal - goal.min()) / (float(np.ptp(goal)) * (len(pairs) + 1) or 1.0)
-    solution = programme.solve(goal, np.ones(len(pairs)), clock)
-    chosen = None if solution.x is None else pairs[solution.x[: len(pairs)] > HALF]
-    return Cover(chosen, solution.status == SOLVED, solution.status == INFEASIBLE)
-
-
-def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
-    """Return what items must do without: fewest reviews, members and values in all, then fewest reviews.
-
-    None if no solution is found in time.
-    """
-    if _too_many(pairs, clock):
-        return None
-    programme = _Programme(task, pairs, short=True)
-    needs = task.needs
-    count = len(pairs)
-    most = [cell[places] for cell, places in zip(needs.cells, programme.lacking, strict=True)]
-    # A missing review counts more than all reviews together.
-    goal = np.repeat([1.0, count + 1.0], [count, sum(part.size for part in most)])
-    solution = programme.solve(goal, np.concatenate([np.ones(count), *most]), clock)
-    if solution.x is None:
-        return None
-    each, members, different = (np.zeros_like(cell) for cell in needs.cells)
-    for array, places, columns in zip((each, members, different), programme.lacking, programme.lacks, strict=True):
-        array[places] = np.rint(solution.x[columns]).astype(np.int64)
-    reviews = np.maximum(needs.reviews - (needs.each - each), 0)
-    return Waived(reviews, members.reshape(needs.members.shape), different.reshape(needs.different.shape))
-
-
-class _Programme:
-    """The programme over some pairs: each row is a sum of columns between two numbers.
-
-    The columns are the pairs, then, if items may be ``short``, ``lacks`` for the reviews, members and values missing in
-    the cells ``lacking`` of the needs, then the values that an item gets. It is ``possible`` unless a row that requires
-    something has no column.
-    """
-
-    def __init__(self, task: Task, pairs: IntArray, *, short: bool) -> None:
-        self.n_columns = len(pairs)
-        self.possible = True
-        self.rows: list[tuple[IntArray, IntArray, FloatArray]] = []
-        self.limits: list[tuple[FloatArray, FloatArray]] = []
-        needs = task.needs
-        every = np.arange(len(pairs))
-        self.lacking = [np.flatnonzero(cell) if short else NONE for cell in needs.cells]
-        self.lacks = [self._more(places.size) for places in self.lacking]
-        # Reviews of items, within their limits, and loads.
-        if short:
-            item = np.append(pairs[:, 1], self.lacking[0])
-            self.add(np.append(every, self.lacks[0]), item, needs.each, np.full(task.n_items, np.inf))
-            self.add(every, pairs[:, 1], np.zeros(task.n_items), np.maximum(task.room, 0))
-        else:
-            self.add(every, pairs[:, 1], needs.each, needs.each if needs.exact else np.minimum(task.room, len(pairs)))
-        spare = np.minimum(task.spare, len(pairs))
-        self.add(every, pairs[:, 0], np.zeros_like(spare), spare)
-        # Places of panel groups, and members of those that are missing.
-        places = task.constraints.places
-        people = task.constraints.people
-        pair, place = places.held_by(pairs)
-        self.add(pair, place, np.zeros(places.free.size), np.maximum(places.free.ravel(), 0))
-        size = people.panels.n_groups
-        pair, group = people.groups_of(pairs[:, 0], pairs[:, 1])
-        key = pairs[pair, 1] * size + group
-        asked = needs.members.ravel()[key] > 0
-        column = np.append(pair[asked], self.lacks[1])
-        cell = np.append(key[asked], self.lacking[1])
-        self.add(column, cell, needs.members.ravel(), np.full(needs.members.size, np.inf))
-        # A value that the item does not have yet counts once, if one of its reviewers is taken.
-        new = (people.counts(task.table(no_pairs())) == 0) & (needs.different > 0)[:, people.panels.attribute]
-        fresh = new.ravel()[key]
-        names, which = np.unique(key[fresh], return_inverse=True)
-        own = self._more(names.size)
-        entry = np.append(np.ones(which.size), -np.ones(names.size))
-        column = np.append(pair[fresh], own)
-        cell = np.append(key[fresh], names)
-        self.add(column, cell, np.zeros(new.size), np.full(new.size, np.inf), entry)
-        wanted = needs.different.shape[1] * (names // max(size, 1)) + people.panels.attribute[names % max(size, 1)]
-        column = np.append(own, self.lacks[2])
-        cell = np.append(wanted, self.lacking[2])
-        self.add(column, cell, needs.different.ravel(), np.full(needs.different.size, np.inf))
-
-    def _more(self, count: int) -> IntArray:
-        """Return new columns."""
-        self.n_columns += count
-        return np.arange(self.n_columns - count, self.n_columns)
-
-    def add(self, column: IntArray, group: IntArray, least: Any, most: Any, entry: FloatArray | None = None) -> None:
-        """Add a row for each group that occurs; the others must require nothing."""
-        names, row = np.unique(group, return_inverse=True)
-        unmet = np.array(least, np.float64)
-        unmet[names] = 0
-        self.possible &= not (unmet > 0).any()
-        above = sum(least.size for least, _ in self.limits)
-        self.rows.append((above + row, column, np.ones(column.size) if entry is None else entry))
-        self.limits.append((np.asarray(least, np.float64)[names], np.asarray(most, np.float64)[names]))
-
-    def solve(self, goal: FloatArray, most: FloatArray, clock: Clock) -> Any:
-        """Minimise a goal over the first columns, each at most ``most``; the columns of values cost nothing."""
-        from scipy.optimize import Bounds, LinearConstraint
-        from scipy.sparse import csr_array
-
-        row, column, entry = (np.concatenate(part) for part in zip(*self.rows, strict=True))
-        least, greatest = (np.concatenate(part) for part in zip(*self.limits, strict=True))
-        matrix = csr_array((entry, (row, column)), shape=(least.size, self.n_columns))
-        values = self.n_columns - goal.size
-        return integer_programme(
-            np.append(goal, np.zeros(values)),
-            clock.no_less_than(LEAST),
-            gap=0.0,
-            root=ROOT,
-            constraints=LinearConstraint(matrix, least, greatest),
-            integrality=np.ones(self.n_columns),
-            bounds=Bounds(0, np.append(most, np.ones(values))),
-        )
-
-
-# Needs that items must do without, if no reviews meet them all.
-#
-# minimise    the reviews, members of panel groups and values that are missing, each counted once
-# subject to  spare loads, conflicts, limits of items and rules
-#
-# If needs are numbers of reviews and no rule limits panels, a minimum-cost flow also spreads the shortage evenly: the
-# k-th missing review of an item costs k; at the least sum of such costs the fewest are missing, and the largest
-# shortage is as small as possible. Otherwise an integer programme minimises the shortage, however uneven.
-
-
-def waived(task: Task, clock: Clock) -> Waived | None:
-    """Return needs that items do without so that the others can be filled; None if none are found in time.
-
-    Takes the time of a flow over the allowed pairs of items that are short, or of HiGHS on as many columns.
-    """
-    pairs = short_pairs(task)
-    needs = task.needs
-    if not needs.exact or needs.members.any() or task.constraints.places.any:
-        return least_missing(task, pairs, clock)
-    lacks = _spread_lacks(task, pairs)
-    return Waived(np.minimum(lacks, needs.reviews), np.zeros_like(needs.members), np.zeros_like(needs.different))
-
-
-def _spread_lacks(task: Task, pairs: IntArray) -> IntArray:
-    """Shape (N,): unmet need of each item in a flow from items to reviewers, or to nobody at increasing costs."""
-    from ortools.graph.python import min_cost_flow
-
-    each = task.needs.each
-    N = task.n_items
-    M = task.spare.size
-    item = np.repeat(np.arange(N), each)
-    rank = 1 + np.arange(item.size) - np.repeat(np.cumsum(each) - each, each)
-    # Beyond its limit an item gets nothing, whoever might review it.
-    room = np.clip(task.room, 0, each)
-    flow = min_cost_flow.SimpleMinCostFlow()
-    reviewers = 2 * N + np.arange(M)
-    nobody = 2 * N + M
-    sink = 2 * N + M + 1
-    ones = np.ones(item.size, np.int64)
-    none = np.zeros(N, np.int64)
-    lack = flow.add_arcs_with_capacity_and_unit_cost(item, np.full(item.size, nobody), ones, rank)
-    flow.add_arcs_with_capacity_and_unit_cost(np.arange(N), N + np.arange(N), room, none)
-    nothing = np.zeros(len(pairs), np.int64)
-    flow.add_arcs_with_capacity_and_unit_cost(N + pairs[:, 1], 2 * N + pairs[:, 0], nothing + 1, nothing)
-    spare = np.clip(task.spare, 0, N)
-    flow.add_arcs_with_capacity_and_unit_cost(reviewers, np.full(M, sink), spare, np.zeros(M, np.int64))
-    flow.add_arc_with_capacity_and_unit_cost(nobody, sink, item.size, 0)
-    supply = np.concatenate([each, np.zeros(N + M + 1, np.int64), [-item.size]])
-    flow.set_nodes_supplies(np.arange(supply.size), supply)
-    if flow.solve() != flow.OPTIMAL:
-        return each
-    return np.bincount(item[flow.flows(lack) > 0], minlength=N)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs
-from planner._plans.covering import cover
-from planner._plans.lower_bounds import why_uncovered
+from planner._plans.covering import cover, why_uncovered
 from planner._plans.match import matched
 from planner._plans.rounds import Expected, Papers, play, rollouts_for, schedule
 from reviewgraph._base import TIE, InputError, counted, largest, snapped

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._plans.constraints import no_pairs, with_extra
-from planner._plans.covering import cover, even, share, takers, waived
-from planner._plans.lower_bounds import why_uncovered
+from planner._plans.covering import Ways, cover, share, waived, why_uncovered
 from planner._plans.outcome import Recruits, recruits_load, what_is_missing, with_recruits
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.searched import settle
@@ -28,60 +27,42 @@ from planner._plans.trying import all_sets, best_of
 from reviewgraph._base import Clock, counted, noun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from planner._plans.target import PlanProgress, Target
     from planner._plans.task import Task
-    from reviewgraph._base import BoolArray, Clock, IntArray
+    from reviewgraph._base import Clock, IntArray
 
 
 # Even loads for a plan: the level, the number of reviews and the cost stay.
 #
-# Reviews that fill needs may be by anybody; those for the level by any reviewer of the same group, since such reviews
-# join the same groups. The level is tested again in the end.
+# Reviews that fill needs may be by anybody; those for the level by whoever keeps it.
 
 #: Minimum seconds, and work, for evening loads.
 LEAST = 1.0
-#: Entries of the covers visited in search of a reviewer of another group who can take over a review for the level.
+#: Entries of the covers visited in search of reviewers who can take over a review.
 TESTED = 200_000
 
 
 def lighten(target: Target, task: Task, ledger: Ledger) -> None:
-    """Even the loads of the ledger's plan, if they are not as small as possible."""
+    """Let lighter reviewers take over reviews of the heaviest while level and needs stay, as far as time allows."""
     pairs = ledger.pairs
-    M = task.spare.size
     if pairs is None or not len(pairs):
         return
     clock = ledger.clock.no_less_than(LEAST)
     least = max(least_load(task, ledger), 1)
-    groups = target.groups(task.table(no_pairs())).labels
     tries = iter(range(TESTED // max(task.start.size, 1)))
-
-    def goes_on() -> bool:
-        return not clock.over() and next(tries, None) is not None
-
     while pairs is not None and task.loads(pairs).max() > least:
         ledger.pairs = pairs
-        tied = _level_takes(target, task, pairs, clock)
-        # At most levels a review by anybody of the group has the same effect; otherwise those for the level stay.
-        for group in (groups, np.arange(M)):
-            evened = even(task, pairs, clock, tied, group)[0]
-            if holds(target, task, evened, clock):
-                ledger.pairs = pairs = evened
-                break
-        pairs = _relieved(target, task, pairs, clock, goes_on)
+        pairs = _relieved(target, task, pairs, clock, tries)
 
 
-def _relieved(
-    target: Target, task: Task, pairs: IntArray, clock: Clock, goes_on: Callable[[], bool]
-) -> IntArray | None:
-    """Let a lighter reviewer of any group take over a review of the heaviest; None if the level forbids it."""
-    load = task.loads(pairs)
-    for place in np.flatnonzero(load[pairs[:, 0]] == load.max()).tolist():
-        for j in takers(task, pairs, place).tolist():
-            if load[j] + 1 >= load.max():
-                break
-            if not goes_on():
+def _relieved(target: Target, task: Task, pairs: IntArray, clock: Clock, tries: Iterator[int]) -> IntArray | None:
+    """Let a lighter reviewer take over a review of the heaviest; None if the level forbids it."""
+    ways = Ways(task, pairs)
+    for place in np.flatnonzero(ways.load[pairs[:, 0]] == ways.load.max()).tolist():
+        for j in ways.lighter(place).tolist():
+            if clock.over() or next(tries, None) is None:
                 return None
             changed = pairs.copy()
             changed[place, 0] = j
@@ -102,22 +83,6 @@ def least_load(task: Task, ledger: Ledger) -> int:
     cost = price(fills) == price(ledger.pairs)
     alike = not task.constraints.cost or (size and cost)
     return max(least, load) if alike else least
-
-
-def _level_takes(target: Target, task: Task, pairs: IntArray, clock: Clock) -> BoolArray:
-    """Shape (P,): the first reviews, in the order in which they help most, that reach the level."""
-    order = target.order(task, pairs, clock)
-    low = 0
-    high = len(pairs)
-    while task.needs.total and low < high and not clock.over():
-        middle = (low + high) // 2
-        if target.reaches_in_time(task.table(pairs[order[:middle]]), clock):
-            high = middle
-        else:
-            low = middle + 1
-    tied = np.zeros(len(pairs), np.bool_)
-    tied[order[:high]] = True
-    return tied
 
 
 #: Shares of the time left for the level on top of the needs, and for the level alone.

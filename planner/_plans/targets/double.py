@@ -326,7 +326,7 @@ def _prove_by_expansion(task: Task, ledger: Ledger) -> None:
     ledger.prove(spread)
     # The flow takes longer, and gains little over a weak expansion bound.
     if spread is not None and spread.value >= ledger.lower_bound and not ledger.closed:
-        ledger.prove(lower_bounds.bound(live.cover_start, live.cover_item, task.n_items, ledger.clock.share(FLOW)))
+        ledger.prove(lower_bounds.expansion(live.cover_start, live.cover_item, task.n_items, ledger.clock.share(FLOW)))
 
 
 def _improve(search: cascade.Search, ledger: Ledger, share: float) -> None:

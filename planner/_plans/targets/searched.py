@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from planner._plans import cascade, lower_bounds
+from planner._plans import cascade, lower_bounds, programme
 from planner._plans.cascade import cascades, joined_pieces
 from planner._plans.constraints import no_pairs, pieces
 from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
-from planner._plans.lower_bounds import Outcome
+from planner._plans.programme import Outcome
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.task import Cut, Oracle, allowed_pairs, looked_at, minimal, useful_loads
 from planner._plans.trying import all_sets, best_of
@@ -51,7 +51,7 @@ class SearchedTarget(Target):
 
 
 def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
-    """Try all sets of reviews if they are few, or run :func:`planner._plans.lower_bounds.solve`.
+    """Try all sets of reviews if they are few, or run :func:`planner._plans.programme.solve`.
 
     The ledger gets the plan, and a bound or the proof that there is none. ``words`` describe what every smaller plan
     leaves. The clock is by default the ledger's.
@@ -60,7 +60,7 @@ def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = Non
     tried = try_all(oracle, ledger, clock)
     if tried is None and ledger.any_plan:
         return
-    outcome = tried or lower_bounds.solve(oracle, ledger.pairs, ledger.lower_bound, clock)
+    outcome = tried or programme.solve(oracle, ledger.pairs, ledger.lower_bound, clock)
     if outcome.infeasible and ledger.pairs is None:
         ledger.infeasible = True
         return

@@ -134,7 +134,7 @@ def test_the_expansion_of_a_claim_is_proved_and_no_more(N: int, M: int, k: int) 
 def test_a_flow_is_sent_again_and_proves_no_more_than_its_claim(N: int, M: int, k: int) -> None:
     table = random_assignment(N, M, k, np.random.default_rng(1))
     live = doubly_connected_components(table)
-    claim = lower_bounds.bound(live.cover_start, live.cover_item, N, Clock(60))
+    claim = lower_bounds.expansion(live.cover_start, live.cover_item, N, Clock(60))
     spectral = claims.expansion(live.cover_start, live.cover_item, N)
     if claim is None or spectral is None:
         assert k > 3

@@ -96,7 +96,7 @@ def test_colleagues_do_not_meet_on_a_paper() -> None:
     short = plan_extra_reviews(lone, capacity=crowd, min_reviews=4, institutions={"eve": "X", "fay": "X"})
     assert planned(short) == []
     assert short.explanation[0].startswith(
-        "paper 1 needs 3 more reviews, and those who may read it, at most 1 of one institution, give 2"
+        "papers 1, 2 need 6 more reviews in all, and those who may give them, at most 1 of one institution, have 4 within "
     )
 
 
@@ -106,7 +106,9 @@ def test_every_paper_gets_a_senior_reviewer_and_existing_ones_count() -> None:
     assert plan.reviews[0].joins == "lacks 1 senior reviewer"
     assert [bound.words for bound in plan.bounds] == ["1 paper has no senior reviewer"]
     none = plan_extra_reviews(JOINED, senior=["bob"], capacity={"eve": 3, "bob": 3}, conflicts=[("bob", 1)])
-    assert none.explanation[0].startswith("no senior reviewer has reviewed, or may review, paper 1")
+    assert none.explanation[0].startswith(
+        "paper 1 needs 1 more senior review, and nobody who may give it has spare load"
+    )
 
 
 def test_only_the_willing_are_asked_and_those_who_accepted_stay() -> None:
@@ -131,12 +133,12 @@ def test_loads_that_are_too_small_together_are_counted() -> None:
     table = Reviews.from_pairs([*pairs, ("d", 3)], items=range(5))
     found = plan_extra_reviews(table, capacity={"a": 1, "b": 1, "d": 1}, min_reviews=2, conflicts=[("d", 4)])
     assert found.explanation == (
-        "papers 3, 4 need 3 reviews in all, and those who may give them have 2 within their spare loads: 3 > 2; raise "
+        "papers 3, 4 need 3 more reviews in all, and those who may give them have 2 within their spare loads: 3 > 2; raise "
         "loads or limits, lower what every paper must have, or ask more people",
     )
     # Two may read paper 4 and none is senior but a, whose load is 1 for papers 3 and 4.
     senior = plan_extra_reviews(table, capacity={"a": 1, "b": 3, "c": 3}, senior=["a"])
-    assert "papers 3, 4 need 2 senior reviews in all" in senior.explanation[0]
+    assert "papers 3, 4 need 2 more senior reviews in all" in senior.explanation[0]
 
 
 def test_a_budget_serves_papers_first_and_says_what_stays_short() -> None:

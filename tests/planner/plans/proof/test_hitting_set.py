@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from planner._plans.constraints import no_pairs
-from planner._plans.lower_bounds import Master
+from planner._plans.programme import Master
 from planner._plans.targets.double import DoubleOracle
 from planner._plans.task import Cut, new_task
 from planner.errors import InternalError
@@ -47,7 +47,7 @@ def test_a_cut_that_holds_reviews_of_a_reviewer_alone_is_refused() -> None:
 
 def test_a_cut_that_comes_again_is_refused() -> None:
     master = Master(oracle_of(Case(APART, {})))
-    master.oracle.cuts = lambda pairs: iter([Cut(np.ones(len(master.candidates), np.int64), 1, set())])  # type: ignore[method-assign]
+    master.oracle.cuts = lambda pairs: iter([Cut(np.ones(len(master.pairs), np.int64), 1, set())])  # type: ignore[method-assign]
     master.cut(no_pairs())
     with pytest.raises(InternalError, match="no cut forbids 0 reviews that miss the target"):
         master.cut(no_pairs())

@@ -38,7 +38,7 @@ def test_some_pairs_are_among_all_and_all_where_many_are_asked_for(case: Case, l
 def test_a_cover_of_some_pairs_holds_and_claims_nothing(case: Case, least: int) -> None:
     task = task_of(case, least)
     whole = covering.cover(task, no_pairs(), Clock(5.0))
-    with mock.patch.object(covering, "LISTED_UP_TO", 0):
+    with mock.patch.multiple(covering, ALL_UP_TO=0, LISTED_UP_TO=0):
         found = covering.cover(task, no_pairs(), Clock(5.0))
     assert not found.cheapest or not task.needs.total
     if found.pairs is not None:
