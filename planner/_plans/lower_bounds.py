@@ -31,8 +31,10 @@ EIGENVALUE_SLACK = 1e-6
 HALF_WAY = "the graph of reviews expands too fast: an intermediate group of papers needs {} new reviews"
 
 
-def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -> Bound:
+def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -> Bound | None:
     """Degrees of freedom, plus the wasted reviews of needed reviewers with fewer than two reviews.
+
+    None if spare loads are too small for the missing links, wherever they go.
 
     A reviewer of d < 2 reviews wastes 2 - d new ones: p new reviews remove at most p - (2 - d) degrees of freedom. If
     the others' ``spare`` loads do not suffice, the cheapest set of such reviewers is added. Takes the time of the
@@ -43,7 +45,9 @@ def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -
     # Extra reviews that each reviewer can take, also limited by the items that they may read.
     readable = constraints.reviews.n_items - np.diff(constraints.barred_start)
     waste = least_waste(reviews.loads, np.maximum(np.minimum(spare, readable), 0), degrees)
-    if waste is None or waste == 0:
+    if waste is None:
+        return None
+    if waste == 0:
         return Bound(degrees, "degrees of freedom", f"{missing} (degrees of freedom)")
     lost = "1 review" if waste == 1 else f"{waste} reviews"
     words = f"{missing}, plus {lost} to attach reviewers of fewer than two reviews"

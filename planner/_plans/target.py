@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._plans.task import looked_at
+from planner._plans.cascade import cascades
+from planner._plans.greedy import by_effect
+from planner._plans.task import allowed_pairs, looked_at
 from reviewgraph._base import Progress, noun
 
 if TYPE_CHECKING:
@@ -42,13 +44,15 @@ class Target(ABC):
     """How to plan to a level, how to measure how far reviews get, and what a step of a plan does.
 
     ``together`` describes the papers of a group: "the largest group of papers ... grows", ``apart`` completes "some
-    papers would not be ...". ``losses`` may occur at this level without harm; None if none may.
+    papers would not be ...". ``losses`` may occur at this level without harm; None if none may. Up to ``tested_up_to``
+    candidate reviews, it is tested whether all of them together reach the level.
     """
 
     level: ClassVar[Level]
     together: ClassVar[str]
     apart: ClassVar[str]
     losses: ClassVar[Losses | None] = None
+    tested_up_to: ClassVar[int] = 3_000_000
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Reject a target without its class attributes."""
@@ -89,16 +93,20 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-        """Return the order of some reviews in which the largest group grows fastest, as indices."""
-
-    @abstractmethod
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Search for a plan, prove bounds, and write both into the ledger until they meet or time is over."""
 
-    @abstractmethod
+    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
+        """Return the order of some reviews in which the largest group grows fastest, as indices."""
+        return by_effect(task, pairs, clock)
+
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         """Yield sets of at most ``most`` reviews that grow the largest group, to choose among and to start from."""
+        return cascades(task, most, clock)
+
+    def can_reach(self, task: Task, clock: Clock) -> bool:
+        """Whether all allowed reviews together reach the level; true if they are too many to test."""
+        return task.candidates_up_to > self.tested_up_to or self.reaches_in_time(task.table(allowed_pairs(task)), clock)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         """Return the oracle of the exact method; None if it does not know this target, or these scores."""

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -228,31 +227,27 @@ def minimal(
     return pairs[keep]
 
 
-# Who may still read what, as pairs, and how many links that makes at most.
+# Who may still read what, as pairs.
 
 #: Readers tried for each review that is wanted, in :func:`few_short_pairs`, before an item goes without.
 TURNS = 4
 
 
-def allowed_pairs(task: Task) -> IntArray:
-    """Shape (K, 2): pairs that may be planned, each alone and rules on panels aside, ascending."""
-    return _open_pairs(task, task.spare, task.room > 0)
+def allowed_pairs(task: Task, among: BoolArray | None = None) -> IntArray:
+    """Shape (K, 2): pairs that may be planned, each alone and rules on panels aside, ascending; of some items only."""
+    open_ = task.room > 0 if among is None else among & (task.room > 0)
+    chunks = [no_pairs()]
+    for j in np.flatnonzero(task.spare > 0).tolist():
+        items = task.constraints.readable(j)
+        items = items[open_[items]]
+        chunks.append(np.column_stack([np.full(items.size, j), items]))
+    return np.concatenate(chunks)
 
 
 def short_pairs(task: Task) -> IntArray:
     """Shape (K, 2): allowed pairs of the items that are short of reviews."""
-    pairs = _open_pairs(task, task.spare, (task.needs.each > 0) & (task.room > 0))
+    pairs = allowed_pairs(task, task.needs.each > 0)
     return pairs[task.constraints.places.open(pairs)]
-
-
-def _open_pairs(task: Task, spare: IntArray, among: BoolArray) -> IntArray:
-    """Pairs of reviewers with spare load and some items that are not barred, ascending."""
-    chunks = [no_pairs()]
-    for j in np.flatnonzero(spare > 0).tolist():
-        items = task.constraints.readable(j)
-        items = items[among[items]]
-        chunks.append(np.column_stack([np.full(items.size, j), items]))
-    return np.concatenate(chunks)
 
 
 def few_short_pairs(task: Task, few: int) -> IntArray:
@@ -275,17 +270,6 @@ def few_short_pairs(task: Task, few: int) -> IntArray:
         chunks.append(pairs[free])
         wanted = wanted - free
     return np.concatenate(chunks)
-
-
-def useful_loads(task: Task) -> int:
-    """Return an upper bound on the links that spare loads make.
-
-    p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
-    """
-    spare = task.spare
-    count = np.bincount(_open_pairs(task, spare, np.ones(task.n_items, np.bool_))[:, 0], minlength=spare.size)
-    useful = np.minimum(spare, count) - np.maximum(2 - task.table(no_pairs()).loads, 0)
-    return int(np.maximum(useful, 0).sum())
 
 
 # The oracle of the exact method: whether a target is reached, and which cuts forbid a structure that misses it.
@@ -388,11 +372,6 @@ class Candidates:
                 size = 0
         if chunk:
             yield np.concatenate(chunk)
-
-    def more_than(self, most: int, reviewers: IntArray | None = None) -> bool:
-        """Whether there are more than ``most`` of them, without a list of all."""
-        some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
-        return any(count > most for count in accumulate(self.of(j).size for j in some.tolist()))
 
 
 # Losses, one at a time, and the planning task that remains after each.

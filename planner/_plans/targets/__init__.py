@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from planner._plans.constraints import no_pairs
-from planner._plans.target import Bound, Ledger
+from planner._plans.target import Bound, Ledger, Target
 from planner._plans.targets.double import DoubleTarget
-from planner._plans.targets.searched import ConnectedTarget, SearchedTarget
-from planner._plans.task import allowed_pairs, looked_at
+from planner._plans.targets.searched import ConnectedTarget, settle
+from planner._plans.task import Cut, Oracle, allowed_pairs, minimal
 from reviewgraph._base import Clock
 from reviewgraph.graph import level_named, structure_of
 
 if TYPE_CHECKING:
-    from planner._plans.target import Target
+    from collections.abc import Iterator
+
     from planner._plans.task import Task
     from reviewgraph._base import Clock, IntArray
     from reviewgraph.graph import Level
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 
 # The target of a level without one: planned by the level's own test, which more reviews never harm.
-#
-# 1. A plan to the level whose groups it shares (*double* or *connected*), kept if it is at the level.
-# 2. As many allowed reviews as loads permit, in random orders, pruned.
 
 #: Candidate reviews up to which plans are made by the test alone.
 TESTED_UP_TO = 20_000
@@ -36,7 +34,21 @@ ORDERS = 4
 GROUPS = 0.3
 
 
-class TargetByTest(SearchedTarget):
+class TestOracle(Oracle):
+    """The test of a target, without cuts."""
+
+    def __init__(self, task: Task, target: Target) -> None:
+        super().__init__(task, allowed_pairs(task))
+        self.target = target
+
+    def reaches(self, pairs: IntArray) -> bool:
+        return self.target.reaches(self.task.table(pairs))
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        yield from ()
+
+
+class TargetByTest(Target):
     """A target that only tests its level; its groups are those of the target ``like``."""
 
     abstract = True
@@ -53,41 +65,32 @@ class TargetByTest(SearchedTarget):
         """Return None: the cuts of the target with these groups are of another level."""
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        if task.candidates_up_to > TESTED_UP_TO:
-            self._by_groups(task, ledger, rng)
-            return
+        """Try a plan to the level of the same groups, all sets of reviews, and many reviews in random orders."""
         if self.reaches(task.table(no_pairs())):
             ledger.nothing_to_do(no_pairs())
             return
         ledger.prove(Bound(1, "unfinished", f"some papers are not {self.apart}"))
-        allowed = allowed_pairs(task)
-        if not self.reaches(task.table(allowed)):
+        few = task.candidates_up_to <= TESTED_UP_TO
+        if few and not self.can_reach(task, ledger.clock):
             ledger.infeasible = True
             return
         self._by_groups(task, ledger, rng)
-        if ledger.infeasible:
+        if ledger.infeasible or not few:
             return
+        settle(TestOracle(task, self), ledger, f"some papers not {self.apart}", exact=False)
         for _ in range(ORDERS):
-            pairs = _let_in(task, allowed, rng)
-            ledger.clock.spend(looked_at(task.table(pairs)))
-            if ledger.closed or not ledger.in_time:
-                break
-            if self.reaches(task.table(pairs)):
-                ledger.offer(self._needed(task, no_pairs(), pairs, ledger.clock))
-
-    def _needed(self, task: Task, kept: IntArray, pairs: IntArray, clock: Clock) -> IntArray:
-        """Return a minimal part of some reviews that reaches the level with those kept; the dearest go first.
-
-        Once the clock is over nothing more is removed.
-        """
-        clock.spend(looked_at(task.table(kept)))
-        if not clock.over() and self.reaches(task.table(kept)):
-            return no_pairs()
-        if len(pairs) == 1 or clock.over():
-            return pairs
-        first, second = np.split(pairs, [len(pairs) // 2])
-        second = self._needed(task, np.concatenate([kept, first]), second, clock)
-        return np.concatenate([self._needed(task, np.concatenate([kept, second]), first, clock), second])
+            if ledger.closed or ledger.infeasible or not ledger.in_time:
+                return
+            pairs = _let_in(task, allowed_pairs(task), rng)
+            if self.reaches_in_time(task.table(pairs), ledger.clock):
+                ledger.offer(
+                    minimal(
+                        pairs,
+                        range(len(pairs) - 1, -1, -1),
+                        lambda fewer: self.reaches_in_time(task.table(fewer), ledger.clock),
+                        lambda count: count > ledger.lower_bound and ledger.in_time,
+                    )
+                )
 
     def _by_groups(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Offer a plan to the level of the same groups; if this level implies that one, its bounds hold here."""

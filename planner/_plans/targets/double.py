@@ -15,8 +15,8 @@ from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.kernels.cascade import add_reviews, follow
 from planner._plans.kernels.trials import extend_unfinished, leaving
 from planner._plans.listing import reduce
-from planner._plans.target import Bound, Groups
-from planner._plans.targets.searched import SearchedTarget, settle
+from planner._plans.target import Bound, Groups, Target
+from planner._plans.targets.searched import settle
 from planner._plans.task import (
     CALL,
     AnyReview,
@@ -229,7 +229,7 @@ SHARE = 0.35
 FLOW = 0.25
 
 
-class DoubleTarget(SearchedTarget):
+class DoubleTarget(Target):
     """Groups are doubly connected components; a review grows one of them, and others follow."""
 
     level: ClassVar[Level] = level_named("double")
@@ -270,7 +270,11 @@ class DoubleTarget(SearchedTarget):
         search = self._first_search(task, ledger, rng)
         if ledger.infeasible:
             return
-        ledger.prove(lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare))
+        missing = lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare)
+        if missing is None:
+            ledger.infeasible = True
+            return
+        ledger.prove(missing)
         _prove_by_expansion(task, ledger)
         # If plan and bound are near each other, closing the gap is worth more of the time.
         if search is not None and not ledger.closed:
@@ -459,6 +463,8 @@ class RobustTarget(DoubleTarget):
             ledger.infeasible = True
             return
         self._prove(task, ledger)
+        if ledger.infeasible:
+            return
         repairer = Repairer(task, self, self.losses, rng, ledger.clock)
         self._first_plan(repairer, ledger)
         if ledger.infeasible:
@@ -498,6 +504,9 @@ class RobustTarget(DoubleTarget):
             left = after_loss(task, no_pairs(), loss)
             clock.spend(2 * looked_at(table))
             missing = lower_bounds.missing_links(left.table(no_pairs()), left.constraints, left.spare)
+            if missing is None:
+                ledger.infeasible = True
+                return
             value = missing.value
             words = missing.words
             what = "with nothing lost"

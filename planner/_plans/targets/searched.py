@@ -1,18 +1,20 @@
-"""Targets whose partial plans are found by cascades and replacements by testing; *connected* and *recoverable*."""
+"""The exact method as the last step of targets, and the targets *connected* and *recoverable*."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from planner._plans import cascade, lower_bounds, programme
-from planner._plans.cascade import cascades, joined_pieces
+from planner._plans import cascade, programme
+from planner._plans.cascade import joined_pieces
 from planner._plans.constraints import no_pairs, pieces
-from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
+from planner._plans.greedy import greedy_connected, greedy_recoverable
+from planner._plans.lower_bounds import missing_links
 from planner._plans.programme import Outcome
 from planner._plans.target import Bound, Groups, Target
-from planner._plans.task import Cut, Oracle, allowed_pairs, looked_at, minimal, useful_loads
+from planner._plans.task import Cut, Oracle, looked_at, minimal
 from planner._plans.trying import all_sets, best_of
 from reviewgraph._base import distinct, noun
 from reviewgraph.graph import connected_components, level_named, recoverability
@@ -27,38 +29,18 @@ if TYPE_CHECKING:
     from reviewgraph.graph import Level
 
 
-class SearchedTarget(Target):
-    """A target whose largest group roughly grows as the largest doubly connected group does.
-
-    Up to ``tested_up_to`` candidate reviews, it is tested whether all of them together reach the level.
-    """
-
-    abstract = True
-    tested_up_to: ClassVar[int] = 3_000_000
-
-    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-        return by_effect(task, pairs, clock)
-
-    def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-        return cascades(task, most, clock)
-
-    def can_reach(self, task: Task, clock: Clock) -> bool:
-        """Whether all allowed reviews together reach the level; true if they are too many to test."""
-        return task.candidates_up_to > self.tested_up_to or self.reaches_in_time(task.table(allowed_pairs(task)), clock)
-
-
 # The exact method as the last step of every target: an implicit hitting set.
 
 
-def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
+def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None, *, exact: bool = True) -> None:
     """Try all sets of reviews if they are few, or run :func:`planner._plans.programme.solve`.
 
     The ledger gets the plan, and a bound or the proof that there is none. ``words`` describe what every smaller plan
-    leaves. The clock is by default the ledger's.
+    leaves. The clock is by default the ledger's. An oracle without cuts is not ``exact``.
     """
     clock = clock or ledger.clock
     tried = try_all(oracle, ledger, clock)
-    if tried is None and ledger.any_plan:
+    if tried is None and (ledger.any_plan or not exact):
         return
     outcome = tried or programme.solve(oracle, ledger.pairs, ledger.lower_bound, clock)
     if outcome.infeasible and ledger.pairs is None:
@@ -99,37 +81,72 @@ def try_all(oracle: Oracle, ledger: Ledger, clock: Clock) -> Outcome | None:
 
 
 # Targets whose links are independent sets of a matroid.
-#
-# 1. A bound, and the greedy plan: optimal if they meet and no load or limit stopped a cheaper review.
-# 2. The integer programme with rank cuts.
 
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 20_000
 
 
-def take_greedy(oracle: Oracle, ledger: Ledger, bound: Bound, pairs: IntArray, *, free: bool) -> bool:
-    """Record a bound and the greedy plan, ``free`` if nothing stopped a cheaper review; true if that is the end."""
-    ledger.prove(bound)
-    if oracle.reaches(pairs):
+class MatroidTarget(Target):
+    """A target whose plans are greedy: optimal if they meet their bound, and no load or limit stopped a cheaper one."""
+
+    abstract = True
+    oracle_of: ClassVar[type[Oracle]]
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        return self.oracle_of(task)
+
+    @abstractmethod
+    def bound(self, task: Task) -> Bound | None:
+        """Bound by missing links; None if these cannot be made."""
+
+    @abstractmethod
+    def greedy(self, oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
+        """Return up to ``wanted`` independent reviews, and whether no load or limit stopped a cheaper one."""
+
+    def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+        """Greedy; if that is not the end, a cascade and the integer programme with rank cuts."""
+        oracle = self.oracle_of(task)
+        if oracle.reaches(no_pairs()):
+            ledger.nothing_to_do(no_pairs())
+            return
+        bound = self.bound(task)
+        if bound is None:
+            ledger.infeasible = True
+            return
+        ledger.prove(bound)
+        pairs, free = self.greedy(oracle, bound.value, ledger)
+        if oracle.reaches(pairs):
+            ledger.offer(pairs)
+        ledger.cheapest = free and ledger.pairs is not None
+        if ledger.out_of_reach or ledger.settled(task):
+            return
+        ledger.clock.check()
+        if ledger.pairs is None and not self.can_reach(task, ledger.clock):
+            ledger.infeasible = True
+            return
+        if ledger.pairs is None:
+            self._cascade(oracle, ledger)
+        if not ledger.settled(task) and task.candidates_up_to <= EXACT_UP_TO:
+            # The greedy plan is cheapest only if the programme proves it.
+            ledger.cheapest = False
+            settle(oracle, ledger, "papers unlinked")
+
+    def _cascade(self, oracle: Oracle, ledger: Ledger) -> None:
+        """Plan for doubly connected groups, which are linked, and remove reviews that are not needed."""
+        task = oracle.task
+        search, done = cascade.begin(task, task.most, 0, clock=ledger.clock)
+        if not done:
+            return
+        ledger.offer(search.pairs)
+        cascade.prune_search(search, ledger.clock)
+        pairs = search.pairs
+
+        def suffices(fewer: IntArray) -> bool:
+            ledger.clock.spend(looked_at(task.constraints.reviews))
+            return oracle.reaches(fewer)
+
+        pairs = minimal(pairs, range(len(pairs)), suffices, lambda count: count > ledger.lower_bound and ledger.in_time)
         ledger.offer(pairs)
-    ledger.cheapest = free and ledger.pairs is not None
-    return ledger.out_of_reach or ledger.settled(oracle.task)
-
-
-def settle_exactly(oracle: Oracle, ledger: Ledger) -> None:
-    """Run the integer programme with rank cuts, if it is small enough."""
-    if oracle.candidates.more_than(EXACT_UP_TO):
-        return
-    # The greedy plan is cheapest only if the programme proves it.
-    ledger.cheapest = False
-    settle(oracle, ledger, "papers unlinked")
-
-
-def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:
-    if oracle.reaches(no_pairs()):
-        ledger.nothing_to_do(no_pairs())
-        return True
-    return False
 
 
 # Maximal recoverable blocks, and when they become one as the reviews of a plan arrive.
@@ -244,12 +261,27 @@ def _is_one_piece(table: Reviews) -> bool:
     return pieces(table) <= 1 and bool((table.reviews_per_item > 0).all())
 
 
-class ConnectedTarget(SearchedTarget):
+class ConnectedOracle(Oracle):
+    threshold = 1
+
+    def reaches(self, pairs: IntArray) -> bool:
+        return _is_one_piece(self.task.table(pairs))
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        """Require one review fewer between pieces than there are pieces."""
+        table = self.task.table(pairs)
+        components = connected_components(table)
+        leaves = components.labels[self.allowed[:, 0]] != components.item_labels[self.allowed[:, 1]]
+        yield Cut(leaves.astype(np.int64), max(1, pieces(table) - 1), set(np.flatnonzero(table.loads == 0).tolist()))
+
+
+class ConnectedTarget(MatroidTarget):
     """Groups are pieces of the graph; a review between two of them makes them one."""
 
     level: ClassVar[Level] = level_named("connected")
     together = "linked to one another"
     apart = "linked to the others"
+    oracle_of = ConnectedOracle
 
     def reaches(self, reviews: Reviews) -> bool:
         return _is_one_piece(reviews)
@@ -269,84 +301,19 @@ class ConnectedTarget(SearchedTarget):
             piece[piece == max(reader_piece, item_piece)] = min(reader_piece, item_piece)
             yield [item_piece] if reader_piece != item_piece < M else []
 
-    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        return ConnectedOracle(task)
-
-    def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Take a spanning tree of the pieces, cheapest reviews first; if loads stop it, the integer programme."""
-        oracle = ConnectedOracle(task)
-        if nothing_to_do(oracle, ledger):
-            return
+    def bound(self, task: Task) -> Bound | None:
         missing = max(1, pieces(task.table(no_pairs())) - 1)
         words = f"{missing + 1} pieces need {missing} {noun(missing, 'link')}"
-        bound = Bound(missing, "pieces", words if task.n_items > 1 else "the paper is not reviewed")
-        pairs, free = greedy_connected(oracle, ledger)
-        if take_greedy(oracle, ledger, bound, pairs, free=free):
-            return
-        ledger.clock.check()
-        if ledger.pairs is None and not self.can_reach(task, ledger.clock):
-            ledger.infeasible = True
-            return
-        settle_exactly(oracle, ledger)
+        return Bound(missing, "pieces", words if task.n_items > 1 else "the paper is not reviewed")
+
+    def greedy(self, oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
+        return greedy_connected(oracle, ledger)
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         yield joined_pieces(task, most, clock)
 
 
-class ConnectedOracle(Oracle):
-    threshold = 1
-
-    def reaches(self, pairs: IntArray) -> bool:
-        return _is_one_piece(self.task.table(pairs))
-
-    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Require one review fewer between pieces than there are pieces."""
-        table = self.task.table(pairs)
-        components = connected_components(table)
-        leaves = components.labels[self.allowed[:, 0]] != components.item_labels[self.allowed[:, 1]]
-        yield Cut(leaves.astype(np.int64), max(1, pieces(table) - 1), set(np.flatnonzero(table.loads == 0).tolist()))
-
-
 # The target *recoverable*: no degrees of freedom, almost every vector of qualities can be recovered.
-
-
-class RecoverableTarget(SearchedTarget):
-    """Groups are maximal recoverable blocks; one review may make many of them one."""
-
-    level: ClassVar[Level] = level_named("recoverable")
-    together = "comparable, coincidences aside,"
-    apart = "comparable, coincidences aside"
-
-    def reaches(self, reviews: Reviews) -> bool:
-        return recoverability(reviews).recoverable
-
-    def groups(self, reviews: Reviews) -> Groups:
-        return recoverable_groups(reviews)
-
-    def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        yield from merges(task.constraints.reviews, pairs)
-
-    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        return RecoverableOracle(task)
-
-    def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Greedy; if that is not the end, a cascade and the integer programme with rank cuts."""
-        oracle = RecoverableOracle(task)
-        if nothing_to_do(oracle, ledger):
-            return
-        bound = lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare)
-        pairs, free = greedy_recoverable(oracle, bound.value, ledger)
-        if take_greedy(oracle, ledger, bound, pairs, free=free) or _is_short(oracle, ledger):
-            return
-        ledger.clock.check()
-        if ledger.pairs is None and not self.can_reach(task, ledger.clock):
-            ledger.infeasible = True
-            return
-        if ledger.pairs is None:
-            _cascade(oracle, ledger)
-            if ledger.settled(task):
-                return
-        settle_exactly(oracle, ledger)
 
 
 class RecoverableOracle(Oracle):
@@ -368,30 +335,26 @@ class RecoverableOracle(Oracle):
         yield Cut(leaves, max(1, blocks.degrees_of_freedom), set(np.flatnonzero(label < 0).tolist()))
 
 
-def _cascade(oracle: Oracle, ledger: Ledger) -> None:
-    """Plan for doubly connected groups, which are recoverable, and remove reviews that are not needed."""
-    task = oracle.task
-    search, done = cascade.begin(task, task.most, 0, clock=ledger.clock)
-    if not done:
-        return
-    ledger.offer(search.pairs)
-    cascade.prune_search(search, ledger.clock)
+class RecoverableTarget(MatroidTarget):
+    """Groups are maximal recoverable blocks; one review may make many of them one."""
 
-    def suffices(fewer: IntArray) -> bool:
-        ledger.clock.spend(looked_at(task.constraints.reviews))
-        return oracle.reaches(fewer)
+    level: ClassVar[Level] = level_named("recoverable")
+    together = "comparable, coincidences aside,"
+    apart = "comparable, coincidences aside"
+    scales = True
+    oracle_of = RecoverableOracle
 
-    pairs = search.pairs
-    pairs = minimal(pairs, range(len(pairs)), suffices, lambda count: count > ledger.lower_bound and ledger.in_time)
-    ledger.offer(pairs)
+    def reaches(self, reviews: Reviews) -> bool:
+        return recoverability(reviews).recoverable
 
+    def groups(self, reviews: Reviews) -> Groups:
+        return recoverable_groups(reviews)
 
-def _is_short(oracle: Oracle, ledger: Ledger) -> bool:
-    """Whether spare loads are too small for the missing links, wherever they go; record the reason."""
-    missing = recoverability(oracle.task.table(no_pairs())).degrees_of_freedom
-    links = useful_loads(oracle.task)
-    if links >= missing:
-        return False
-    ledger.infeasible = ledger.explained = True
-    ledger.reasons.append(f"links missing: {missing}; the spare loads of eligible reviewers sum to {links}")
-    return True
+    def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
+        yield from merges(task.constraints.reviews, pairs)
+
+    def bound(self, task: Task) -> Bound | None:
+        return missing_links(task.table(no_pairs()), task.constraints, task.spare)
+
+    def greedy(self, oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
+        return greedy_recoverable(oracle, wanted, ledger)
