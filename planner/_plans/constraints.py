@@ -259,22 +259,16 @@ class Prices:
     def __bool__(self) -> bool:
         return bool((self.value != self.default).any())
 
-    def value_of(self, pair: int) -> float:
-        if not self.code.size:
-            return self.default
-        place = int(np.searchsorted(self.code, pair))
-        priced = place < self.code.size and self.code[place] == pair
-        return float(self.value[place]) if priced else self.default
-
-    def cost_of(self, pair: int) -> float:
-        value = self.value_of(pair)
-        return value if self.best is None else self.best - value
-
-    def costs(self, pairs: IntArray) -> FloatArray:
+    def values(self, pairs: IntArray) -> FloatArray:
+        """Costs or affinities of pairs, shape (P,)."""
         value: FloatArray = np.full(pairs.size, self.default)
         if self.code.size:
             place = np.minimum(np.searchsorted(self.code, pairs), self.code.size - 1)
             value = np.where(self.code[place] == pairs, self.value[place], self.default)
+        return value
+
+    def costs(self, pairs: IntArray) -> FloatArray:
+        value = self.values(pairs)
         return value if self.best is None else self.best - value
 
     @cached_property
@@ -295,10 +289,6 @@ class Prices:
     def whole(self, pairs: IntArray) -> IntArray:
         """Costs of pairs ``reviewer * N + item`` in units, as solvers and their certificates count them."""
         return np.rint(self.costs(pairs) / self.unit).astype(np.int64)
-
-    def affinity_of(self, pair: int) -> float | None:
-        """Affinity of a pair, 0 if it has none; None for costs."""
-        return None if self.best is None else self.value_of(pair)
 
     def barred(self, reviewers: IntArray, n_items: int) -> IntArray:
         """Pairs of some reviewers below the floor or without affinity, ascending."""
@@ -448,15 +438,15 @@ class Constraints:
         return replace(self, fixed=self.fixed[:0])
 
     def cost_of(self, reviewer: int, item: int) -> float:
-        return self.cost.cost_of(reviewer * self.reviews.n_items + item)
+        return float(self.cost.costs(self.codes(np.array([(reviewer, item)])))[0])
 
     def affinity_of(self, reviewer: int, item: int) -> float | None:
         """Affinity of a pair, 0 if it has none; None without affinities."""
-        return self.cost.affinity_of(reviewer * self.reviews.n_items + item)
+        return None if self.cost.best is None else float(self.cost.values(self.codes(np.array([(reviewer, item)])))[0])
 
     def whole_cost_of(self, reviewer: int, item: int) -> int:
         """Return the cost of a pair in the whole units of solvers, in which costs are compared."""
-        return round(self.cost_of(reviewer, item) / self.cost.unit)
+        return self.price_of(np.array([(reviewer, item)]))
 
     def codes(self, pairs: IntArray) -> IntArray:
         """Return pairs, shape (P, 2), as ``reviewer * N + item``."""

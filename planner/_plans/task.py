@@ -14,7 +14,7 @@ import numpy as np
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.kernels.cascade import Board
 from planner._plans.kernels.trials import Trial, close, new_trial
-from reviewgraph._base import distinct, occurs
+from reviewgraph._base import Clock, distinct, occurs
 from reviewgraph.graph import Components, doubly_connected_components, level_named, new_blocks
 
 if TYPE_CHECKING:
@@ -336,42 +336,35 @@ class Candidates:
     """
 
     def __init__(self, task: Task) -> None:
-        self.root = task.start.labels()
         self.task = task
+        self.root = task.start.labels()
         owner, item = task.start.entries()
         order = np.argsort(owner, kind="stable")
         self.covered = item[order]
         self.start = np.searchsorted(owner[order], np.arange(self.root.size + 1))
-        self.closed = task.needs.each <= 0
 
     def of(self, reviewer: int) -> IntArray:
         """Return the useful items for a reviewer, ascending."""
         task = self.task
-        block = self.root[self.task.home[reviewer]]
         if task.spare[reviewer] <= 0:
             return np.empty(0, np.int64)
-        free = np.zeros(task.n_items, np.bool_)
-        free[task.constraints.readable(reviewer)] = True
-        free &= task.room > 0
-        items = self.covered[self.start[block] : self.start[block + 1]]
-        free[items[self.closed[items]]] = False
-        return np.flatnonzero(free)
+        block = self.root[task.home[reviewer]]
+        useful = np.ones(task.n_items, np.bool_)
+        useful[self.covered[self.start[block] : self.start[block + 1]]] = False
+        useful = (useful | (task.needs.each > 0)) & (task.room > 0)
+        items = task.constraints.readable(reviewer)
+        return items[useful[items]]
 
     def chunks(self, reviewers: IntArray | None = None) -> Iterator[IntArray]:
         """Yield the pairs of all reviewers, or some, ascending, in arrays of moderate size."""
-        some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
-        chunk: list[IntArray] = []
-        size = 0
-        for j in some.tolist():
+        chunk = [no_pairs()]
+        for j in (np.arange(self.task.spare.size) if reviewers is None else reviewers).tolist():
             items = self.of(j)
             chunk.append(np.column_stack([np.full(items.size, j), items]))
-            size += items.size
-            if size >= AT_ONCE:
+            if sum(map(len, chunk)) >= AT_ONCE:
                 yield np.concatenate(chunk)
-                chunk = []
-                size = 0
-        if chunk:
-            yield np.concatenate(chunk)
+                chunk = [no_pairs()]
+        yield np.concatenate(chunk)
 
 
 # Losses, one at a time, and the planning task that remains after each.
@@ -395,26 +388,20 @@ class Loss(NamedTuple):
         return mine if self.item < 0 else mine & (item == self.item)
 
 
-class Losses(ABC):
-    """A kind of loss.
+@dataclass(frozen=True)
+class Losses:
+    """The loss of any reviewer, with all reviews, or of any review if ``single``, those of the plan included.
 
-    ``single`` is true if one review is lost at a time, those of the plan included: then a cut that a plan must cross n
-    times after the loss must be crossed n + 1 times before it.
+    Of single losses, a cut that a plan must cross n times after the loss must be crossed n + 1 times before it.
     """
 
     single: bool
 
-    @abstractmethod
     def every(self, table: Reviews) -> list[Loss]:
         """List all losses, that of nothing first."""
-
-    @abstractmethod
-    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        """List the losses after which a doubly connected table is no longer so."""
-
-    @abstractmethod
-    def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        """Describe a loss."""
+        if self.single:
+            return [Loss(), *map(Loss._make, zip(table.reviewer.tolist(), table.item.tolist(), strict=True))]
+        return [Loss(), *map(Loss, range(table.n_reviewers))]
 
     def failing(self, table: Reviews, clock: Clock | None = None) -> list[Loss]:
         """List the losses after which no doubly connected component covers all items; only that of nothing, if so.
@@ -422,41 +409,23 @@ class Losses(ABC):
         Takes the time of :func:`reviewgraph.graph.fragility.critical_reviews`, or of the same for reviewers. Raises
         Clock.Over if the clock is over first.
         """
-        losses = self.critical(table, clock) if doubly_connected_components(table).covers_all else [Loss()]
-        if clock is not None:
-            clock.spend(looked_at(table) if losses == [Loss()] else LEFT_OUT * table.n_reviews)
-        return losses
-
-
-class AnyReviewer(Losses):
-    """A reviewer drops out, with all reviews."""
-
-    single = False
-
-    def every(self, table: Reviews) -> list[Loss]:
-        return [Loss(), *(Loss(j) for j in range(table.n_reviewers))]
-
-    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        return [Loss(j) for j in level_named("double").part("finder").critical_reviewers(table, clock).tolist()]
+        clock = clock or Clock(None)
+        if not doubly_connected_components(table).covers_all:
+            clock.spend(looked_at(table))
+            return [Loss()]
+        clock.spend(LEFT_OUT * table.n_reviews)
+        finder = level_named("double").part("finder")
+        if not self.single:
+            return list(map(Loss, finder.critical_reviewers(table, clock).tolist()))
+        rows = finder.critical_reviews(table, clock)
+        return list(map(Loss._make, zip(table.reviewer[rows].tolist(), table.item[rows].tolist(), strict=True)))
 
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        return f"should {reviewers[loss.reviewer]} drop out"
-
-
-class AnyReview(Losses):
-    """A review fails to arrive."""
-
-    single = True
-
-    def every(self, table: Reviews) -> list[Loss]:
-        return [Loss(), *map(Loss._make, zip(table.reviewer.tolist(), table.item.tolist(), strict=True))]
-
-    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        rows = level_named("double").part("finder").critical_reviews(table, clock)
-        return [Loss(*pair) for pair in zip(table.reviewer[rows].tolist(), table.item[rows].tolist(), strict=True)]
-
-    def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        return f"should {reviewers[loss.reviewer]} not review paper {items[loss.item]}"
+        """Describe a loss."""
+        reviewer = reviewers[loss.reviewer]
+        return (
+            f"should {reviewer} not review paper {items[loss.item]}" if self.single else f"should {reviewer} drop out"
+        )
 
 
 def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:

@@ -298,7 +298,11 @@ def best_few(
             options.append(whole[target.order(task, whole, clock)][:most])
         if whole is None or not clock.over():
             options += target.starts(task, most, clock)
-    return max(options, key=lambda pairs: target.papers(task, pairs)), False
+    best = max(options, key=lambda pairs: target.papers(task, pairs))
+    papers = target.papers(task, best)
+    places = range(len(best) - 1, -1, -1)
+    fewer = minimal(best, places, lambda pairs: target.papers(task, pairs, clock) >= papers, lambda _: not clock.over())
+    return fewer, False
 
 
 def _needed_first(target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock) -> IntArray:
@@ -338,12 +342,8 @@ def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.ra
         fill(target, lowered, ledger, rng)
     if ledger.pairs is not None and (ledger.budget is None or len(ledger.pairs) <= ledger.budget):
         return ledger.pairs
-    if ledger.budget is not None:
-        return best_few(target, lowered, None, ledger.budget, clock)[0]
-    # The level cannot be reached: fill needs by reviews that grow the largest group, then add others that grow it.
-    chosen = cover(lowered, starts(target, lowered, clock), clock).pairs if lowered.needs.total else no_pairs()
-    chosen = no_pairs() if chosen is None else chosen
-    return np.concatenate([chosen, _growing(target, _on(lowered, chosen), clock)])
+    # Fill needs by reviews that grow the largest group, then add others that grow it.
+    return best_few(target, lowered, None, task.most if ledger.budget is None else ledger.budget, clock)[0]
 
 
 def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> Recruits | None:
@@ -378,18 +378,3 @@ def _lowered(task: Task, clock: Clock) -> Task:
     rules = task.constraints
     lowered = rules.without_needs() if gaps is None else rules.waiving(gaps)
     return new_task(lowered, task.most)
-
-
-def _growing(target: Target, task: Task, clock: Clock) -> IntArray:
-    """Return reviews that grow the largest group most, without those that do not help."""
-    best = no_pairs()
-    most = target.papers(task, no_pairs(), clock)
-    for pairs in target.starts(task, task.most, clock):
-        papers = target.papers(task, pairs, clock)
-        if papers > most:
-            best = pairs
-            most = papers
-    places = range(len(best) - 1, -1, -1)
-    return minimal(
-        best, places, lambda fewer: target.papers(task, fewer, clock) == most, lambda count: not clock.over()
-    )

@@ -19,8 +19,6 @@ from planner._plans.target import Bound, Groups, Target
 from planner._plans.targets.searched import settle
 from planner._plans.task import (
     CALL,
-    AnyReview,
-    AnyReviewer,
     Cut,
     Losses,
     Oracle,
@@ -549,10 +547,10 @@ class RobustTarget(DoubleTarget):
 class SurvivesReviewerTarget(RobustTarget):
     level: ClassVar[Level] = level_named("survives-reviewer")
     apart = "comparable for certain if some reviewer dropped out"
-    losses = AnyReviewer()
+    losses = Losses(single=False)
 
 
 class SurvivesReviewTarget(RobustTarget):
     level: ClassVar[Level] = level_named("survives-review")
     apart = "comparable for certain if some review failed to arrive"
-    losses = AnyReview()
+    losses = Losses(single=True)

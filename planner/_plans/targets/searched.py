@@ -151,8 +151,8 @@ class MatroidTarget(Target):
 
 # Maximal recoverable blocks, and when they become one as the reviews of a plan arrive.
 #
-# Blocks only grow, and a block depends on its reviews alone. So the plan is halved: the blocks of the half-way table
-# are processed separately, and are one body each for the second half. Every review is in about log P contracted tables,
+# Blocks only grow, and a block depends on its reviews alone. So the plan is halved: blocks are processed separately,
+# and those of the half-way table are one body each for the second half. Every review is in about log P contracted tables,
 # which gives the total time of the pebble games.
 
 
@@ -184,74 +184,44 @@ def merges(reviews: Reviews, pairs: IntArray) -> list[list[int]]:
     first = np.unique(groups.labels, return_index=True)[1]
     joined: list[list[int]] = [[] for _ in range(len(pairs))]
     bodies = {int(j): cover for j, cover in zip(first, groups.covers, strict=True)}
-    home = first[groups.labels]
-    _Halving(pairs, joined).run(0, len(pairs), bodies, home[pairs[:, 0]])
+    _halve(bodies, first[groups.labels][pairs[:, 0]], pairs[:, 1], np.arange(len(pairs)), joined)
     return joined
 
 
-class _Halving:
-    """The recursion; a body is named after one of its reviewers and has the items it covers."""
+def _halve(
+    bodies: dict[int, IntArray], owner: IntArray, item: IntArray, place: IntArray, joined: list[list[int]]
+) -> dict[int, int]:
+    """Find what reviews of some bodies join, ``joined`` by ``place``; return the block of each body, after its first.
 
-    def __init__(self, pairs: IntArray, groups_of: list[list[int]]) -> None:
-        self.pairs = pairs
-        self.found = groups_of
-
-    def run(self, low: int, high: int, bodies: dict[int, IntArray], owner: IntArray) -> list[list[int]]:
-        """Find the merges of some bodies among the reviews ``low`` to ``high``, read by ``owner[low:high]``.
-
-        Returns the blocks that they make, as lists of names.
-        """
-        blocks = self._blocks(low, high, bodies, owner)
-        number = {name: k for k, names in enumerate(blocks) for name in names}
-        reads: list[list[int]] = [[] for _ in blocks]
-        for place in range(low, high):
-            reads[number[int(owner[place])]].append(place)
-        for names, mine in zip(blocks, reads, strict=True):
-            self._join(names, np.array(mine, np.int64), bodies, owner)
-        return blocks
-
-    def _join(self, names: list[int], reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
-        """Find the merges of bodies that some reviews make one block: by one, or by their first half."""
-        if len(names) == 1:
-            return
-        if reads.size == 1:
-            reader = int(owner[reads[0]])
-            self.found[int(reads[0])] = [name for name in names if name != reader]
-            return
-        self._halve(reads, {name: bodies[name] for name in names}, owner)
-
-    def _halve(self, reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
-        """Process the first half of some reviews, then the second with the blocks of the first as bodies."""
-        inner = _Halving(self.pairs[reads], [[] for _ in range(reads.size)])
-        half = reads.size // 2
-        owners = owner[reads]
-        name_of = {name: names[0] for names in inner.run(0, half, bodies, owners) for name in names}
-        named = np.array([name_of[name] for name in owners.tolist()], np.int64)
+    A body is named after one of its reviewers and has the items it covers; the reviews are by ``owner``.
+    """
+    names = sorted(bodies)
+    reader = np.append(np.repeat(names, [bodies[name].size for name in names]), owner).astype(np.int64)
+    known, things = np.unique(np.concatenate([*(bodies[name] for name in names), item]), return_inverse=True)
+    rows = np.divmod(distinct(np.searchsorted(names, reader) * max(known.size, 1) + things), max(known.size, 1))
+    labels = recoverable_groups(Reviews.from_codes(*rows, reviewers=len(names), items=known.size)).labels
+    block_of = dict(zip(names, np.array(names)[np.unique(labels, return_index=True)[1][labels]].tolist(), strict=True))
+    block = np.array([block_of[name] for name in owner.tolist()], np.int64)
+    members: dict[int, list[int]] = {}
+    for name in names:
+        members.setdefault(block_of[name], []).append(name)
+    for first, several in members.items():
+        own = np.flatnonzero(block == first)
+        if len(several) == 1:
+            continue
+        if own.size == 1:
+            joined[int(place[own[0]])] = [name for name in several if name != owner[own[0]]]
+            continue
+        half, rest = np.split(own, [own.size // 2])
+        inner = _halve({name: bodies[name] for name in several}, owner[half], item[half], place[half], joined)
         covers: dict[int, list[IntArray]] = {}
-        for name, cover in bodies.items():
-            covers.setdefault(name_of[name], []).append(cover)
-        for name, item in zip(named[:half].tolist(), inner.pairs[:half, 1:], strict=True):
-            covers[name].append(item)
-        merged = {name: distinct(*parts) if len(parts) > 1 else parts[0] for name, parts in covers.items()}
-        inner._join(sorted(merged), np.arange(half, reads.size), merged, named)
-        for place, joined in zip(reads.tolist(), inner.found, strict=True):
-            self.found[place] = joined
-
-    def _blocks(self, low: int, high: int, bodies: dict[int, IntArray], owner: IntArray) -> list[list[int]]:
-        """Blocks that some bodies make with the reviews ``low`` to ``high``, as lists of names."""
-        names = sorted(bodies)
-        place = {name: k for k, name in enumerate(names)}
-        sizes = [bodies[name].size for name in names]
-        new = [place[name] for name in owner[low:high].tolist()]
-        reader = np.concatenate([np.repeat(np.arange(len(names)), sizes), np.array(new, np.int64)])
-        item = np.concatenate([*(bodies[name] for name in names), self.pairs[low:high, 1]])
-        known = distinct(item)
-        rows = np.divmod(distinct(reader * max(known.size, 1) + np.searchsorted(known, item)), max(known.size, 1))
-        table = Reviews.from_codes(*rows, reviewers=len(names), items=int(known.size))
-        blocks: dict[int, list[int]] = {}
-        for name, block in zip(names, recoverable_groups(table).labels.tolist(), strict=True):
-            blocks.setdefault(block, []).append(name)
-        return list(blocks.values())
+        for name in several:
+            covers.setdefault(inner[name], []).append(bodies[name])
+        for k in half.tolist():
+            covers[inner[int(owner[k])]].append(item[k : k + 1])
+        merged = {name: distinct(*parts) for name, parts in covers.items()}
+        _halve(merged, np.array([inner[name] for name in owner[rest].tolist()]), item[rest], place[rest], joined)
+    return block_of
 
 
 # The target *connected*: one piece of the reviewer-item graph holds all items.

@@ -96,7 +96,7 @@ def test_colleagues_do_not_meet_on_a_paper() -> None:
     short = plan_extra_reviews(lone, capacity=crowd, min_reviews=4, institutions={"eve": "X", "fay": "X"})
     assert planned(short) == []
     assert short.explanation[0].startswith(
-        "papers 1, 2 need 6 more reviews in all, and those who may give them, at most 1 of one institution, have 4 within "
+        "papers 1, 2 need 6 more reviews in all, and those who may give them, at most 1 of one institution, have 4 "
     )
 
 
@@ -133,8 +133,8 @@ def test_loads_that_are_too_small_together_are_counted() -> None:
     table = Reviews.from_pairs([*pairs, ("d", 3)], items=range(5))
     found = plan_extra_reviews(table, capacity={"a": 1, "b": 1, "d": 1}, min_reviews=2, conflicts=[("d", 4)])
     assert found.explanation == (
-        "papers 3, 4 need 3 more reviews in all, and those who may give them have 2 within their spare loads: 3 > 2; raise "
-        "loads or limits, lower what every paper must have, or ask more people",
+        "papers 3, 4 need 3 more reviews in all, and those who may give them have 2 within their spare loads: 3 > 2; "
+        "raise loads or limits, lower what every paper must have, or ask more people",
     )
     # Two may read paper 4 and none is senior but a, whose load is 1 for papers 3 and 4.
     senior = plan_extra_reviews(table, capacity={"a": 1, "b": 3, "c": 3}, senior=["a"])

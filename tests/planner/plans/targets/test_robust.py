@@ -11,7 +11,7 @@ import pytest
 from planner import InvalidPlan, plan_extra_reviews, verify_plan
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.targets import target_named
-from planner._plans.task import AnyReview, AnyReviewer, Loss, after_loss, new_task
+from planner._plans.task import Loss, Losses, after_loss, new_task
 from reviewgraph import Reviews
 from reviewgraph.graph.levels import ALL
 from tests.planner.plans import naive_plans, people_cases
@@ -94,8 +94,8 @@ def test_a_review_of_the_plan_may_be_the_one_that_is_lost() -> None:
     assert plan_extra_reviews(table).count == 1
     plan = plan_extra_reviews(table, "survives-review")
     assert (plan.status, plan.count) == ("optimal", 2)
-    assert not AnyReview().failing(plan.reviews_with_plan)
-    assert AnyReview().failing(table) == [Loss()]
+    assert not Losses(single=True).failing(plan.reviews_with_plan)
+    assert Losses(single=True).failing(table) == [Loss()]
     assert len({review.reviewer for review in plan.reviews}) == 2
 
 
@@ -134,4 +134,4 @@ def test_a_plan_that_does_not_survive_is_refused(target: str) -> None:
 
 
 def test_a_loss_in_words() -> None:
-    assert AnyReviewer().words(Loss(1), ["ann", "bob"], [1]) == "should bob drop out"
+    assert Losses(single=False).words(Loss(1), ["ann", "bob"], [1]) == "should bob drop out"
