@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from planner.fixed import Facts
     from planner.rules import Panels
-    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
     from reviewgraph.formats import Columns
     from reviewgraph.io import Numbered
 
@@ -74,17 +74,6 @@ class Places(NamedTuple):
         """Whether there are places for all pairs together."""
         taken, count = np.unique(self.held_by(pairs)[1], return_counts=True)
         return bool((count <= self.free.ravel()[taken]).all())
-
-
-def places(panels: Panels, free: IntArray, kept: IntArray, n_reviewers: int) -> Places:
-    """Return the places of some panel groups, given by number, ascending."""
-    number = np.full(panels.n_groups, -1, np.int64)
-    number[kept] = np.arange(kept.size)
-    if not kept.size:
-        return Places(np.zeros(n_reviewers + 1, np.int64), np.empty(0, np.int64), np.empty((len(free), 0), np.int64))
-    counts = number[panels.group] >= 0
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    return Places(before[panels.start], number[panels.group[counts]], np.ascontiguousarray(free[:, kept]))
 
 
 # Rules on the reviewers of an item, and its minimum number of reviews.
@@ -209,8 +198,12 @@ class People:
         panels = self.panels
         _, group = self.groups_of(np.flatnonzero(asked))
         crowd = np.bincount(group, minlength=panels.n_groups) > 1
-        kept = np.flatnonzero(crowd & (panels.most < NO_MOST).any(axis=0))
-        return places(panels, self.free(table), kept, table.n_reviewers)
+        kept = crowd & (panels.most < NO_MOST).any(axis=0)
+        held = kept[panels.group]
+        before = np.append(0, np.cumsum(held))
+        number = np.cumsum(kept) - 1
+        start = before[panels.start] if panels.n_groups else np.zeros(table.n_reviewers + 1, np.int64)
+        return Places(start, number[panels.group[held]], np.ascontiguousarray(self.free(table)[:, kept]))
 
     def excluded(self, table: Reviews) -> IntArray:
         """Return pairs ``reviewer * N + item`` excluded by a full panel group, ascending.
@@ -385,15 +378,6 @@ def with_extra(reviews: Reviews, pairs: IntArray) -> Reviews:
     return reviews._with_codes(pairs[:, 0], pairs[:, 1])
 
 
-def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
-    """Return the table with further reviewers, who have no reviews; all are numbered in natural order.
-
-    >>> with_reviewers(Reviews.from_pairs([("b", 1), ("c", 1)]), ["a", "c"]).reviewer.tolist()
-    [1, 2]
-    """
-    return reviews._with_labels(labels)
-
-
 def pieces(reviews: Reviews) -> int:
     """Return the number of pieces of the reviewer-item graph that hold items."""
     return int(np.unique(connected_components(reviews).item_labels).size)
@@ -536,9 +520,8 @@ def constrain(
     left = without_gone(reviews, lost)
     # Reviewers without remaining reviews stay in the table, and are asked only if a file names them.
     away = [label for label in reviews.reviewers if label not in left.reviewer_code]
-    table = with_reviewers(
-        left, [*away, *(label for label in (*capacities, *(asked or ())) if label not in lost.reviewers)]
-    )
+    newcomers = [label for label in (*capacities, *(asked or ())) if label not in lost.reviewers]
+    table = left._with_labels([*away, *newcomers])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
     # The same holds for reviewers outside the committee.

@@ -214,10 +214,6 @@ def second_eigenvalue(together: csr_array) -> float:
     degree = np.asarray(together.sum(axis=1)).ravel()
     top = 2.0 * float(degree.max())
     flipped = diags_array(top - degree) + together
-    if n_items < 64:
-        constant = np.ones(n_items) / np.sqrt(n_items)
-        shifted = np.asarray(flipped - top * np.outer(constant, constant))
-        return float(max(top - np.linalg.eigvalsh(shifted).max() - EIGENVALUE_SLACK * top, 0.0))
     start = np.random.default_rng(0).standard_normal(n_items)
     values = eigsh(flipped, k=2, which="LA", v0=start, tol=1e-9, return_eigenvectors=False)
     return float(max(top - values.min() - EIGENVALUE_SLACK * top, 0.0))

@@ -263,23 +263,22 @@ class Master(Programme):
             raise InternalError(message)
 
     def minimise(self, clock: Clock, goal: Any, hint: IntArray | None, seed: int) -> tuple[str, IntArray, int]:
-        """Return the status (optimal, feasible, infeasible, unknown), the reviews taken and the bound on the goal."""
+        """Return the status (OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN), the reviews taken and the bound on the goal."""
         from ortools.sat.python import cp_model
 
         self.model.minimize(goal)
         if hint is not None:
             self.model.clear_hints()
-            chosen = set(map(tuple, hint.tolist()))
-            for variable, pair in zip(self.take, self.pairs.tolist(), strict=True):
-                self.model.add_hint(variable, tuple(pair) in chosen)
+            chosen = np.isin(self.task.codes(self.pairs), self.task.codes(hint))
+            for variable, taken in zip(self.take, chosen.tolist(), strict=True):
+                self.model.add_hint(variable, taken)
         solver = cp_model.CpSolver()
         solver.parameters.random_seed = seed
-        status = solve_within(solver, self.model, clock, UNIT)
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            taken = np.array([k for k, x in enumerate(self.take) if solver.value(x)], np.int64)
-            name = "optimal" if status == cp_model.OPTIMAL else "feasible"
-            return name, taken, int(np.ceil(solver.best_objective_bound - 1e-6))
-        return ("infeasible" if status == cp_model.INFEASIBLE else "unknown"), np.empty(0, np.int64), 0
+        status = solver.status_name(solve_within(solver, self.model, clock, UNIT))
+        if status not in ("OPTIMAL", "FEASIBLE"):
+            return status, no_pairs(), 0
+        taken = np.array([solver.value(x) for x in self.take], np.bool_)
+        return status, self.pairs[taken], int(np.ceil(solver.best_objective_bound - 1e-6))
 
 
 def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Outcome:
@@ -309,21 +308,19 @@ def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, clock:
     while True:
         if clock.over():
             return None
-        status, taken, bound = master.minimise(clock, goal, outcome.pairs, outcome.rounds)
+        status, pairs, bound = master.minimise(clock, goal, outcome.pairs, outcome.rounds)
         outcome.rounds += 1
         clock.spend(master.oracle.work)
-        if status == "infeasible":
-            outcome.infeasible = level == 0
-        if status in ("infeasible", "unknown"):
+        if status not in ("OPTIMAL", "FEASIBLE"):
+            outcome.infeasible = level == 0 and status == "INFEASIBLE"
             return None
         if level == 0:
             outcome.lower = max(outcome.lower, bound)
             if outcome.pairs is not None and outcome.lower >= len(outcome.pairs):
                 return len(outcome.pairs)
-        pairs = master.pairs[taken]
         if not master.oracle.reaches(pairs):
             master.cut(pairs)
             continue
-        if status == "optimal" or outcome.pairs is None or (level == 0 and len(pairs) < len(outcome.pairs)):
+        if status == "OPTIMAL" or outcome.pairs is None or (level == 0 and len(pairs) < len(outcome.pairs)):
             outcome.pairs = pairs
-        return bound if status == "optimal" else None
+        return bound if status == "OPTIMAL" else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -53,14 +53,6 @@ class Target(ABC):
     apart: ClassVar[str]
     losses: ClassVar[Losses | None] = None
     tested_up_to: ClassVar[int] = 3_000_000
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Reject a target without its class attributes."""
-        super().__init_subclass__(**options)
-        missing = [name for name in ("level", "together", "apart") if not hasattr(cls, name)]
-        if missing and not cls.__dict__.get("abstract", False):
-            message = f"{cls.__module__}.{cls.__name__}: a target must define {', '.join(missing)}"
-            raise TypeError(message)
 
     @property
     def name(self) -> str:

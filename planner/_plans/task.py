@@ -255,20 +255,14 @@ def few_short_pairs(task: Task, few: int) -> IntArray:
 
     The readers of an item follow each other among those with spare load; each item begins with another one.
     """
-    rules = task.constraints
-    items = np.flatnonzero((task.needs.each > 0) & (task.room > 0))
     able = np.flatnonzero(task.spare > 0)
     chunks = [no_pairs()]
-    wanted = np.minimum(task.needs.each[items] + few, able.size)
-    for turn in range(min(int(wanted.max(initial=0)) * TURNS, able.size)):
-        items = items[wanted > 0]
-        wanted = wanted[wanted > 0]
-        if not items.size:
-            break
-        pairs = np.column_stack([able[(7 * items + turn) % able.size], items])
-        free = ~occurs(task.codes(pairs), rules.barred_pairs) & rules.places.open(pairs)
-        chunks.append(pairs[free])
-        wanted = wanted - free
+    for i in np.flatnonzero((task.needs.each > 0) & (task.room > 0)).tolist():
+        wanted = int(task.needs.each[i]) + few
+        readers = able[(7 * i + np.arange(min(wanted * TURNS, able.size))) % max(able.size, 1)]
+        pairs = np.column_stack([readers, np.full(readers.size, i)])
+        free = ~occurs(task.codes(pairs), task.constraints.barred_pairs) & task.constraints.places.open(pairs)
+        chunks.append(pairs[free][:wanted])
     return np.concatenate(chunks)
 
 
@@ -314,11 +308,6 @@ class Oracle(ABC):
     def allowed(self) -> IntArray:
         """Shape (K, 2): the candidate reviews; millions in large tables, see ``candidates`` for an iterator."""
         return np.concatenate([no_pairs(), *self.candidates.chunks()])
-
-    def marks(self, pairs: IntArray) -> BoolArray:
-        """Shape (K,): which candidates are among some pairs."""
-        chosen = set(map(tuple, pairs.tolist()))
-        return np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
 
     @abstractmethod
     def reaches(self, pairs: IntArray) -> bool:

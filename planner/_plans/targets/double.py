@@ -342,10 +342,8 @@ def _improve(search: cascade.Search, ledger: Ledger, share: float) -> None:
 
 
 def _settle_exactly(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    proved = ledger.closed and task.is_cheapest(ledger.pairs)
-    if not ledger.in_time or proved or task.candidates_up_to > EXACT_UP_TO:
-        return
-    settle(DoubleOracle(task, rng), ledger, "some group of papers apart", ledger.clock.share(0.5))
+    if ledger.in_time and not ledger.settled(task) and task.candidates_up_to <= EXACT_UP_TO:
+        settle(DoubleOracle(task, rng), ledger, "some group of papers apart", ledger.clock.share(HALF))
 
 
 def _polish(task: Task, ledger: Ledger) -> None:
@@ -410,7 +408,7 @@ class RobustOracle(Oracle):
 
     def _failing(self, pairs: IntArray) -> Iterator[tuple[_Part, IntArray]]:
         """Losses after which the target is missed, each with the remaining ones of the chosen reviews."""
-        taken = self.marks(pairs)
+        taken = np.isin(self.task.codes(self.allowed), self.task.codes(pairs))
         for part in self.parts:
             rest = self.allowed[taken & part.left]
             if not part.oracle.reaches(rest):
@@ -440,10 +438,11 @@ HALF = 0.5
 class RobustTarget(DoubleTarget):
     """Groups are those of *double*, with nothing lost."""
 
-    abstract = True
     tested_up_to = 200_000
     together = "comparable for certain as long as nothing is lost"
     losses: ClassVar[Losses]
+    #: Merges replay one table, not those after each loss.
+    certificate = Target.certificate
 
     def reaches(self, reviews: Reviews) -> bool:
         return not self.losses.failing(reviews)
@@ -467,12 +466,10 @@ class RobustTarget(DoubleTarget):
         self._first_plan(repairer, ledger)
         if ledger.infeasible:
             return
-        self._exact(task, ledger, rng)
+        oracle = None if ledger.settled(task) or not ledger.in_time else self.oracle(task, rng)
+        if oracle is not None:
+            settle(oracle, ledger, "some loss unrepaired", ledger.clock.share(HALF))
         repairer.improve(ledger)
-
-    def certificate(self, reviews: Reviews) -> IntArray:
-        """Return none: merges replay one table, not those after each loss."""
-        return np.empty((0, 4), np.int64)
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
         """Items of the largest group; if these are all, rank by the number of losses that lower the level.
@@ -536,12 +533,6 @@ class RobustTarget(DoubleTarget):
         losses = len(self.losses.every(task.table(no_pairs())))
         few = candidates <= EXACT_UP_TO and candidates * losses <= EXACT_WORK
         return RobustOracle(task, self.losses, rng) if few else None
-
-    def _exact(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        settled = ledger.closed and task.is_cheapest(ledger.pairs)
-        oracle = None if settled or not ledger.in_time else self.oracle(task, rng)
-        if oracle is not None:
-            settle(oracle, ledger, "some loss unrepaired", ledger.clock.share(HALF))
 
 
 class SurvivesReviewerTarget(RobustTarget):

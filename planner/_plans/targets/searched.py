@@ -89,7 +89,6 @@ EXACT_UP_TO = 20_000
 class MatroidTarget(Target):
     """A target whose plans are greedy: optimal if they meet their bound, and no load or limit stopped a cheaper one."""
 
-    abstract = True
     oracle_of: ClassVar[type[Oracle]]
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
@@ -152,8 +151,8 @@ class MatroidTarget(Target):
 # Maximal recoverable blocks, and when they become one as the reviews of a plan arrive.
 #
 # Blocks only grow, and a block depends on its reviews alone. So the plan is halved: blocks are processed separately,
-# and those of the half-way table are one body each for the second half. Every review is in about log P contracted tables,
-# which gives the total time of the pebble games.
+# and those of the half-way table are one body each for the second half. Every review is in about log P contracted
+# tables, which gives the total time of the pebble games.
 
 
 def recoverable_groups(reviews: Reviews) -> Groups:
