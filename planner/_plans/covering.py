@@ -287,27 +287,21 @@ def share(task: Task, count: int) -> int:
     """Return a lower bound on the largest extra load if ``count`` reviews are given, by spare loads alone."""
     fixed = task.loads(no_pairs())
     low = int(fixed.max(initial=0))
-    high = int(fixed.max(initial=0)) + count
-    while low < high:
-        middle = (low + high) // 2
-        if int(np.clip(middle - fixed, 0, np.maximum(task.spare, 0)).sum()) >= count:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    # At a largest load the reviewers take what they may beyond their fixed reviews.
+    return next(
+        (load for load in range(low, low + count) if np.clip(load - fixed, 0, task.spare).sum() >= count), low + count
+    )
 
 
 class Ways:
     """Reviews by reviewer, and the paths along which reviews are handed on.
 
-    ``owner`` and ``item`` (P,) are the reviews, ``held`` the reviews of each reviewer, ``on`` the reviewers of each
-    item, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be added; ``looked`` counts the reviews
-    whose takers were computed since the work was last counted.
+    ``owner`` and ``item`` (P,) are the reviews, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be
+    added; ``looked`` counts the reviews whose takers were computed since the work was last counted.
     """
 
     def __init__(self, task: Task, pairs: IntArray, tied: BoolArray | None = None) -> None:
         rules = task.constraints
-        M = task.spare.size
         N = task.n_items
         self.rules = rules
         self.n_items = N
@@ -316,12 +310,6 @@ class Ways:
         self.able: BoolArray = rules.spare > 0
         self.load = task.loads(pairs)
         self.left = task.left(pairs)
-        self.held: list[list[int]] = [[] for _ in range(M)]
-        for place, j in enumerate(self.owner.tolist()):
-            self.held[j].append(place)
-        self.on: dict[int, set[int]] = {i: set() for i in self.item.tolist()}
-        for j, i in pairs.tolist():
-            self.on[i].add(j)
         order = np.argsort(rules.barred_pairs % max(N, 1), kind="stable")
         self.barred, by_item = np.divmod(rules.barred_pairs[order], max(N, 1))
         self.barred_start = np.searchsorted(by_item, np.arange(N + 1))
@@ -353,7 +341,7 @@ class Ways:
         load = int(self.load[reviewer])
         seen[reviewer] = True
         for j in waiting:
-            for place in self.held[j]:
+            for place in np.flatnonzero(self.owner == j).tolist():
                 if self.tied[place] or (self.left.places.any and self.item[place] in self._passed(j, came)):
                     continue
                 self.looked += 1
@@ -373,7 +361,7 @@ class Ways:
         i = int(self.item[place])
         able = self.able.copy()
         able[self.barred[self.barred_start[i] : self.barred_start[i + 1]]] = False
-        able[list(self.on[i])] = False
+        able[self.owner[self.item == i]] = False
         if self.asked is not None:
             able &= (self.asked | ~self.asked[j]).all(axis=1)
         for _, has, wanted in self.rules.people.panels.shared:
@@ -421,9 +409,6 @@ class Ways:
             i = int(self.item[place])
             self.left.give_back(before, i)
             self.left.take(reviewer, i)
-            self.held[before].remove(place)
-            self.held[reviewer].append(place)
-            self.on[i] ^= {before, reviewer}
             self.owner[place] = reviewer
             reviewer = before
         self.load[reviewer] -= 1

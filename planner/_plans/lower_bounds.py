@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Items up to which the expansion bound is computed: one eigenvalue of an N x N matrix, by Lanczos.
 EXPANSION_UP_TO = 5_000
+#: Items below which all eigenvalues are computed.
+DENSE = 64
 #: Tolerance of the computed eigenvalue, relative to the largest; Lanczos converges to 1e-9 here.
 EIGENVALUE_SLACK = 1e-6
 #: Proof by expansion in words.
@@ -208,15 +210,19 @@ def _first_large_block(alone: FloatArray, largest: int) -> int:
 def second_eigenvalue(together: csr_array) -> float:
     """Second smallest eigenvalue of the Laplacian of weights on pairs of items, rounded down."""
     from scipy.sparse import diags_array
-    from scipy.sparse.linalg import eigsh
 
     n_items = together.shape[0]
     degree = np.asarray(together.sum(axis=1)).ravel()
     top = 2.0 * float(degree.max())
     flipped = diags_array(top - degree) + together
-    start = np.random.default_rng(0).standard_normal(n_items)
-    values = eigsh(flipped, k=2, which="LA", v0=start, tol=1e-9, return_eigenvectors=False)
-    return float(max(top - values.min() - EIGENVALUE_SLACK * top, 0.0))
+    if n_items < DENSE:
+        second = np.linalg.eigvalsh(flipped.toarray())[-2]
+    else:
+        from scipy.sparse.linalg import eigsh
+
+        start = np.random.default_rng(0).standard_normal(n_items)
+        second = eigsh(flipped, k=2, which="LA", v0=start, tol=1e-9, return_eigenvectors=False).min()
+    return float(max(top - second - EIGENVALUE_SLACK * top, 0.0))
 
 
 def send(graph: Slots, weight: FloatArray) -> FloatArray | None:

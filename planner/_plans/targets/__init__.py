@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 #: Candidate reviews up to which plans are made by the test alone.
 TESTED_UP_TO = 20_000
-#: Random orders in which reviews are added.
-ORDERS = 4
 #: Share of the time left for the level of the same groups.
 GROUPS = 0.3
 
@@ -66,7 +64,7 @@ class TargetByTest(Target):
         """Return None: the cuts of the target with these groups are of another level."""
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Try a plan to the level of the same groups, all sets of reviews, and many reviews in random orders."""
+        """Try a plan to the level of the same groups, all sets of reviews, and many reviews in a random order."""
         if self.reaches(task.table(no_pairs())):
             ledger.nothing_to_do(no_pairs())
             return
@@ -79,19 +77,17 @@ class TargetByTest(Target):
         if ledger.infeasible or not few:
             return
         settle(TestOracle(task, self), ledger, f"some papers not {self.apart}", exact=False)
-        for _ in range(ORDERS):
-            if ledger.closed or ledger.infeasible or not ledger.in_time:
-                return
-            pairs = _let_in(task, allowed_pairs(task), rng)
-            if self.reaches_in_time(task.table(pairs), ledger.clock):
-                ledger.offer(
-                    minimal(
-                        pairs,
-                        range(len(pairs) - 1, -1, -1),
-                        lambda fewer: self.reaches_in_time(task.table(fewer), ledger.clock),
-                        lambda count: count > ledger.lower_bound and ledger.in_time,
-                    )
-                )
+        if ledger.closed or ledger.infeasible or not ledger.in_time:
+            return
+        pairs = _let_in(task, allowed_pairs(task), rng)
+        if self.reaches_in_time(task.table(pairs), ledger.clock):
+            fewer = minimal(
+                pairs,
+                range(len(pairs) - 1, -1, -1),
+                lambda some: self.reaches_in_time(task.table(some), ledger.clock),
+                lambda count: count > ledger.lower_bound and ledger.in_time,
+            )
+            ledger.offer(fewer)
 
     def _by_groups(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Offer a plan to the level of the same groups; if this level implies that one, its bounds hold here."""

@@ -29,7 +29,7 @@ from reviewgraph._base import Clock, counted, noun
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from planner._plans.target import PlanProgress, Target
+    from planner._plans.target import Target
     from planner._plans.task import Task
     from reviewgraph._base import Clock, IntArray
 
@@ -212,16 +212,14 @@ def _part(ledger: Ledger, share: float, chosen: int = 0) -> Ledger:
 
 
 def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng: np.random.Generator) -> None:
-    """Offer the level on top of some reviews, every plan as it is found."""
+    """Offer the level on top of some reviews, also if Ctrl-C ends the search for it."""
     part = _part(ledger, ON_TOP, len(chosen))
-
-    def found(progress: PlanProgress) -> None:
+    try:
+        with suppress(Clock.Over):
+            target.fill(_on(task, chosen), part, rng)
+    finally:
         if part.pairs is not None:
             ledger.offer(np.concatenate([chosen, part.pairs]))
-
-    part.report = found
-    with suppress(Clock.Over):
-        target.fill(_on(task, chosen), part, rng)
     if part.pairs is not None:
         _offer(target, task, ledger, np.concatenate([chosen, part.pairs]))
 

@@ -16,6 +16,7 @@ from planner._plans.kernels.cascade import add_reviews, follow
 from planner._plans.kernels.trials import extend_unfinished, leaving
 from planner._plans.listing import reduce
 from planner._plans.target import Bound, Groups, Target
+from planner._plans.targets.covered import least_load, lighten
 from planner._plans.targets.searched import settle
 from planner._plans.task import (
     CALL,
@@ -287,7 +288,7 @@ class DoubleTarget(Target):
         _settle_exactly(task, ledger, rng)
         if search is not None:
             _improve(search, ledger, 1.0)
-        _polish(task, ledger)
+        _polish(self, task, ledger)
 
     def _first_search(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> cascade.Search | None:
         """Return a search that reaches the target, and offer its plan; None if none was found."""
@@ -346,13 +347,16 @@ def _settle_exactly(task: Task, ledger: Ledger, rng: np.random.Generator) -> Non
         settle(DoubleOracle(task, rng), ledger, "some group of papers apart", ledger.clock.share(HALF))
 
 
-def _polish(task: Task, ledger: Ledger) -> None:
-    """Exchange reviews for cheaper and lighter ones."""
-    if ledger.pairs is not None and len(ledger.pairs):
-        tries = math.inf if task.constraints.cost else POLISH // max(task.start.size, 1)
-        # In a long plan one search for replacements exceeds the grace.
-        short = len(ledger.pairs) < cascade.LONG
-        ledger.pairs = polish(task, ledger.pairs, ledger.clock.no_less_than(GRACE) if short else ledger.clock, tries)
+def _polish(target: Target, task: Task, ledger: Ledger) -> None:
+    """Exchange reviews for cheaper ones, and for lighter ones if other reviewers of the same papers do not suffice."""
+    lighten(target, task, ledger)
+    pairs = ledger.pairs
+    if pairs is None or not (task.constraints.cost or task.loads(pairs).max() > least_load(task, ledger)):
+        return
+    tries = math.inf if task.constraints.cost else POLISH // max(task.start.size, 1)
+    # In a long plan one search for replacements exceeds the grace.
+    clock = ledger.clock.no_less_than(GRACE) if len(pairs) < cascade.LONG else ledger.clock
+    ledger.pairs = polish(task, pairs, clock, tries)
 
 
 # Cuts for the targets that survive a loss: those of *double* after each loss.
