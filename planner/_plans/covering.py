@@ -302,17 +302,14 @@ class Ways:
 
     def __init__(self, task: Task, pairs: IntArray, tied: BoolArray | None = None) -> None:
         rules = task.constraints
-        N = task.n_items
         self.rules = rules
-        self.n_items = N
-        self.owner, self.item = pairs[:, 0].copy(), pairs[:, 1].copy()
+        self.n_items = task.n_items
+        self.owner = pairs[:, 0].copy()
+        self.item = pairs[:, 1].copy()
         self.tied = np.zeros(len(pairs), np.bool_) if tied is None else tied
         self.able: BoolArray = rules.spare > 0
         self.load = task.loads(pairs)
         self.left = task.left(pairs)
-        order = np.argsort(rules.barred_pairs % max(N, 1), kind="stable")
-        self.barred, by_item = np.divmod(rules.barred_pairs[order], max(N, 1))
-        self.barred_start = np.searchsorted(by_item, np.arange(N + 1))
         self.asked = _asked(task)
         self.prices: dict[int, IntArray] = {}
         self.looked = 0
@@ -359,8 +356,7 @@ class Ways:
         """Shape (M,): who may have a review instead of its owner, at the same cost."""
         j = int(self.owner[place])
         i = int(self.item[place])
-        able = self.able.copy()
-        able[self.barred[self.barred_start[i] : self.barred_start[i + 1]]] = False
+        able = self.able & ~occurs(np.arange(self.load.size) * self.n_items + i, self.rules.barred_pairs)
         able[self.owner[self.item == i]] = False
         if self.asked is not None:
             able &= (self.asked | ~self.asked[j]).all(axis=1)
