@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._plans.cascade import cascades
-from planner._plans.greedy import by_effect
 from planner._plans.task import allowed_pairs, looked_at
 from reviewgraph._base import Progress, noun
 
@@ -88,13 +86,13 @@ class Target(ABC):
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Search for a plan, prove bounds, and write both into the ledger until they meet or time is over."""
 
+    @abstractmethod
     def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
         """Return the order of some reviews in which the largest group grows fastest, as indices."""
-        return by_effect(task, pairs, clock)
 
+    @abstractmethod
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         """Yield sets of at most ``most`` reviews that grow the largest group, to choose among and to start from."""
-        return cascades(task, most, clock)
 
     def can_reach(self, task: Task, clock: Clock) -> bool:
         """Whether all allowed reviews together reach the level; true if they are too many to test."""
