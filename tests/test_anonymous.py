@@ -179,7 +179,10 @@ def test_no_name_stands_in_a_report_under_codes(words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("plan reviews.csv --capacity one.csv --spare 0 --min-reviews 4", r"papers P\d+, P\d+, P\d+.* need \d+ more reviews in all"),
+        (
+            "plan reviews.csv --capacity one.csv --spare 0 --min-reviews 4",
+            r"papers P\d+, P\d+, P\d+.* need \d+ more reviews in all",
+        ),
         ("plan reviews.csv --conflicts nobody.csv --capacity one.csv", r"may read paper P\d+, which is outside"),
         (f"{ASSIGN} --load 1", r"16 papers \(P\d+, P\d+, P\d+, ...\) need 3 reviews each"),
         (f"{ASSIGN} --target none --floor-best 0.99", r"1 paper \(P\d+\) has no reviewer of affinity 0.99"),
