@@ -320,7 +320,6 @@ class RecoverableTarget(MatroidTarget):
     level: ClassVar[Level] = level_named("recoverable")
     together = "comparable, coincidences aside,"
     apart = "comparable, coincidences aside"
-    scales = True
     oracle_of = RecoverableOracle
 
     def reaches(self, reviews: Reviews) -> bool:
