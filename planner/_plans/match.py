@@ -106,7 +106,7 @@ def expected_beliefs(reviews: Reviews, fixed: IntArray, least: int, assumed: Ass
     coming = np.concatenate([np.column_stack([reviews.reviewer, reviews.item]), fixed])
     size = reviews.n_items
     pending = brought_by(coming, every, size)
-    return Beliefs(np.zeros(size), np.ones(size), every, pending, np.full(size, np.nan), size)
+    return Beliefs(np.zeros(size), np.ones(size), every, pending, size)
 
 
 def typical_precision(load: float, per_paper: float, assumed: Assumptions) -> float:

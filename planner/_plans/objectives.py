@@ -217,14 +217,13 @@ class Beliefs:
 
     ``mean`` and ``sd`` (N,) are finite; an item without a score has the average of the others. ``review_precision``
     (M,) is the inverse error variance of one more score of each reviewer, ``pending`` (N,) its sum over the reviews
-    still to come for an item. ``average`` (N,) is the plain average, NaN without a score; ``scored`` items have scores.
+    still to come for an item. ``scored`` items have scores.
     """
 
     mean: FloatArray
     sd: FloatArray
     review_precision: FloatArray
     pending: FloatArray
-    average: FloatArray
     scored: int
 
     @property
@@ -272,7 +271,7 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> B
     coming = np.concatenate([np.column_stack([reviews.reviewer, reviews.item])[~reviews.scored], fixed])
     precision = 1.0 / least_spread(mean, error) ** 2
     pending = brought_by(coming, precision, reviews.n_items)
-    return Beliefs(mean, least_spread(mean, sd), precision, pending, _averages(reviews), int(known.sum()))
+    return Beliefs(mean, least_spread(mean, sd), precision, pending, int(known.sum()))
 
 
 def _summary(reviews: Reviews, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -301,15 +300,6 @@ def brought_by(pairs: IntArray, precision: FloatArray, n_items: int) -> FloatArr
     import numpy as np
 
     return np.bincount(pairs[:, 1], precision[pairs[:, 0]], n_items).astype(np.float64)
-
-
-def _averages(reviews: Reviews) -> FloatArray:
-    import numpy as np
-
-    item = reviews.item[reviews.scored]
-    score = reviews.score[reviews.scored]
-    count = np.bincount(item, minlength=reviews.n_items)
-    return np.where(count > 0, np.bincount(item, score, reviews.n_items) / np.maximum(count, 1), np.nan)
 
 
 # Expected gain of the same number of reviews chosen another way, by the same model.

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._plans.objectives import LEAST_PRICE, misplaced
-from reviewgraph._base import order_of
+from reviewgraph._base import cut_of, order_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from reviewgraph._base import FloatArray, IntArray
 
@@ -26,12 +26,6 @@ DEEP = 6
 MOST_REVIEWS = 24
 #: A paper that is in or out with an error probability below this gets no review in a rollout.
 DECIDED = 1e-3
-#: Papers times rollouts that are played at once.
-AT_ONCE = 80_000
-#: Steps towards the cut, its relative tolerance, and standard errors beyond the extreme papers that bracket it.
-STEPS = 240
-SETTLED = 1e-10
-WIDE = 40.0
 #: Rollouts: the standard error of the expected number of wrong selections is about a hundredth of it. Their
 #: minimum number, and the papers times rollouts above which there are fewer.
 ROLLOUTS = 100
@@ -108,40 +102,11 @@ def standing(mean: FloatArray, sd: FloatArray, n: int) -> Standing:
     """Return the standing of selections of ``n`` papers under beliefs (K, N)."""
     from scipy.special import ndtr
 
-    cut = cuts(mean, sd, n)
+    cut = np.array([cut_of(means, errors, n) for means, errors in zip(mean, sd, strict=True)])
     chance = ndtr((mean - cut[:, None]) / sd)
     ranked = np.sort(chance, axis=1)[:, ::-1]
     price = np.clip(ranked[:, n - 1 : n + 1].mean(axis=1), LEAST_PRICE, 1.0 - LEAST_PRICE)
     return Standing(chance, cut, price, n - ranked[:, :n].sum(axis=1))
-
-
-def cuts(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
-    """Return the quality above which ``n`` papers are expected, shape (K,), under beliefs (K, N), as ``cut_of``.
-
-    >>> cuts(np.array([[3.0, 1.0]]), np.ones((1, 2)), 1).round(6).tolist()
-    [2.0]
-    """
-    from scipy.special import ndtr
-
-    size = mean.shape[1]
-    low = (mean - WIDE * sd).min(axis=1)
-    high = (mean + WIDE * sd).max(axis=1)
-    cut = np.partition(mean, size - n, axis=1)[:, size - n]
-    before = np.full(cut.size, np.inf)
-    for _ in range(STEPS):
-        above = (mean - cut[:, None]) / sd
-        excess = ndtr(above).sum(axis=1) - n
-        if (np.abs(excess) <= SETTLED * n).all():
-            break
-        low = np.where(excess > 0, cut, low)
-        high = np.where(excess > 0, high, cut)
-        slope = (np.exp(-0.5 * above * above) / sd).sum(axis=1) / np.sqrt(2.0 * np.pi)
-        step = cut + excess / np.maximum(slope, np.finfo(float).tiny)
-        # Newton's step if it stays between the bounds and the last one halved the excess; else bisection.
-        newton = (low < step) & (step < high) & (np.abs(excess) < 0.5 * before)
-        cut = np.where(newton, step, 0.5 * (low + high))
-        before = np.abs(excess)
-    return cut
 
 
 def step_rates(loss: FloatArray) -> FloatArray:
@@ -187,15 +152,12 @@ def asked_for(
     pending: FloatArray,
     budget: IntArray,
     least: float,
-    now: Standing | None = None,
+    now: Standing,
 ) -> IntArray:
     """Return the number of reviews of each paper in a round, shape (K, N), under the beliefs of K rollouts.
 
-    ``budget`` (K,) is that of each rollout, ``pending`` (K, N) the precision still to come; ``now`` is the standing, if
-    it is known.
+    ``budget`` (K,) is that of each rollout, ``pending`` (K, N) the precision still to come, ``now`` the standing.
     """
-    if now is None:
-        now = standing(mean, sd, papers.n)
     count = np.zeros(mean.shape, np.int64)
     undecided = np.minimum(now.chance, 1.0 - now.chance) > DECIDED
     rollout, item = np.nonzero(undecided)
@@ -237,20 +199,6 @@ class _Draws:
         return shift / known, known**-0.5
 
 
-def _in_parts(
-    papers: Papers,
-    rng: np.random.Generator,
-    rollouts: int,
-    run: Callable[[_Draws], Rollouts],
-) -> Rollouts:
-    """Run rollouts a part at a time, and put their results together."""
-    together = max(AT_ONCE // max(papers.mean.size, 1), 1)
-    generators = rng.spawn(rollouts)
-    starts = range(0, rollouts, together)
-    parts = [run(_Draws(papers, generators[start : start + together])) for start in starts]
-    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
-
-
 def play(
     papers: Papers, budgets: Sequence[int], rng: np.random.Generator, *, worth: float = 0.0, rollouts: int = ROLLOUTS
 ) -> Rollouts:
@@ -280,39 +228,25 @@ def play(
     # All rollouts begin with the same round.
     mean = papers.mean[None, :]
     sd = papers.sd[None, :]
-    begun = standing(mean, sd, papers.n)
+    now = standing(mean, sd, papers.n)
     budget = np.array([budgets[0] if budgets else 0])
-    first = asked_for(papers, mean, sd, papers.pending[None, :], budget, worth, begun)[0]
-
-    def run(draws: _Draws) -> Rollouts:
-        return _played(papers, budgets, draws, first, float(begun.wrong[0]), worth)
-
-    return _in_parts(papers, rng, rollouts, run)
-
-
-def _played(
-    papers: Papers, budgets: Sequence[int], draws: _Draws, first: IntArray, begun: float, worth: float
-) -> Rollouts:
-    """Play some rollouts at once."""
+    asked = asked_for(papers, mean, sd, papers.pending[None, :], budget, worth, now)
+    draws = _Draws(papers, rng.spawn(rollouts))
     shape = draws.truth.shape
-    wrong = np.full((shape[0], len(budgets) + 1), begun)
-    spent = np.zeros((shape[0], len(budgets)), np.int64)
-    count = np.zeros(shape, np.int64)
+    asked = np.broadcast_to(asked, shape)
     nothing = np.zeros(shape)
-    saved = np.zeros(shape[0], np.int64)
-    mean = np.broadcast_to(papers.mean, shape)
-    sd = np.broadcast_to(papers.sd, shape)
-    now: Standing | None = None
-    for place, budget in enumerate(budgets):
-        if now is None:
-            asked = np.broadcast_to(first, shape)
-        elif not (budget + saved).any():
+    count = np.zeros(shape, np.int64)
+    saved = np.zeros(rollouts, np.int64)
+    wrong = np.full((rollouts, len(budgets) + 1), float(now.wrong[0]))
+    spent = np.zeros((rollouts, len(budgets)), np.int64)
+    for place, part in enumerate(budgets):
+        if place and (part + saved).any():
+            asked = asked_for(papers, mean, sd, nothing, part + saved, worth, now)
+        elif place:
             asked = np.zeros(shape, np.int64)
-        else:
-            asked = asked_for(papers, mean, sd, nothing, budget + saved, worth, now)
         asked = np.minimum(asked, MOST_REVIEWS - count)
         spent[:, place] = asked.sum(axis=1)
-        saved += budget - spent[:, place]
+        saved += part - spent[:, place]
         count = count + asked
         mean, sd = draws.beliefs(count)
         now = standing(mean, sd, papers.n)
@@ -330,15 +264,11 @@ def play_at_once(papers: Papers, count: IntArray, rng: np.random.Generator, *, r
     >>> bool(played.mean[1] < played.mean[0])
     True
     """
-    begun = float(standing(papers.mean[None, :], papers.sd[None, :], papers.n).wrong[0])
-
-    def run(draws: _Draws) -> Rollouts:
-        shape = draws.truth.shape
-        mean, sd = draws.beliefs(np.broadcast_to(np.minimum(count, MOST_REVIEWS), shape))
-        wrong = np.column_stack([np.full(shape[0], begun), standing(mean, sd, papers.n).wrong])
-        return Rollouts(wrong, np.full((shape[0], 1), count.sum()))
-
-    return _in_parts(papers, rng, rollouts, run)
+    begun = standing(papers.mean[None, :], papers.sd[None, :], papers.n).wrong
+    draws = _Draws(papers, rng.spawn(rollouts))
+    mean, sd = draws.beliefs(np.broadcast_to(np.minimum(count, MOST_REVIEWS), draws.truth.shape))
+    wrong = np.column_stack([np.repeat(begun, rollouts), standing(mean, sd, papers.n).wrong])
+    return Rollouts(wrong, np.full((rollouts, 1), count.sum()))
 
 
 def rollouts_for(papers: int) -> int:

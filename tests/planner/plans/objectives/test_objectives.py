@@ -46,7 +46,7 @@ PRECISIONS = st.sampled_from([0.0, 1e-3, 0.5, 2.0, 50.0])
 
 def beliefs(mean, sd, precision=(1.0,)) -> Beliefs:
     mean = np.asarray(mean, float)
-    return Beliefs(mean, np.asarray(sd, float), np.asarray(precision), np.zeros(mean.size), mean, mean.size)
+    return Beliefs(mean, np.asarray(sd, float), np.asarray(precision), np.zeros(mean.size), mean.size)
 
 
 def table(n: int = 40, load: int = 4, seed: int = 0) -> Reviews:

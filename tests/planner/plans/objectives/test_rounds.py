@@ -12,10 +12,10 @@ from planner import plan_extra_reviews
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import Beliefs, Decision
 from planner._plans.process import at_most, choose
-from planner._plans.rounds import Papers, asked_for, cuts, play, play_at_once, schedule, spend, step_rates
+from planner._plans.rounds import Papers, asked_for, play, play_at_once, schedule, spend, standing, step_rates
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
-from reviewgraph._base import Fact, cut_of, probability_in_top
+from reviewgraph._base import Fact, probability_in_top
 from reviewgraph.graph import random_assignment
 from tests.trials import NIGHTLY, trials
 
@@ -40,13 +40,6 @@ def written(plan) -> dict:
 
 
 # The kernel.
-
-
-def test_cuts_are_those_of_one_at_a_time() -> None:
-    rng = np.random.default_rng(0)
-    mean, sd = rng.standard_normal((6, 40)), rng.uniform(1e-4, 2, (6, 40))
-    expected = [cut_of(one, spread, 7) for one, spread in zip(mean, sd, strict=True)]
-    assert cuts(mean, sd, 7) == pytest.approx(expected, abs=1e-8)
 
 
 def naive_spend(loss: np.ndarray, budget: int) -> float:
@@ -78,12 +71,12 @@ def test_rollouts_ask_where_the_choice_of_reviews_does(seed: int) -> None:
     """Without loads and conflicts, but for the last few reviews of the budget, which the two round otherwise."""
     own = papers(30, seed, sd=np.random.default_rng(seed).uniform(0.6, 1.2, 30))
     reviewers = 200
-    known = Beliefs(own.mean, own.sd, np.full(reviewers, 1.3), own.pending, own.mean, 30)
+    known = Beliefs(own.mean, own.sd, np.full(reviewers, 1.3), own.pending, 30)
     task = new_task(constrain(Reviews.from_codes([], [], reviewers=reviewers, items=30)), 200)
     for budget in (5, 20, 40):
         one = np.bincount(choose(Decision(known, 5), task, no_pairs(), budget)[:, 1], minlength=30)
         batch = (own.mean[None], own.sd[None], own.pending[None])
-        other = asked_for(own, *batch, np.array([budget]), 0.0)[0]
+        other = asked_for(own, *batch, np.array([budget]), 0.0, standing(*batch[:2], own.n))[0]
         assert np.abs(one - other).sum() <= 2
         assert other.sum() == budget
 
@@ -96,7 +89,9 @@ def naive_play(own: Papers, budgets: list[int], rollouts: int, seed: int) -> np.
         known, total = own.sd**-2.0, own.mean * own.sd**-2.0
         for place, budget in enumerate(budgets):
             mean, sd = total / known, known**-0.5
-            count = asked_for(own, mean[None], sd[None], np.zeros((1, mean.size)), np.array([budget]), 0.0)[0]
+            beliefs = mean[None], sd[None], np.zeros((1, mean.size))
+            now = standing(mean[None], sd[None], own.n)
+            count = asked_for(own, *beliefs, np.array([budget]), 0.0, now)[0]
             for i, number in enumerate(count):
                 for _ in range(number):
                     known[i] += own.typical
