@@ -1,7 +1,4 @@
-"""The core of an assignment under change: the group of reviewers that covers most required items.
-
-:func:`promise` ranks the pairs that would add to the core; :class:`Core` keeps the groups up to date.
-"""
+"""The core of an assignment under change: the group of reviewers that covers most required items, after losses, too."""
 
 from __future__ import annotations
 
@@ -11,36 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.kernels import core as kernels
-from planner._assign.problem import Readable
 from reviewgraph._base import distinct
+from reviewgraph.graph import Units, missing_without_units
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
     from planner._assign.problem import Network
-    from reviewgraph._base import BoolArray, IntArray
-
-
-class Parts(Readable, kernels.Parts):
-    """The components of an assignment, for kernels and for NumPy."""
-
-
-def largest_cover(aim: Aim, table: Reviews, required: BoolArray) -> int:
-    """Count the required items that the largest group of a table covers."""
-    covers = distinct(aim.groups(table).labels[table.reviewer] * table.n_items + table.item)
-    return int(np.bincount(covers // table.n_items, required[covers % table.n_items], 1).max()) if covers.size else 0
-
-
-def promise(
-    net: Network, cost: IntArray, parts: Parts, required: BoolArray, shared: int, floor: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return loss, further loss and gain of forcing each pair, see :func:`.kernels.core.rate_pairs`; shapes (P,)."""
-    steps = kernels.no_steps(net.n_held.size)
-    kernels.find_weights(net, parts, required, steps)
-    kernels.find_steps(net, cost, parts, floor, steps)
-    loss, follow, gain = np.zeros((3, cost.size), np.int64)
-    kernels.rate_pairs(net, cost, parts, required, shared, floor, steps, loss, follow, gain)
-    return loss, follow, gain
+    from reviewgraph._base import BoolArray, Clock, IntArray
 
 
 #: Beyond every limit on a path: distances stay below.
@@ -50,12 +25,15 @@ NO_LIMIT = 1 << 61
 NO_PAIRS = np.empty(0, np.int64)
 
 
+def largest_cover(aim: Aim, table: Reviews, required: BoolArray) -> int:
+    """Count the required items that the largest group of a table covers."""
+    covers = distinct(aim.groups(table).labels[table.reviewer] * table.n_items + table.item)
+    return int(np.bincount(covers // table.n_items, required[covers % table.n_items], 1).max()) if covers.size else 0
+
+
 @dataclass
 class Core:
-    """The group of reviewers that covers most required items, updated while the assignment changes.
-
-    ``parts`` are the groups of reviewers, ``count`` the number of required items that the core covers, of ``total``.
-    """
+    """The group of reviewers that covers most required items of an assignment that changes."""
 
     net: Network
     required: BoolArray  # items that the core must cover, shape (N,)
@@ -63,35 +41,20 @@ class Core:
 
     def __post_init__(self) -> None:
         self.total = int(self.required.sum())
-        self.regroup()
 
-    def regroup(self) -> None:
-        """Compute the components, and the core among them."""
-        self.parts = self.parts_with()
+    def count(self, more: IntArray = NO_PAIRS, without: int = -1) -> int:
+        """Count required items that the core covers, with more pairs and without a reviewer (-1: with all)."""
+        return int(kernels.largest_cover(self.net, more, without, self.required, self.aim.shared))
 
-    def parts_with(self, more: IntArray = NO_PAIRS, without: int = -1) -> Parts:
-        """Return the components of the assignment with more pairs, and without a reviewer (-1: with all)."""
-        n_reviewers = self.net.n_held.size
-        parts = Parts(
-            label=np.empty(n_reviewers, np.int64),
-            covered=np.empty(self.required.size, np.bool_),
-            witness=np.empty(n_reviewers, np.int64),
-        )
-        kernels.find_parts(parts, kernels.lists_of(self.net, more, without), self.required, self.aim.shared)
-        return parts
-
-    @property
-    def count(self) -> int:
-        return self.parts.count
+    def missing(self, more: IntArray = NO_PAIRS, without: int = -1) -> int:
+        """Count required items outside the core, at least 1 where the level does not hold, and 0 where it does."""
+        missing = self.total - self.count(more, without)
+        if (not missing and self.aim.core_suffices) or (without < 0 and self.aim.holds_early(lambda: self.table(more))):
+            return 0
+        return max(missing, 1)
 
     def at_level(self) -> bool:
-        return (self.aim.core_suffices and self.count == self.total) or self.aim.holds_early(self.table)
-
-    def holds_with(self, more: IntArray = NO_PAIRS) -> bool:
-        """Whether the level would hold with further pairs in addition to those assigned, whatever demands and loads."""
-        if self.aim.core_suffices and self.parts_with(more).count == self.total:
-            return True
-        return self.aim.holds_early(lambda: self.table(more))
+        return not self.missing()
 
     def table(self, more: IntArray = NO_PAIRS) -> Reviews:
         """Return the pairs assigned, and more, as a table of reviews."""
@@ -103,18 +66,53 @@ class Core:
             net.reviewer[pairs], net.item[pairs], reviewers=net.n_held.size, items=net.item_start.size - 1
         )
 
-    def holds_after(self, least: int) -> bool:
-        """Whether the core covers ``least`` required items of an assignment that has changed; if so, it is updated."""
-        parts = self.parts_with()
-        if parts.count < least:
-            return False
-        self.parts = parts
-        return True
 
-    def gains_by(self, pair: int) -> bool:
-        """Whether a pair would still add something to the core, or halfway."""
-        item = self.net.item[pair]
-        group = self.parts.label[self.net.reviewer[pair]]
-        movable = not (self.net.assigned[pair] or self.net.locked[pair])
-        parted = self.parts.covered[item] != (group == self.parts.core)
-        return bool(movable and parted and self.parts.witness[group] != item)
+# What must not be lost: exact counts, by adding and undoing reviews.
+
+
+def missing_without(core: Core, clock: Clock, who: BoolArray | None = None, more: IntArray = NO_PAIRS) -> IntArray:
+    """Count required items outside the best component after each reviewer, or each of ``who``, drops out; shape (M,).
+
+    Reviewers are divided and conquered in O(E log M) steps and joins, O(M E) joins at worst. Raises Clock.Over.
+    """
+    reviews, required = _sharing_two(core, more)
+    tested = np.arange(core.net.n_held.size) if who is None else np.flatnonzero(who)
+    units = Units(reviews.reviewer_start, np.arange(reviews.n_reviews))
+    return missing_without_units(reviews, units, tested, required, clock)
+
+
+def missing_without_reviews(core: Core, clock: Clock) -> IntArray:
+    """Count required items outside the best component after each assigned pair is lost, shape (P,)."""
+    reviews, required = _sharing_two(core)
+    row = np.arange(reviews.n_reviews + 1)
+    tested = np.flatnonzero(reviews.item < core.required.size)
+    counts = np.zeros(core.net.assigned.size, np.int64)
+    pairs = np.flatnonzero(core.net.assigned)
+    pairs = pairs[np.argsort(core.net.reviewer[pairs], kind="stable")]
+    counts[pairs] = missing_without_units(reviews, Units(row, row[:-1]), tested, required, clock)[tested]
+    return counts
+
+
+def exposed_of(core: Core, clock: Clock) -> BoolArray:
+    """Return the reviewers by whose loss the level may fail where it must survive a loss, shape (M,).
+
+    Only those of critical reviews where single reviews are lost: surviving a reviewer implies surviving their reviews.
+    """
+    exposed = np.ones(core.net.n_held.size, np.bool_)
+    if core.aim.loses_reviews:
+        exposed[:] = False
+        exposed[core.net.reviewer[missing_without_reviews(core, clock) > 0]] = True
+    return exposed
+
+
+def _sharing_two(core: Core, more: IntArray = NO_PAIRS) -> tuple[Reviews, BoolArray]:
+    """Return a table whose doubly connected components are those of the core, and the items that they must cover."""
+    reviews = core.table(more)
+    if core.aim.shared > 1:
+        return reviews, core.required
+    # Where one shared item suffices, everybody reviews one more, so that it makes two.
+    common = reviews.n_items
+    reviewer = np.concatenate([reviews.reviewer, np.arange(reviews.n_reviewers)])
+    item = np.concatenate([reviews.item, np.full(reviews.n_reviewers, common)])
+    extended = Reviews.from_codes(reviewer, item, reviewers=reviews.n_reviewers, items=common + 1)
+    return extended, np.append(core.required, True)

@@ -1,255 +1,34 @@
-"""Bring an assignment to a connection level at the least loss: force useful pairs along cheapest cycles.
+"""Bring an assignment to a level, and keep it there after losses, at little loss: force pairs that link the papers.
 
-1. Group the reviewers into components and take the one that covers most (the core, :mod:`.core`).
-2. Rank the pairs that would add items to the core by their loss (a reduced cost: a lower bound) per item.
-3. Force the best pair by the cheapest cycle of the residual network; undo it if the core shrinks by what the cycle
-   removes, and try again around the reviews that were missed.
-4. When the core covers every required item, free the forced pairs one by one where it still does.
+1. Order pairs by the loss of forcing each alone. The dearest are given up first where the level would hold if the
+   others were added: what remains is a minimal set of pairs for the level (the division of [Jun04]_).
+2. Force the set, and re-optimise everything else (:mod:`.changes`). Where that removes reviews without which the rest
+   of the set is not enough, force fewer at once; a pair that cannot be forced is barred, and another set computed.
+3. Free forced pairs without which the level holds.
+4. Repeat in random orders near that of the losses (a greedy randomised search [Feo95]_); every other one keeps most
+   pairs of the best set so far. The best assignment stands.
 """
 
 from __future__ import annotations
 
-import heapq
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.core import NO_LIMIT, NO_PAIRS, promise
-from planner._assign.flow import TIE_BITS
-from planner._assign.kernels.flow import cheapest_path, flip, workspace
-from reviewgraph._base import distinct, smallest
-from reviewgraph.table import Reviews
+from planner._assign.core import NO_PAIRS, missing_without
+from planner._assign.kernels.flow import flip
+from reviewgraph._base import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from planner._assign.changes import Changes
     from planner._assign.core import Core
-    from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
-
-#: Pairs ranked at a time, and the share of the missing items after which they are ranked anew.
-RANKED = 256
-SHARE = 0.05
-
-#: Maximum number of detours around reviews that the core cannot do without.
-DETOURS = 4
-
-#: Factor by which each failed search raises the limit of the next.
-ALLOWANCE = 1.5
-
-#: Forced pairs over whose mean loss per item the limit of a search is averaged.
-MEMORY = 20
-
-#: While the core covers less than this share, its own reviews are locked: it is too small to lose any.
-SMALL = 0.05
-
-#: Pairs forced in vain, one after the other, after which the search gives up: those that reach the level try far fewer.
-FUTILE = 400
-
-#: A path may cost this multiple of its predicted cost before the next pair in the ranking is tried.
-TOLERANCE = 2.0
-
-
-class State(NamedTuple):
-    """An assignment, its potentials, and the pairs that were forced."""
-
-    assigned: BoolArray
-    potential: IntArray
-    forced: tuple[int, ...]
-
-
-@dataclass
-class Linker:
-    """Changes of an assignment along cheapest cycles that bring it to a level."""
-
-    core: Core
-    cost: IntArray  # of each pair in whole units, shape (P,)
-    clock: Clock
-    say: Callable[[int], object] = lambda count: None  # called with the number of required items in the core
-    forced: list[int] = field(default_factory=list)  # pairs forced in so far, which are locked
-
-    def __post_init__(self) -> None:
-        self.net = self.core.net
-        self.usual = 0.0
-        self.in_vain = 0
-        self.work = workspace(self.cost, self.net.potential.size)
-        self.path: IntArray = np.asarray(self.work.path)
-
-    # Changes
-
-    def change(self, pair: int, limit: int = NO_LIMIT) -> tuple[IntArray, bool]:
-        """Return the cheapest pairs to flip along with one, empty if there are none; false if they exceed the limit.
-
-        The limit is on the loss beyond the pair's own reduced cost.
-        """
-        length = cheapest_path(self.net, self.work, pair, limit)
-        return self.path[: max(length, 0)].copy(), length >= 0
-
-    def loss_of(self, pairs: IntArray) -> int:
-        return int(np.where(self.net.assigned[pairs], -self.cost[pairs], self.cost[pairs]).sum())
-
-    def reduced(self, pairs: IntArray) -> IntArray:
-        """Return the reduced costs of pairs, lower bounds on the loss of forcing each."""
-        net = self.net
-        end = net.item_start.size - 1 + net.reviewer[pairs]
-        reduced: IntArray = self.cost[pairs] + net.potential[net.item[pairs]] - net.potential[end]
-        return reduced
-
-    def force(self, pair: int, pairs: IntArray, holds: Callable[[], bool]) -> bool:
-        """Flip pairs and keep them if that holds; otherwise look for detours around the reviews that were removed."""
-        net = self.net
-        avoided = []
-        try:
-            for _ in range(DETOURS):
-                if pairs.size == 0:
-                    return False
-                flip(net, pairs)
-                net.locked[pair] = True
-                if holds():
-                    self.forced.append(pair)
-                    return True
-                # Undo, and lock the reviews that this cycle removed: the next one must avoid them.
-                flip(net, pairs)
-                net.locked[pair] = False
-                removed = pairs[net.assigned[pairs]]
-                net.locked[removed] = True
-                avoided += removed.tolist()
-                pairs, _ = self.change(pair)
-            return False
-        finally:
-            net.locked[avoided] = False
-
-    def release(self, holds: Callable[[], bool], effort: Clock | None = None) -> None:
-        """Free forced pairs again, dearest first, where the level holds without them, while effort is left."""
-        net = self.net
-        effort = self.clock if effort is None else effort
-        forced = np.array(self.forced, np.int64)
-        kept = []
-        for pair in forced[np.argsort(-self.reduced(forced), kind="stable")].tolist():
-            pairs = np.empty(0, np.int64)
-            if not effort.over():
-                if effort is not self.clock:
-                    effort.spend(SEARCH * net.assigned.size)
-                pairs, _ = self.change(pair, max(int(self.reduced(np.array([pair]))[0]), 0))
-            # Remove the pair by the cheapest cycle, and undo that unless it holds.
-            flip(net, pairs)
-            net.locked[pair] = not pairs.size
-            if not pairs.size or not holds():
-                flip(net, pairs)
-                kept.append(pair)
-                net.locked[pair] = True
-        self.forced = kept
-
-    def free(self, effort: Clock | None = None) -> None:
-        """Release forced pairs without which the assignment is at the level."""
-        self.release(self.core.holds_with, effort)
-
-    def total(self) -> int:
-        """Return the cost of the assignment."""
-        return int(self.cost[self.net.assigned].sum())
-
-    def state(self) -> State:
-        return State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
-
-    def put(self, state: State) -> None:
-        net = self.net
-        flip(net, np.flatnonzero(net.assigned != state.assigned))
-        net.potential[:] = state.potential
-        net.locked[self.forced] = False
-        self.forced = list(state.forced)
-        net.locked[self.forced] = True
-
-    # The search
-
-    def link(self) -> bool:
-        """Force pairs until the level holds; false if no further pair helps, too many were in vain, or time is up."""
-        core = self.core
-        net = self.net
-        blocked = np.zeros(self.cost.size, np.bool_)
-        floor = 1 + int(np.median(np.abs(self.cost))) // 10_000 if self.cost.size else 1
-        self.in_vain = 0
-        while not core.at_level():
-            if self.clock.over() or self.in_vain >= FUTILE:
-                return False
-            self.say(core.count)
-            heap, follow, gain = self._ranked(blocked, floor)
-            if not heap:
-                return False
-            # Lock the reviews of a small core.
-            held = np.empty(0, np.int64)
-            if core.count < SMALL * core.total:
-                joined = core.parts.label[net.reviewer] == core.parts.core
-                held = np.flatnonzero(net.assigned & ~net.locked & joined)
-            net.locked[held] = True
-            self._force_ranked(heap, follow, gain, blocked)
-            net.locked[held] = False
-        return True
-
-    def _ranked(self, blocked: BoolArray, floor: int) -> tuple[list[tuple[float, int]], IntArray, IntArray]:
-        """Return the best pairs in a heap by loss per item; by pair, the loss that must follow, and the gain."""
-        core = self.core
-        loss, follow, gain = promise(self.net, self.cost, core.parts, core.required, core.aim.shared, floor)
-        useful = np.flatnonzero((gain > 0) & ~blocked)
-        score = (loss + follow)[useful] / gain[useful]
-        nearest = smallest(score, RANKED)
-        useful = useful[nearest]
-        score = score[nearest]
-        heap = list(zip(score.tolist(), useful.tolist(), strict=True))
-        heapq.heapify(heap)
-        return heap, follow, gain
-
-    def _force_ranked(
-        self, heap: list[tuple[float, int]], follow: IntArray, gain: IntArray, blocked: BoolArray
-    ) -> None:
-        """Force pairs in the order of loss per item until the core has grown by a share."""
-        core = self.core
-        start = core.count
-        forced = 0
-        enough = max(1.0, SHARE * (core.total - start))
-        while heap and forced < enough and core.count - start <= 4 * enough and core.count < core.total:
-            score, pair = heapq.heappop(heap)
-            if not core.gains_by(pair):
-                continue
-            # If the cycle costs more than the next pair promises, that one is tried first.
-            bar = TOLERANCE * max(score, heap[0][0], self.usual) if heap and self.usual > 0 else np.inf
-            # The limit is on the loss beyond the reduced cost.
-            beyond = bar * gain[pair] - follow[pair] - int(self.reduced(np.array([pair]))[0])
-            pairs, within = self.change(pair, int(min(max(beyond, 0), NO_LIMIT)))
-            if not within:
-                self.usual *= ALLOWANCE
-                heapq.heappush(heap, (bar, pair))
-                continue
-            price = self.loss_of(pairs) / gain[pair]
-            # The pair stays unless the core covers less than before.
-            if self.force(pair, pairs, partial(core.holds_after, core.count)):
-                forced = forced + 1
-                self.in_vain = 0
-                self.usual += (price - self.usual) / min(len(self.forced), MEMORY)
-            else:
-                blocked[pair] = True
-                self.in_vain += 1
-            if self.clock.over() or self.in_vain >= FUTILE:
-                break
-
-
-# Bring an assignment to a connection level anew, at less loss: few cheap pairs that link everything together.
-#
-# :class:`Linker` grows one core and evaluates the items that a pair adds to it. Where components are many and small,
-# cheap pairs far from any core may merge them, one after the other. So:
-#
-# 1. Pairs of small reduced costs are searched for the loss of forcing each alone: the cheapest cycle through it.
-# 2. They are ordered by their losses, and the dearest given up first where the level would hold without them if the
-#    others were added: a minimal set of pairs that brings the assignment to the level.
-# 3. These are forced, each by the cheapest cycle after which the assignment and the rest of the set still reach the
-#    level, so that it holds in the end. A pair that cannot be forced is barred, and another set computed.
-# 4. Forced pairs that turn out superfluous are freed again.
-#
-# Random orders near that of the losses give other sets (a greedy randomised search, [Feo95]_); every other order keeps
-# most pairs of the best set so far and replaces the rest. The best assignment stands, that of the core included.
 
 #: Maximum number of orders, and of those in a row without improvement.
 ORDERS = 200
@@ -263,267 +42,237 @@ KEPT = 0.6
 
 #: Pairs that are searched, where they are enough for the level; and sets per order.
 SEARCHED = 400
-SETS = 40
+SETS = 5
 
-#: Limit of a search for a cycle, as a multiple of the mean loss of a forced pair of the core.
-DEAR = 2
+#: Maximum number of detours around reviews that the level cannot do without.
+DETOURS = 4
 
 #: An order is abandoned once its loss exceeds this multiple of the total loss of the best one.
 HOPELESS = 2.0
 
-#: Total work, and the part of it that goes into searching pairs; work of a search for a cycle, per pair that may be
-#: assigned, of a test of the level, per review, and of one that needs a table besides.
-WORK = 1.0
-RELINKED_SHARE = 0.4
-SEARCH = 4e-9
+#: Share of the work that goes into searching pairs; work of a test of the level, per review, of one that needs a table
+#: besides, and of one after every loss, per review.
+SEARCHED_SHARE = 0.4
 LOOK = 5e-8
 TABLE = 3e-4
+LOSSES = 2e-6
+
+
+class State(NamedTuple):
+    """An assignment, its potentials, and the pairs that were forced."""
+
+    assigned: BoolArray
+    potential: IntArray
+    forced: tuple[int, ...]
 
 
 @dataclass
-class Relinker(Linker):
-    """A linker that looks for a cheaper assignment at the level than that of the core, or for one if it has none."""
+class Linker:
+    """A search for changes of an assignment that bring it to a level."""
 
+    core: Core
+    changes: Changes
+    clock: Clock
     rng: np.random.Generator = field(default_factory=np.random.default_rng)  # for the orders
-    enough: float = 0.0  # loss that is small enough to stop, in units of cost
-    span: Callable[[], bool] = lambda: False  # brings the assignment to the level at once, or leaves it as it is
-    ways: list[State] = field(default_factory=list)  # assignments at the level: by the core, and a cheaper one if any
+    enough: float = -math.inf  # a total at which the search stops
+    forced: list[int] = field(default_factory=list)  # pairs forced in so far, which are locked
 
-    def link(self) -> bool:
-        """Bring the assignment to the level by the core, and then at less loss, if possible; false if neither works."""
-        self.ways = []
-        if self.core.at_level():
-            return True
-        if self.span():
-            self.ways = [self.state()]
-            return True
-        effort = self.clock.effort(WORK)
-        start = self.state()
-        before = self.total()
-        reached = super().link()
-        if reached:
-            self.free()
-        best = self.state()
-        least = self.total() - before if reached else None
-        self.ways = [best] if reached else []
-        if not self.clock.over() and (least is None or least > self.enough):
-            for state, loss in self._anew(start, least, effort):
-                best = state
-                least = loss
-                if loss <= self.enough:
+    def __post_init__(self) -> None:
+        self.net = self.core.net
+        self.exposed = np.zeros(self.net.n_held.size, np.bool_)  # reviewers without any one of whom it must hold
+
+    # Assignments
+
+    def state(self) -> State:
+        return State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
+
+    def put(self, state: State) -> None:
+        net = self.net
+        flip(net, np.flatnonzero(net.assigned != state.assigned))
+        net.potential[:] = state.potential
+        net.locked[self.forced] = False
+        self.forced = list(state.forced)
+        net.locked[self.forced] = True
+
+    def missing(self, more: IntArray = NO_PAIRS) -> int:
+        """Count what is missing with further pairs: items at the level or, if none, exposed reviewers who are critical.
+
+        Raises Clock.Over.
+        """
+        self._spend(LOOK, more)
+        missing = self.core.missing(more)
+        if missing:
+            return self.exposed.size + missing
+        return self._critical(more).size
+
+    def _critical(self, more: IntArray = NO_PAIRS) -> IntArray:
+        if not self.exposed.any():
+            return NO_PAIRS
+        self._spend(LOSSES, more)
+        return np.flatnonzero(missing_without(self.core, self.clock, self.exposed, more))
+
+    def _spend(self, work: float, more: IntArray) -> None:
+        reviews = int(self.net.n_panel.sum()) + more.size
+        self.changes.effort.spend(work * reviews + (0.0 if self.core.aim.core_decides else TABLE))
+
+    # The search
+
+    def link(self, work: float) -> bool:
+        """Bring the assignment to the level; false if that fails, then as much of it as was possible is linked."""
+        with suppress(Clock.Over):
+            if not self.missing():
+                return True
+        self.changes.effort = effort = self.clock.effort(work)
+        best = start = self.state()
+        least = (math.inf, math.inf)
+        with suppress(Clock.Over):
+            least = (self.missing(), self.changes.total())
+            self.changes.begin()
+            before = self.changes.total()
+            pairs, loss = self._candidates()
+            # The searches have improved the potentials.
+            start = self.state()
+            stale = 0
+            for number in range(ORDERS):
+                if (effort.over() and not least[0]) or self.clock.over() or stale >= STALE or not pairs.size:
                     break
-        if least is not None and not (self.ways and best is self.ways[0]):
-            self.ways.append(best)
+                stale += 1
+                rank = loss * np.exp((NOISE if number else 0.0) * self.rng.standard_normal(pairs.size))
+                # Pairs at the end of the order are given up last.
+                if number % 2:
+                    kept = np.array(best.forced, np.int64)
+                    rank[np.isin(pairs, kept[self.rng.random(kept.size) < KEPT])] = 0.0
+                self.put(start)
+                hopeless = math.inf if least[0] else before + HOPELESS * (least[1] - before)
+                self._reach(pairs[np.argsort(-rank, kind="stable")], hopeless)
+                missing = self.missing()
+                if missing > least[0]:
+                    continue
+                self.release(missing)
+                merit = (missing, self.changes.total())
+                if merit < least:
+                    least = merit
+                    best = self.state()
+                    stale = 0
+                if least <= (0, self.enough):
+                    break
+        self.changes.effort = self.clock
         self.put(best)
-        self.core.regroup()
-        return least is not None
+        return least[0] == 0
 
-    def _anew(self, start: State, least: int | None, effort: Clock) -> Iterator[tuple[State, int]]:
-        """Yield assignments at the level, each cheaper than those before, with their losses against the start."""
-        usual = len(self.forced)
-        self.put(start)
-        before = self.total()
-        pairs, loss = self._candidates(least, usual, effort)
-        # The searches have improved the potentials.
-        start = self.state()
-        stale = 0
-        best = NO_PAIRS
-        for number in range(ORDERS):
-            if effort.over() or stale >= STALE or not pairs.size:
-                return
-            stale += 1
-            rank = loss * np.exp((NOISE if number else 0.0) * self.rng.standard_normal(pairs.size))
-            # Pairs at the end of the order are given up last.
-            if number % 2:
-                rank[np.isin(pairs, best[self.rng.random(best.size) < KEPT])] = 0.0
-            self.put(start)
-            if not self._linked(pairs[np.argsort(-rank, kind="stable")], least, effort):
-                continue
-            self.release(partial(self._holds, NO_PAIRS, effort))
-            lost = self.total() - before
-            if least is None or lost < least:
-                least = lost
-                stale = 0
-                best = np.array(self.forced, np.int64)
-                yield self.state(), lost
-
-    def _candidates(self, least: int | None, usual: int, effort: Clock) -> tuple[IntArray, FloatArray]:
+    def _candidates(self) -> tuple[IntArray, FloatArray]:
         """Return the cheapest pairs that are enough for the level, and the loss of forcing each alone."""
         net = self.net
-        most = NO_LIMIT if least is None else least
         pairs = np.flatnonzero(~net.assigned & ~net.locked)
-        reduced = np.maximum(self.reduced(pairs), 0)
-        order = np.argsort(reduced, kind="stable")
+        loss = np.maximum(self.changes.losses(pairs), 0.0)
+        order = np.argsort(loss, kind="stable")
         pairs = pairs[order]
-        loss = reduced[order].astype(np.float64)
-        pairs = pairs[loss <= most]
-        # Beyond the mean cost of the level per pair so far losses need not be exact.
-        limit = DEAR * most // max(usual, 1)
+        loss = loss[order]
         count = SEARCHED
-        while count < pairs.size and not self._holds(pairs[:count], effort):
+        while count < pairs.size and self.missing(pairs[:count]):
             count *= 2
-        loss = loss[: min(count, pairs.size)]
         pairs = pairs[:count]
-        part = effort.effort(RELINKED_SHARE * effort.work)
-        beyond = np.zeros(0)
-        for place, pair in enumerate(pairs.tolist()):
-            if part.over():
-                # The remaining pairs get the median excess over the reduced cost.
-                loss[place:] += np.median(beyond[np.isfinite(beyond)]) if np.isfinite(beyond).any() else 0.0
-                break
-            cycle, within = self.change(pair, limit)
-            part.spend(SEARCH * net.assigned.size)
-            true = float(self.loss_of(cycle)) if cycle.size else np.inf if within else loss[place] + limit
-            beyond = np.append(beyond, true - loss[place])
-            loss[place] = true
+        loss = loss[:count]
+        if self.enough < math.inf:
+            self._search(pairs, loss)
         able = np.isfinite(loss)
         return pairs[able], np.maximum(loss[able], 1.0)
 
-    def _linked(self, order: IntArray, least: int | None, effort: Clock) -> bool:
-        """Force sets of pairs, the dearest first in order, until the level holds; false if that loses too much."""
-        net = self.net
-        before = self.total()
-        barred = np.zeros(self.cost.size, np.bool_)
-        for _ in range(SETS):
-            if self._holds(NO_PAIRS, effort):
-                return True
-            free = order[~(net.assigned | net.locked | barred)[order]]
-            if effort.over() or not self._holds(free, effort):
-                return False
-            rest = self._needed(NO_PAIRS, free, effort)
-            while rest.size:
-                pair = int(rest[-1])
-                rest = rest[:-1]
-                # Another cycle may have assigned it; else the rest must still reach the level beside it.
-                if net.assigned[pair]:
-                    net.locked[pair] = True
-                    self.forced.append(pair)
-                    continue
-                effort.spend(SEARCH * net.assigned.size)
-                if not self.force(pair, self.change(pair)[0], partial(self._holds, rest, effort)):
-                    barred[pair] = True
-                    break
-            if least is not None and self.total() - before > HOPELESS * least:
-                return False
-        return False
+    def _search(self, pairs: IntArray, loss: FloatArray) -> None:
+        """Write the losses of forcing each pair alone, infinite where that is not possible, as far as work is left."""
+        effort = self.changes.effort
+        self.changes.effort = part = effort.effort(SEARCHED_SHARE * effort.work)
+        beyond = np.zeros(0)
+        for place, pair in enumerate(pairs.tolist()):
+            if part.over():
+                # The remaining pairs get the median excess over the bound.
+                loss[place:] += np.median(beyond[np.isfinite(beyond)]) if np.isfinite(beyond).any() else 0.0
+                break
+            true = self.changes.loss(pair)
+            beyond = np.append(beyond, true - loss[place])
+            loss[place] = true
+        self.changes.effort = effort
 
-    def _needed(self, kept: IntArray, order: IntArray, effort: Clock) -> IntArray:
-        """Return a minimal subset of pairs that reaches the level with those kept; the first are given up first."""
-        if self._holds(kept, effort):
+    def _reach(self, order: IntArray, hopeless: float) -> None:
+        """Force sets of pairs, the dearest first in order, until as little is missing as with all of them."""
+        net = self.net
+        barred = np.zeros(net.assigned.size, np.bool_)
+        # Until something reaches the level, only the clock ends the search.
+        effort = self.clock if hopeless == math.inf else self.changes.effort
+        for _ in range(SETS):
+            rest = self._needed(order[~(net.assigned | net.locked | barred)[order]])
+            if not rest.size:
+                return
+            expected = self.missing(rest)
+            size = rest.size
+            while rest.size:
+                if effort.over() or self.changes.total() > hopeless:
+                    return
+                size = min(size, rest.size)
+                left = rest[:-size]
+                if self._force(rest[-size:], partial(self._enough, left, expected)):
+                    rest = left
+                elif size > 1:
+                    size = (size + 1) // 2
+                else:
+                    barred[rest[-1]] = True
+                    break
+
+    def _enough(self, more: IntArray, expected: int) -> bool:
+        return self.missing(more) <= expected
+
+    def _needed(self, order: IntArray) -> IntArray:
+        """Return few pairs with which as little is missing as with all; the first are given up first."""
+        kept = NO_PAIRS
+        if self.core.missing():
+            kept = self._minimal(kept, order, self.core.missing(order), -1)
+        for reviewer in self._critical(kept).tolist():
+            rest = order[~np.isin(order, kept)]
+            least = self.core.missing(order, reviewer)
+            kept = np.append(kept, self._minimal(kept, rest, least, reviewer))
+        return kept
+
+    def _minimal(self, kept: IntArray, order: IntArray, least: int, without: int) -> IntArray:
+        """Return a minimal subset of pairs after which no more than the least is missing, beside those kept."""
+        self._spend(LOOK, kept)
+        if not order.size or self.core.missing(kept, without) <= least:
             return NO_PAIRS
         if order.size == 1:
             return order
         first, second = np.split(order, [order.size // 2])
-        first = self._needed(np.concatenate([kept, second]), first, effort)
-        return np.concatenate([first, self._needed(np.concatenate([kept, first]), second, effort)])
+        first = self._minimal(np.concatenate([kept, second]), first, least, without)
+        return np.concatenate([first, self._minimal(np.concatenate([kept, first]), second, least, without)])
 
-    def _holds(self, more: IntArray, effort: Clock) -> bool:
-        """Whether the level would hold with more pairs, whichever were flipped before."""
-        effort.spend(LOOK * (self.net.n_panel.sum() + more.size) + (0.0 if self.core.aim.core_decides else TABLE))
-        return self.core.holds_with(more)
-
-
-# A lower bound on the cost of a connection level.
-
-#: Steps of bisection for the number of cheap pairs that leave the level out of reach.
-STEPS = 5
-
-
-def least_loss(linker: Linker, problem: Problem, scale: float) -> float:
-    """Bound from below the affinity that the level costs, at the unconstrained optimum with settled potentials.
-
-    ``scale`` is the rounding steps per unit of affinity.
-
-    Another assignment loses at least the reduced costs of its new pairs (linear programming duality). Take all pairs
-    of reduced cost below some value as assigned: if groups and covers still miss the level, some new pairs must be
-    dearer and leave the cover of their reviewer's group, at least the number of links that the level counts as missing,
-    because one pair adds one link at most. The number of cheap pairs is increased until the level is in reach, then
-    narrowed down by bisection, and the best bound counts. Takes O(log P) closures.
-    """
-    net = linker.net
-    reduced = np.maximum(linker.reduced(np.arange(linker.cost.size)), 0)
-    movable = np.flatnonzero(~net.assigned & ~net.locked)
-    order = movable[np.argsort(reduced[movable], kind="stable")]
-    search = _Bounds(linker, problem, reduced, order)
-    # Fewer pairs than links cannot reach it; then four times as many each time, until they are enough for the level.
-    high = search.missing
-    while high < order.size and not linker.clock.over() and search.out_of_reach(high):
-        high *= 4
-    # Bisection: the level is out of reach with ``search.cheap`` pairs and in reach with ``high``.
-    for _ in range(STEPS):
-        middle = (search.cheap + min(high, order.size)) // 2
-        if middle <= search.cheap or linker.clock.over():
-            break
-        if not search.out_of_reach(middle):
-            high = middle
-    best = search.best - (2 * int(net.assigned.sum()) << TIE_BITS)  # rounding and ties, per pair removed and added
-    return max(best, 0) / scale / 2.0**TIE_BITS if scale > 0 else 0.0
-
-
-class _Bounds:
-    """Groups with the ``cheap`` cheapest pairs assigned, while the level is out of reach, and the best bound so far.
-
-    ``label`` is the group of each reviewer, shape (M,), ``covers`` are sorted numbers group * N + item.
-    """
-
-    def __init__(self, linker: Linker, problem: Problem, reduced: IntArray, order: IntArray) -> None:
-        self.linker = linker
-        self.problem = problem
-        self.reduced = reduced
-        self.order = order
-        alone = np.arange(problem.n_reviewers)
-        self.best = 0
-        self.cheap = 0
-        assigned = distinct(self._numbers(np.flatnonzero(linker.net.assigned), alone))
-        self.label, self.covers = self._merged(alone, assigned)
-        self.best = self._bound()
-
-    def out_of_reach(self, cheap: int) -> bool:
-        """Whether the level is missed even with the ``cheap`` cheapest pairs; if so, continue from there."""
-        core = self.linker.core
-        more = self._numbers(self.order[self.cheap : cheap], self.label)
-        label, covers = self._merged(self.label, distinct(self.covers, more))
-        table = self._table(label, covers)
-        covered = np.bincount(table.reviewer, core.required[table.item].astype(float), 1)
-        if covered.max() >= core.total or core.aim.holds_early(lambda: table):
+    def _force(self, pairs: IntArray, holds: Callable[[], bool]) -> bool:
+        """Force pairs and keep them if that holds; a single one on detours around the reviews that were removed."""
+        net = self.net
+        before = self.state()
+        avoided = NO_PAIRS
+        try:
+            for _ in range(DETOURS if pairs.size == 1 else 1):
+                self.forced += pairs.tolist()
+                if not self.changes.take(pairs):
+                    break
+                if holds():
+                    return True
+                removed = np.flatnonzero(before.assigned & ~net.assigned)
+                self.put(before)
+                avoided = np.append(avoided, removed)
+                net.locked[avoided] = True
+            self.put(before)
             return False
-        self.label = label
-        self.covers = covers
-        self.cheap = cheap
-        self.best = max(self.best, self._bound())
-        return True
+        finally:
+            net.locked[avoided] = False
 
-    def _numbers(self, pairs: IntArray, label: IntArray) -> IntArray:
-        net = self.linker.net
-        numbers: IntArray = label[net.reviewer[pairs]] * self.problem.n_items + net.item[pairs]
-        return numbers
-
-    def _table(self, label: IntArray, covers: IntArray) -> Reviews:
-        """Return a table of reviews of groups and the items they cover."""
-        size = int(label.max(initial=-1)) + 1
-        n_items = self.problem.n_items
-        return Reviews.from_codes(covers // n_items, covers % n_items, reviewers=size, items=n_items)
-
-    def _merged(self, label: IntArray, covers: IntArray) -> tuple[IntArray, IntArray]:
-        n_items = self.problem.n_items
-        merged = self.linker.core.aim.groups(self._table(label, covers)).labels
-        return merged[label], distinct(merged[covers // n_items] * n_items + covers % n_items)
-
-    def _bound(self) -> int:
-        """Return the loss of the pairs that must be added to those already within the groups."""
-        # Papers left behind after a first phase need no links, so only one is certain there.
-        covers = self.covers
-        links = 1 if self.problem.old.any() else self.linker.core.aim.links(self._table(self.label, covers))
-        self.missing = needed = max(links, 1)
-        # The cheapest pairs are within the groups; beyond them, in order of reduced costs, until enough are not.
-        end = self.cheap
-        cross = NO_PAIRS
-        while cross.size < needed and end < self.order.size:
-            start = end
-            end = min(end + max(2 * needed, end), self.order.size)
-            pairs = self.order[start:end]
-            numbers = self._numbers(pairs, self.label)
-            # Beyond the last cover, of which there is none where nobody has a paper, stands no number.
-            nearest = np.append(covers, -1)[np.searchsorted(covers, numbers)]
-            cross = np.append(cross, pairs[nearest != numbers])
-        return int(self.reduced[cross[:needed]].sum()) if cross.size >= needed else 0
+    def release(self, missing: int = 0) -> None:
+        """Free forced pairs again, dearest first, where no more is missing without them, while effort is left."""
+        forced = np.array(self.forced, np.int64)
+        for pair in forced[np.argsort(-self.changes.losses(forced), kind="stable")].tolist():
+            if self.changes.effort.over():
+                break
+            before = self.state()
+            if not self.changes.drop(pair):
+                continue
+            self.forced.remove(pair)
+            if self.missing() > missing:
+                self.put(before)

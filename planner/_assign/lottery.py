@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus, percent_of
 from planner._assign.best_flow import settle, unrouted
+from planner._assign.changes import Cycles, Programmed
 from planner._assign.core import Core
 from planner._assign.enumeration import all_at_level, best_at_level
 from planner._assign.findings import Listed, Randomised, Reason
 from planner._assign.flow import whole_costs
-from planner._assign.forcing import Forcing
 from planner._assign.linking import Linker
 from planner._assign.marginals import (
     UNITS,
@@ -40,7 +39,6 @@ from planner._assign.programme import (
     depends_on_rules,
     relaxation_of,
 )
-from planner._assign.robust import harden
 from planner._assign.spanning import span
 from planner._assign.stages import Run
 from planner._assign.why_none import level_alone, why_apart, why_capped
@@ -57,6 +55,10 @@ if TYPE_CHECKING:
 
 #: Maximum number of rows of an enumeration.
 MOST_ROWS = 2_000
+
+
+#: Work of bringing an assignment of a list to the level.
+LINKING = 2.0
 
 
 class Repaired(NamedTuple):
@@ -98,18 +100,16 @@ def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Gene
         relaxation = solution.relaxation or relaxation_of(problem, chosen, clock)
         if relaxation is None:
             return Repaired(chosen, False)
-        linker: Linker | Forcing = Forcing(core, problem, relaxation, clock, rng, starts=0)
-        reached = linker.link()
+        linker = Linker(core, Programmed(core.net, problem, relaxation), clock, rng, math.inf)
+        bridged = False
     else:
-        linker = Linker(core, cost, clock)
         settle(core.net, cost)
+        linker = Linker(core, Cycles(core.net, cost, clock), clock, rng, math.inf)
         bridged = span(problem, linker, np.random.default_rng(0), tries=1)
-        reached = bridged or linker.link()
-        if reached and not bridged and aim.core_decides:
-            linker.release(partial(core.holds_after, core.total))
+    reached = bridged or linker.link(LINKING)
     if reached and asked.survive:
-        hardened = harden(linker, rng)
-        reached = hardened is not None and not hardened.exposed.any()
+        linker.exposed[:] = True
+        reached = linker.link(LINKING)
     return Repaired(core.net.assigned.copy() if reached else chosen, reached, len(linker.forced))
 
 

@@ -153,8 +153,8 @@ class Spanning:
         self.problem = problem
         self.linker = linker
         self.best = linker.net.assigned.copy()
-        self.cost = linker.cost
-        self.price = np.maximum(linker.reduced(np.arange(self.cost.size)), 1)
+        self.cost = linker.changes.cost
+        self.price = np.maximum(linker.changes.losses(np.arange(self.cost.size)), 1).astype(np.int64)
         self.price[self.best] = 0
         self.room, self.spare = problem.open_demand(), problem.open_loads()[0]
         reviews = int(problem.demand.sum())
@@ -222,27 +222,27 @@ def span(problem: Problem, linker: Linker, rng: np.random.Generator, tries: int 
     unless there is one start only. It is for many papers apart and a level of one component.
     """
     core = linker.core
-    if not core.aim.core_decides or core.total - core.count < FEWEST or not linker.cost.size:
+    if not core.aim.core_decides or core.total - core.count() < FEWEST or not linker.changes.cost.size:
         return False
     spanning = Spanning(problem, linker)
     effort = linker.clock.effort(RELEASING)
     start = linker.state()
     best = start
     least = None
-    for number in range(min(max(WORK // linker.cost.size, 1), tries)):
+    for number in range(min(max(WORK // linker.changes.cost.size, 1), tries)):
         if number and linker.clock.over():
             break
-        factor = np.exp((NOISE if number else 0.0) * rng.standard_normal(linker.cost.size))
+        factor = np.exp((NOISE if number else 0.0) * rng.standard_normal(linker.changes.cost.size))
         found = spanning.start(np.rint(spanning.price * factor).astype(np.int64))
         if found is None:
             continue
         spanning.put(found)
-        core.regroup()
         if tries > 1:
-            linker.free(effort)
-        if least is None or linker.total() < least:
+            linker.changes.effort = effort
+            linker.release()
+        if least is None or linker.changes.total() < least:
             best = linker.state()
-            least = linker.total()
+            least = linker.changes.total()
+    linker.changes.effort = linker.clock
     linker.put(best)
-    core.regroup()
     return least is not None

@@ -6,21 +6,23 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner._assign.alternates import alternates_of
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.best_flow import fewest_first, scale_of, settle, unrouted
-from planner._assign.core import Core
+from planner._assign.changes import Cycles, Programmed
+from planner._assign.core import Core, exposed_of, missing_without
 from planner._assign.enumeration import Best, best_at_level
 from planner._assign.fair import at_floor, largest_minimum, lower_floors, too_few_good
 from planner._assign.findings import NO_FLOORS, Fairness, Kept, KeptRule
 from planner._assign.flow import TIE_BITS, whole_costs
-from planner._assign.forcing import Forcing
-from planner._assign.linking import Relinker, least_loss
+from planner._assign.least import least_loss
+from planner._assign.linking import Linker
 from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
 from planner._assign.programme import (
     PanelSolution,
@@ -32,7 +34,6 @@ from planner._assign.programme import (
     relaxation_of,
     rewards,
 )
-from planner._assign.robust import CLOSING, alternates_of, exposed_of, harden, missing_without, survives
 from planner._assign.spanning import span
 from planner._assign.why_none import (
     NO_OTHER,
@@ -57,25 +58,24 @@ if TYPE_CHECKING:
 
     from planner._assign.fair import Minimum
     from planner._assign.levels import Aim
-    from planner._assign.linking import State
     from planner._assign.problem import Problem
-    from planner._assign.robust import Hardened
     from reviewgraph._base import BoolArray, IntArray, Label
 
 
 #: Maximum number of reviewers for the search for critical ones: it takes time M times E.
 MOST_CRITICAL = 2_000
 
-#: Work of improving an assignment under rules that survives a loss.
-IMPROVING = 2.0
-
 #: Relative excess of a loss over its bound below which no smaller one is sought.
 NEAR = 1e-4
 
-#: Repairs of what a loss would break from each way to the level; work of all of them, and of one per review.
-STARTS = 4
-HARDENING = 1.0
-REPAIR = 3e-4
+#: Work of bringing an assignment to the level, by the flow and under rules, and of making it survive a loss.
+WORK = 1.0
+RULED_WORK = 6.0
+SURVIVING = 1.0
+
+#: Rounds of repair where that may expose others, and seconds for a final evaluation where time is over.
+ROUNDS = 4
+CLOSING = 0.3
 
 _LOOKING = "reviewers on whom the level hangs"
 
@@ -233,7 +233,7 @@ class Run:
         for way in ways:
             self.problem = way
             linker = self._linker(start)
-            reached = linker.link()
+            reached = self._link(linker)
             if reached or self.clock.over():
                 break
         core = linker.core
@@ -278,78 +278,61 @@ class Run:
             self.least_loss = 0.0
         return self.answer(tiny.chosen, critical, 0, reached=True)
 
-    def _linker(self, start: Start) -> Relinker | Forcing:
-        """Return what brings an assignment to the level.
-
-        * Where pairs depend on others, by rules, rivals or floors: bounds on forced pairs, and the programme.
-        * Where a core is there to grow, or pairs come before affinity: cheapest cycles around forced pairs.
-        * Where many papers are apart: a skeleton completed by a flow (:func:`.spanning.span`), tried by the linker.
-        """
-        core = Core(self.problem.network(start.chosen), self.problem.required, self.aim)
-        say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))  # noqa: E731
-        linker = self._forcing(core) if depends_on_rules(self.problem) else self._relinker(core, start.cost)
-        linker.say = say
-        return linker
-
-    def _forcing(self, core: Core) -> Forcing:
-        """Start from an assignment under rules."""
+    def _linker(self, start: Start) -> Linker:
+        """Return a search for the level: by the programme where pairs depend on others, by the flow elsewhere."""
         problem = self.problem
-        chosen = core.net.assigned.copy()
-        relaxation = self.solution.relaxation
-        if relaxation is None or relaxation.problem is not problem:
-            relaxation = relaxation_of(problem, chosen, self.clock, seed=self.seed)
-        if relaxation is None:
-            message = "there was an assignment under rules, and by counting there is none"
-            raise InternalError(message)
-        bound = self.solution.bound
-        enough = bound - NEAR * abs(bound) - objective(problem, problem.given)
-        return Forcing(core, problem, relaxation, self.clock, np.random.default_rng(self.seed), enough=enough)
-
-    def _relinker(self, core: Core, cost: IntArray) -> Relinker:
-        """Start from the best assignment, with potentials, and a lower bound on the cost of the level."""
-        problem = self.problem
-        linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
+        core = Core(problem.network(start.chosen), problem.required, self.aim)
+        rng = np.random.default_rng(self.seed)
+        if depends_on_rules(problem):
+            relaxation = self.solution.relaxation
+            if relaxation is None or relaxation.problem is not problem:
+                relaxation = relaxation_of(problem, start.chosen, self.clock, seed=self.seed)
+            if relaxation is None:
+                message = "there was an assignment under rules, and by counting there is none"
+                raise InternalError(message)
+            bound = self.solution.bound
+            enough = objective(problem, problem.given) - bound + NEAR * abs(bound)
+            return Linker(core, Programmed(core.net, problem, relaxation), self.clock, rng, enough)
+        cycles = Cycles(core.net, start.cost, self.clock)
         # The bound counts pairs that leave groups: it holds only where groups suffice for the level.
-        if settle(core.net, cost) and self.aim.core_suffices:
-            if not core.at_level() and problem.concerns is None:
-                self.least_loss = least_loss(linker, problem, self.scale)
-            linker.span = partial(span, problem, linker, np.random.default_rng(self.seed))
+        if settle(core.net, start.cost) and self.aim.core_suffices and not core.at_level() and problem.concerns is None:
+            units = self.scale * 2.0**TIE_BITS
+            loss = least_loss(core, cycles, problem, self.clock)
+            self.least_loss = loss / units if units > 0 else 0.0
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
-        linker.enough = near * self.scale * 2.0**TIE_BITS
-        return linker
+        return Linker(core, cycles, self.clock, rng, cycles.total() + near * self.scale * 2.0**TIE_BITS)
 
-    def _hardened(self, linker: Relinker | Forcing) -> tuple[Label, ...] | None:
+    def _link(self, linker: Linker) -> bool:
+        """Bring the assignment to the level: where many papers are apart, by a skeleton completed by a flow."""
+        core = linker.core
+        self.say(f"{core.count()} of {core.total} papers in the core", core.count() / max(core.total, 1))
+        if isinstance(linker.changes, Cycles) and span(self.problem, linker, np.random.default_rng(self.seed)):
+            return True
+        return linker.link(WORK if isinstance(linker.changes, Cycles) else RULED_WORK)
+
+    def _hardened(self, linker: Linker) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
         self.say(_LOOKING)
-        # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
-        best: tuple[tuple[int, float], Hardened, State] | None = None
-        # From several starts: what is cheap before may be dear to repair.
-        effort = self.clock.effort(HARDENING)
-        rng = np.random.default_rng(self.seed)
-        everybody = np.ones(self.problem.n_reviewers, np.bool_)
-        ways = linker.ways or [linker.state()]
-        for number, way in enumerate(ways * STARTS):
-            if number >= len(ways) and (best is None or best[0][0] or effort.over()):
-                break
-            effort.spend(REPAIR * linker.core.net.assigned.sum())
-            if number < len(ways) or best is None or not isinstance(linker, Forcing):
-                linker.put(way)
-            elif not linker.restart(best[2]):
-                break
-            linker.core.regroup()
-            hardened = harden(linker, rng)
-            if hardened is not None and isinstance(linker, Forcing) and not hardened.missing.any():
-                linker.improve(partial(survives, linker.core, self.clock, everybody), self.clock.effort(IMPROVING))
-            merit = None if hardened is None else (int(hardened.exposed.sum()), linker.total())
-            if hardened is not None and merit is not None and (best is None or merit < best[0]):
-                best = merit, hardened, linker.state()
-        if best is None:
+        # All reviewers are exposed, or those of critical reviews; repairing for these may expose others.
+        core = linker.core
+        with suppress(Clock.Over):
+            for _ in range(ROUNDS):
+                exposed = exposed_of(core, self.clock)
+                if not missing_without(core, self.clock, exposed).any():
+                    break
+                linker.exposed |= exposed
+                linker.link(SURVIVING)
+                if exposed.all():
+                    break
+        # The result, for which there is a little time even where it is over.
+        try:
+            until = self.clock.no_less_than(CLOSING)
+            missing = missing_without(core, until)
+            self.exposed = self._labels(np.where(exposed_of(core, until), missing, 0))
+        except Clock.Over:
             self.unsure = True
             return None
-        linker.put(best[2])
-        linker.core.regroup()
-        self.exposed = self._labels(best[1].exposed)
-        return self._labels(best[1].missing)
+        return self._labels(missing)
 
     def _critical(self, core: Core) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:

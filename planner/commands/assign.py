@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner._assign.levels import DESIGNS, DRAWS, FAIR, ToDouble, aims
+from planner._assign.levels import DESIGNS, DRAWS, FAIR, aims
 from planner.commands.options import (
     DESTINATION,
     preference_options,
@@ -188,7 +188,7 @@ def read_cap(session: Session) -> Any:
     "Level",
     "--target",
     type=click.Choice([aim.name for aim in aims()]),
-    default=ToDouble.name,
+    default="double",
     help="The level to reach, at which papers are "
     + "; ".join(f"{aim.level.words} ({aim.name})" for aim in aims() if aim.level)
     + ".",

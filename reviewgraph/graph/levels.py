@@ -1,7 +1,7 @@
 """The levels of connection, the strongest first: one class per level, and one list of them, :data:`ALL`.
 
 The choices of commands, the words of pages and the checks of arguments come from that list. A level names its parts in
-other packages (its finder of critical losses, its planning target and assignment aim, its verifier), see
+other packages (its finder of critical losses, its planning target, its verifier), see
 :meth:`Level.part`; a general method based on :meth:`Level.holds` replaces each part that it does not name.
 """
 
@@ -53,13 +53,12 @@ class Level(ABC):
     grouped: ClassVar[bool] = True  # Whether plans merge groups of reviewers who share ``shared`` items
     #: Parts in other modules, as ``"module:name"`` or the object itself; None, by default, for a general method.
     #: ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it each
-    #: loss is tried in turn. ``target`` is a class derived from ``planner._plans.target.Target``, and ``aim`` from
-    #: ``planner._assign.levels.Aim``; without them searches go by :meth:`holds`. ``verifier`` is a test of a
+    #: loss is tried in turn. ``target`` is a class derived from ``planner._plans.target.Target``; without it searches go
+    #: by :meth:`holds`. ``verifier`` is a test of a
     #: :class:`reviewgraph.verify.graphs.Table` that shares no code with :meth:`holds`; without it ``reviewgraph
     #: verify`` does not check the level.
     finder: ClassVar[Any] = None
     target: ClassVar[Any] = None
-    aim: ClassVar[Any] = None
     verifier: ClassVar[Any] = None
 
     @abstractmethod
@@ -75,7 +74,7 @@ class Level(ABC):
         return None
 
     def part(self, which: str) -> Any:
-        """Return ``finder``, ``target``, ``aim`` or ``verifier`` of the class itself, not of its base; or None."""
+        """Return ``finder``, ``target`` or ``verifier`` of the class itself, not of its base; or None."""
         part = vars(type(self)).get(which)
         if isinstance(part, str):
             return resolve_name(part)
@@ -108,7 +107,6 @@ class Double(Level):
     heeds_ties = True
     finder = "reviewgraph.graph.fragility:DOUBLE_FINDER"
     target = "planner._plans.targets.double:DoubleTarget"
-    aim = "planner._assign.levels:ToDouble"
     verifier = "reviewgraph.verify.graphs:is_double"
 
     def holds(self, structure: _Findings) -> bool:
@@ -131,7 +129,6 @@ class Recoverable(Level):
     grouped = False
     finder = "reviewgraph.graph.fragility:RECOVERABLE_FINDER"
     target = "planner._plans.targets.searched:RecoverableTarget"
-    aim = "planner._assign.levels:ToRecoverable"
     verifier = "reviewgraph.verify.graphs:is_recoverable"
 
     def holds(self, structure: _Findings) -> bool:
@@ -153,7 +150,6 @@ class Connected(Level):
     shared = 1
     finder = "reviewgraph.graph.fragility:CONNECTED_FINDER"
     target = "planner._plans.targets.searched:ConnectedTarget"
-    aim = "planner._assign.levels:ToConnected"
     verifier = "reviewgraph.verify.graphs:is_connected"
 
     def holds(self, structure: _Findings) -> bool:
@@ -178,7 +174,6 @@ class SurvivesReviewer(_Survives):
     term = "doubly connected without any one reviewer"
     words = "comparable for certain even if any one reviewer drops out"
     target = "planner._plans.targets.double:SurvivesReviewerTarget"
-    aim = "planner._assign.levels:ToSurviveReviewer"
     verifier = "reviewgraph.verify.graphs:survives_reviewer"
 
     def holds(self, structure: _Findings) -> bool:
@@ -193,7 +188,6 @@ class SurvivesReview(_Survives):
     term = "doubly connected without any one review"
     words = "comparable for certain even if any one review fails to arrive"
     target = "planner._plans.targets.double:SurvivesReviewTarget"
-    aim = "planner._assign.levels:ToSurviveReview"
     verifier = "reviewgraph.verify.graphs:survives_review"
 
     def holds(self, structure: _Findings) -> bool:

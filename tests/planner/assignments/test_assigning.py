@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 
 from planner import assign
 from reviewgraph import Reviews, check
-from reviewgraph._base import InputError
+from reviewgraph._base import Clock, InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
 from tests.trials import examples, sampled, trials
@@ -181,10 +181,11 @@ def test_survives_any_one_reviewer(seed):
 
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_what_is_not_known_in_time_is_not_claimed(monkeypatch, interrupted):
-    def ended(linker, rng):
-        linker.clock.interrupted = interrupted
+    def ended(core, clock):
+        clock.interrupted = interrupted
+        raise Clock.Over
 
-    monkeypatch.setattr("planner._assign.stages.harden", ended)
+    monkeypatch.setattr("planner._assign.stages.exposed_of", ended)
     result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1)
     assert (result.status, result.critical, result.survives) == ("level_missed", None, None)
     assert result.explanation.startswith("It was interrupted" if interrupted else "The time limit ended the search")

@@ -153,7 +153,7 @@ def test_where_nothing_survives_no_assignment_is_searched(monkeypatch):
     def searched(*_):
         pytest.fail("searched, although it is proved that nothing survives")
 
-    monkeypatch.setattr(lottery, "harden", searched)
+    monkeypatch.setattr(lottery.Linker, "link", searched)
     # 8 reviews of at most 9 for 4 papers: without any review of some reviewer the rest does not join all papers.
     affinity = {(j, i): 1.0 + j * i for j in range(3) for i in range(4) if (j, i) not in {(2, 2), (1, 3)}}
     result = assign(affinity, demand=2, load=3, target="survives-review", perturbation=0.25, draws=5)

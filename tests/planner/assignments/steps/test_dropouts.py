@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner._assign.robust import missing_without, missing_without_reviews
+from planner._assign.core import missing_without, missing_without_reviews
 from reviewgraph._base import Clock
 from tests.looks import Looks
 from tests.planner.assignments.cases import components, core_of, covers_of, problem_of

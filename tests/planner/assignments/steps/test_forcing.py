@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from planner import AtLeast, AtMost
+from planner._assign.changes import Programmed
 from planner._assign.core import Core
-from planner._assign.forcing import Forcing
 from planner._assign.levels import aim_named
+from planner._assign.linking import Linker
 from planner._assign.programme import best_under_rules, broken_items, objective
 from reviewgraph._base import Clock
 from tests.planner.assignments.cases import problem_of, ruled_of, similar
@@ -34,7 +35,7 @@ def under_rules(seed, level="double"):
     clock = Clock(None)
     best = best_under_rules(problem, problem.given, clock)
     core = Core(problem.network(best.chosen), problem.required, aim_named(level))
-    return problem, best, Forcing(core, problem, best.relaxation, clock, rng)
+    return problem, best, Linker(core, Programmed(core.net, problem, best.relaxation), clock, rng)
 
 
 def fine(problem, assigned):
@@ -49,29 +50,34 @@ def fine(problem, assigned):
 def test_the_level_is_reached_within_the_rules_at_a_loss_below_the_bound(seed, level):
     problem, best, linker = under_rules(seed, level)
     before = linker.core.at_level()
-    assert linker.link()
+    assert linker.link(4.0)
     assigned = np.asarray(linker.net.assigned, bool)
-    assert linker.core.holds_with()
+    assert linker.core.at_level()
     assert fine(problem, assigned)
     assert assigned[linker.forced].all()
     assert objective(problem, assigned) <= best.bound + 1e-9
     assert before or linker.forced
-    assert linker.total() == pytest.approx(-objective(problem, assigned), rel=1e-9)
+    assert linker.changes.total() == pytest.approx(-objective(problem, assigned), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_change_flips_a_pair_and_keeps_rules_and_locks(seed):
-    problem, best, linker = under_rules(seed)
+def test_taking_and_dropping_pairs_keeps_rules_and_locks(seed):
+    problem, _, linker = under_rules(seed)
     rng = np.random.default_rng(seed)
     net = linker.net
+    linker.changes.begin()
     for pair in rng.permutation(problem.item.size)[:12].tolist():
-        locked = net.assigned & (rng.random(problem.item.size) < 0.3)
+        before = linker.state()
+        locked = np.asarray(net.assigned, bool) & (rng.random(problem.item.size) < 0.3)
         net.locked[locked] = True
-        changed, _ = linker.change(pair)
+        done = linker.changes.take(np.array([pair]))
+        assigned = np.asarray(net.assigned, bool)
+        assert fine(problem, assigned)
+        assert assigned[locked].all()
+        assert not done or assigned[pair]
         net.locked[locked] = False
-        if changed.size:
-            assert changed[0] == pair
-            assert not locked[changed[1:]].any()
-            assigned = best.chosen.copy()
-            assigned[changed] ^= True
-            assert fine(problem, assigned)
+        net.locked[pair] = True
+        assert linker.changes.drop(pair)
+        assert fine(problem, np.asarray(net.assigned, bool))
+        assert not net.locked[pair]
+        linker.put(before)

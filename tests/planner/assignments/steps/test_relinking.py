@@ -25,7 +25,7 @@ def test_a_level_is_foreseen_with_further_pairs(seed, level):
     then = chosen.copy()
     then[more] = True
     expected = core_of(problem_with(problem, then), then, level).at_level()
-    assert core_of(problem, chosen, level).holds_with(more) == expected
+    assert (core_of(problem, chosen, level).missing(more) == 0) == expected
 
 
 def problem_with(problem, chosen):
@@ -36,29 +36,25 @@ def problem_with(problem, chosen):
     return problem_of(pairs, problem.affinity, problem.n_items, problem.n_reviewers, demand=panel, load=held + 1)
 
 
-def by_the_core_alone(monkeypatch, **call):
+def by_one_order(monkeypatch, **call):
     with monkeypatch.context() as patch:
-        patch.setattr(linking, "ORDERS", 0)
+        patch.setattr(linking, "ORDERS", 1)
         return assign(**call)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("target", "seed", "share"), [("double", 11, 0.7), ("recoverable", 11, 0.7), ("survives-reviewer", 8, 0.9)]
-)
-def test_a_tight_assignment_costs_a_fraction_of_what_the_core_alone_costs(monkeypatch, target, seed, share):
-    call = {"affinity": similar(40, 60, seed), "demand": 3, "load": 4, "target": target}
-    core, result = by_the_core_alone(monkeypatch, **call), assign(**call)
-    assert core.status == result.status == "feasible"
-    assert result.affinity_unconstrained == core.affinity_unconstrained
-    assert 0 < result.price < share * core.price
-    assert result.least_price <= result.price
+def test_further_orders_lose_less(monkeypatch):
+    call = {"affinity": similar(40, 60, 11), "demand": 3, "load": 4}
+    once = by_one_order(monkeypatch, **call)
+    result = assign(**call)
+    assert once.status == result.status == "feasible"
+    assert result.affinity_unconstrained == once.affinity_unconstrained
+    assert 0 <= result.least_price <= result.price < 0.9 * once.price
     pairs = pairs_of(result)
     assert not naive.violations(
         pairs, demand=dict.fromkeys(range(40), 3), load=dict.fromkeys(range(60), 4), allowed=None
     )
-    if target != "recoverable":
-        assert naive.doubly_connected(pairs, range(40))
+    assert naive.doubly_connected(pairs, range(40))
 
 
 @pytest.mark.slow
@@ -78,10 +74,10 @@ def test_floors_and_rules_hold_at_the_level():
 
 @pytest.mark.slow
 def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
-    """All assignments of small markets: none is better than the best, and more are the best than before."""
+    """All assignments of small markets: none is better than the best, and most are the best."""
     monkeypatch.setattr(stages, "best_at_level", lambda *args, **kwargs: None)
     markets = 30 if NIGHTLY else 10
-    panels, best_anew, best_before = list(combinations(range(5), 2)), 0, 0
+    panels, best_anew = list(combinations(range(5), 2)), 0
     linked = [
         chosen
         for chosen in product(panels, repeat=4)
@@ -99,6 +95,4 @@ def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
         assert result.affinity <= best + 1e-9
         assert result.least_loss <= result.affinity_unconstrained - best + 1e-9
         best_anew += result.affinity > best - 1e-9
-        best_before += by_the_core_alone(monkeypatch, **call).affinity > best - 1e-9
     assert best_anew >= 0.9 * markets
-    assert best_before < 2 / 3 * markets

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from planner._assign.alternates import Replacing
 from planner._assign.core import largest_cover
-from planner._assign.robust import Replacing
 from reviewgraph.table import Reviews
 from tests.planner.assignments.cases import core_of, problem_of, random_case
 from tests.trials import trials
@@ -48,7 +48,7 @@ def test_who_takes_a_review_over_is_judged_as_the_table_made_anew_is(level):
     for trial in range(trials(8)):
         problem, chosen = banded(rng) if trial % 2 else random_case(rng, share=0.6)
         core = core_of(problem, chosen, level)
-        replacing, least = Replacing(core), core.total if core.at_level() else core.count
+        replacing, least = Replacing(core), core.total if core.at_level() else core.count()
         before = core.net.assigned.copy()
         for gone in rng.permutation(np.flatnonzero(chosen))[:8].tolist():
             mates = np.flatnonzero((problem.item == problem.item[gone]) & ~chosen)
