@@ -104,8 +104,9 @@ def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Gene
         bridged = False
     else:
         settle(core.net, cost)
-        linker = Linker(core, Cycles(core.net, cost, clock), clock, rng, math.inf)
-        bridged = span(problem, linker, np.random.default_rng(0), tries=1)
+        cycles = Cycles(core.net, cost, clock)
+        linker = Linker(core, cycles, clock, rng, math.inf)
+        bridged = span(problem, linker, cycles, np.random.default_rng(0), tries=1)
     reached = bridged or linker.link(LINKING)
     if reached and asked.survive:
         linker.exposed[:] = True

@@ -1,7 +1,7 @@
 """Bring an assignment to a level in one go: a skeleton of cheap pairs that joins all papers, completed by a flow.
 
-:class:`~planner._assign.linking.Linker` changes an assignment by one cheapest cycle at a time and examines the level
-after each, in quadratic time where many papers are far from any core. Here one component grows from a reviewer, within
+Where many papers are far from any core, the sets of :mod:`.linking` are large, and forcing one pair removes reviews that
+others need. Here one component grows from a reviewer, within
 demands and loads; whatever adds papers at the least reduced cost each joins first, as in Prim's algorithm. A flow with
 the pairs of this skeleton fixed completes the assignment. Skeletons within that assignment need fewer costly pairs, and
 the flows that complete these improve it as long as they do.
@@ -20,9 +20,10 @@ from planner._assign.linking import State
 from reviewgraph._base import starts
 
 if TYPE_CHECKING:
+    from planner._assign.changes import Cycles
     from planner._assign.linking import Linker
     from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, IntArray
+    from reviewgraph._base import BoolArray, Clock, IntArray
 
 
 # The skeleton: one component, grown from a reviewer.
@@ -129,120 +130,90 @@ NOISE = 0.3
 ROUNDS = 6
 WORTH = 0.05
 
-#: Number of pairs among which the first flow, if these are enough, and later ones choose, as a multiple of the reviews.
-FIRST = 8
-CHEAP = 2
+#: Number of pairs among which flows choose, as a multiple of the reviews.
+CHEAP = 8
 
 #: Total work of freeing the pairs of skeletons again.
 RELEASING = 2.0
 
 
-class Spanned(NamedTuple):
-    """An assignment at the level, with the pairs fixed for it, shape (P,), and its cost beyond that of the best one."""
+def completed(
+    problem: Problem, cost: IntArray, price: IntArray, cheap: BoolArray, shared: int, clock: Clock
+) -> tuple[BoolArray, BoolArray] | None:
+    """Return an assignment that completes a skeleton of some prices, and the pairs fixed for it; None if there is none.
 
-    assigned: BoolArray
-    fixed: BoolArray
-    first: int  # the first reviewer of the skeleton
-    loss: int
-
-
-class Spanning:
-    """Assignments at a level, from the best one without, in which a linker starts, with settled potentials."""
-
-    def __init__(self, problem: Problem, linker: Linker) -> None:
-        self.problem = problem
-        self.linker = linker
-        self.best = linker.net.assigned.copy()
-        self.cost = linker.changes.cost
-        self.price = np.maximum(linker.changes.losses(np.arange(self.cost.size)), 1).astype(np.int64)
-        self.price[self.best] = 0
-        self.room, self.spare = problem.open_demand(), problem.open_loads()[0]
-        reviews = int(problem.demand.sum())
-        last = self.price.size - 1
-        few = [min(many * reviews, last) for many in (FIRST, CHEAP)]
-        bars = np.partition(self.price, few)[few]
-        self.enough, self.cheap = self.price <= bars[0], self.price <= bars[1]
-
-    def start(self, price: IntArray) -> Spanned | None:
-        """Complete a skeleton at some prices, and skeletons within that as long as these save enough."""
-        problem = self.problem
-        pairs = Pairs(problem.item, problem.reviewer, price, problem.given)
-        found = skeleton(pairs, problem.required, self.room, self.spare, self.linker.core.aim.shared)
+    Further skeletons are within the assignment so far, where no pair takes the room of another.
+    """
+    best: tuple[BoolArray, BoolArray] | None = None
+    least = np.inf
+    lowest = int(cost[price == 0].sum())
+    kept = np.arange(price.size)
+    room = problem.open_demand()
+    spare = problem.open_loads()[0]
+    first: int | None = None
+    for _ in range(ROUNDS + 1):
+        pairs = Pairs(problem.item[kept], problem.reviewer[kept], price[kept], problem.given[kept])
+        found = skeleton(pairs, problem.required, room, spare, shared, first)
         if found is None:
-            return None
-        best = self._completed(*found, self.enough) or self._completed(*found, np.ones_like(self.cheap))
-        if best is None:
-            return None
-        for _ in range(ROUNDS):
-            if self.linker.clock.over():
-                break
-            before = best
-            better = self._within(best)
-            if better is not None and better.loss < best.loss:
-                best = better
-            if best.loss > (1 - WORTH) * before.loss or best is before:
-                break
-        return best
-
-    def put(self, spanned: Spanned) -> None:
-        """Change the assignment of the linker, and force what was fixed for it at a cost."""
-        net = self.linker.net
-        forced = np.flatnonzero(spanned.fixed & ~self.best)
-        self.linker.put(State(spanned.assigned, net.potential, tuple(forced.tolist())))
-        # The last flow looked at cheap pairs only, so others may seem to gain.
-        settle(net, self.cost, spanned.fixed | ~(self.cheap | spanned.assigned))
-
-    def _within(self, spanned: Spanned) -> Spanned | None:
-        """Complete a skeleton of an assignment alone, within which no pair takes the room of another."""
-        problem = self.problem
-        kept = np.flatnonzero(spanned.assigned)
-        pairs = Pairs(problem.item[kept], problem.reviewer[kept], self.price[kept], problem.given[kept])
-        room = np.bincount(pairs.item, minlength=self.room.size)
-        spare = np.bincount(pairs.reviewer, minlength=self.spare.size)
-        found = skeleton(pairs, problem.required, room, spare, self.linker.core.aim.shared, spanned.first)
-        if found is None:
-            return None
-        fixed = np.zeros_like(spanned.fixed)
+            break
+        fixed = np.zeros(price.size, np.bool_)
         fixed[kept] = found[0]
-        return self._completed(fixed, found[1], self.cheap | spanned.assigned)
-
-    def _completed(self, fixed: BoolArray, first: int, among: BoolArray) -> Spanned | None:
-        """Return the best assignment with fixed pairs, of some pairs; None if there is none."""
-        problem = replace(self.problem, given=self.problem.given | fixed)
-        assigned = unrouted(problem, self.cost, among)
+        first = found[1]
+        near = cheap.copy()
+        near[kept if best is not None else []] = True
+        assigned = unrouted(replace(problem, given=problem.given | fixed), cost, near)
         if assigned is None:
-            return None
-        return Spanned(assigned, fixed, first, int(self.cost[assigned].sum() - self.cost[self.best].sum()))
+            break
+        loss = int(cost[assigned].sum()) - lowest
+        saving = least - loss
+        if saving > 0:
+            best = (assigned, fixed)
+        if saving < WORTH * least or clock.over():
+            break
+        least = loss
+        kept = np.flatnonzero(assigned)
+        room = np.bincount(problem.item[kept], minlength=room.size)
+        spare = np.bincount(problem.reviewer[kept], minlength=spare.size)
+    return best
 
 
-def span(problem: Problem, linker: Linker, rng: np.random.Generator, tries: int = STARTS) -> bool:
+def span(problem: Problem, linker: Linker, cycles: Cycles, rng: np.random.Generator, tries: int = STARTS) -> bool:
     """Bring the best assignment without a level to the level; false, and nothing changed, where that is not possible.
 
     Several starts, as far as the number of pairs allows; pairs of each skeleton that turn out superfluous are freed,
     unless there is one start only. It is for many papers apart and a level of one component.
     """
     core = linker.core
-    if not core.aim.core_decides or core.total - core.count() < FEWEST or not linker.changes.cost.size:
+    cost = cycles.cost
+    if not core.aim.core_decides or core.total - core.count() < FEWEST or not cost.size:
         return False
-    spanning = Spanning(problem, linker)
-    effort = linker.clock.effort(RELEASING)
     start = linker.state()
+    price = np.maximum(cycles.losses(np.arange(cost.size)), 1.0)
+    price[start.assigned] = 0.0
+    last = min(CHEAP * int(problem.demand.sum()), price.size - 1)
+    cheap = price <= np.partition(price, last)[last]
+    effort = linker.clock.effort(RELEASING)
     best = start
-    least = None
-    for number in range(min(max(WORK // linker.changes.cost.size, 1), tries)):
+    least: float | None = None
+    for number in range(min(max(WORK // cost.size, 1), tries)):
         if number and linker.clock.over():
             break
-        factor = np.exp((NOISE if number else 0.0) * rng.standard_normal(linker.changes.cost.size))
-        found = spanning.start(np.rint(spanning.price * factor).astype(np.int64))
+        factor = np.exp((NOISE if number else 0.0) * rng.standard_normal(cost.size))
+        noised = np.rint(price * factor).astype(np.int64)
+        found = completed(problem, cost, noised, cheap, core.aim.shared, linker.clock)
         if found is None:
             continue
-        spanning.put(found)
+        assigned, fixed = found
+        forced = np.flatnonzero(fixed & ~start.assigned)
+        linker.put(State(assigned, start.potential, tuple(forced.tolist())))
+        # The flow looked at cheap pairs only, so others may seem to gain.
+        settle(core.net, cost, fixed | ~(cheap | assigned))
         if tries > 1:
-            linker.changes.effort = effort
+            cycles.effort = effort
             linker.release()
-        if least is None or linker.changes.total() < least:
+        if least is None or cycles.total() < least:
             best = linker.state()
-            least = linker.changes.total()
-    linker.changes.effort = linker.clock
+            least = cycles.total()
+    cycles.effort = linker.clock
     linker.put(best)
     return least is not None

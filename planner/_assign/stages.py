@@ -306,9 +306,10 @@ class Run:
         """Bring the assignment to the level: where many papers are apart, by a skeleton completed by a flow."""
         core = linker.core
         self.say(f"{core.count()} of {core.total} papers in the core", core.count() / max(core.total, 1))
-        if isinstance(linker.changes, Cycles) and span(self.problem, linker, np.random.default_rng(self.seed)):
-            return True
-        return linker.link(WORK if isinstance(linker.changes, Cycles) else RULED_WORK)
+        cycles = linker.changes
+        if not isinstance(cycles, Cycles):
+            return linker.link(RULED_WORK)
+        return span(self.problem, linker, cycles, np.random.default_rng(self.seed)) or linker.link(WORK)
 
     def _hardened(self, linker: Linker) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""

@@ -44,7 +44,7 @@ def by_one_order(monkeypatch, **call):
 
 @pytest.mark.slow
 def test_further_orders_lose_less(monkeypatch):
-    call = {"affinity": similar(40, 60, 11), "demand": 3, "load": 4}
+    call = {"affinity": similar(40, 60, 12), "demand": 3, "load": 4}
     once = by_one_order(monkeypatch, **call)
     result = assign(**call)
     assert once.status == result.status == "feasible"
