@@ -1,7 +1,7 @@
 """Bring an assignment to a level, and keep it there after losses, at little loss: force pairs that link the papers.
 
 1. Order pairs by the loss of forcing each alone. The dearest are given up first where the level would hold if the
-   others were added: what remains is a minimal set of pairs for the level (the division of [Jun04]_).
+   others were added: what remains is a minimal set of pairs for the level (a division as in QuickXplain [Junker04]_).
 2. Force the set, and re-optimise everything else (:mod:`.changes`). Where that removes reviews without which the rest
    of the set is not enough, force fewer at once; a pair that cannot be forced is barred, and another set computed.
 3. Free forced pairs without which the level holds.
@@ -49,6 +49,9 @@ DETOURS = 4
 
 #: An order is abandoned once its loss exceeds this multiple of the total loss of the best one.
 HOPELESS = 2.0
+
+#: Multiple of the work after which the search ends even if nothing reaches the level.
+PATIENCE = 10
 
 #: Share of the work that goes into searching pairs; work of a test of the level, per review, of one that needs a table
 #: besides, and of one after every loss, per review.
@@ -122,7 +125,8 @@ class Linker:
         with suppress(Clock.Over):
             if not self.missing():
                 return True
-        self.changes.effort = effort = self.clock.effort(work)
+        patience = self.clock.effort(PATIENCE * work)
+        self.changes.effort = effort = patience.effort(work)
         best = start = self.state()
         least = (math.inf, math.inf)
         with suppress(Clock.Over):
@@ -134,7 +138,7 @@ class Linker:
             start = self.state()
             stale = 0
             for number in range(ORDERS):
-                if (effort.over() and not least[0]) or self.clock.over() or stale >= STALE or not pairs.size:
+                if (effort.over() and not least[0]) or patience.over() or stale >= STALE or not pairs.size:
                     break
                 stale += 1
                 rank = loss * np.exp((NOISE if number else 0.0) * self.rng.standard_normal(pairs.size))
@@ -144,7 +148,7 @@ class Linker:
                     rank[np.isin(pairs, kept[self.rng.random(kept.size) < KEPT])] = 0.0
                 self.put(start)
                 hopeless = math.inf if least[0] else before + HOPELESS * (least[1] - before)
-                self._reach(pairs[np.argsort(-rank, kind="stable")], hopeless)
+                self._reach(pairs[np.argsort(-rank, kind="stable")], hopeless, patience if least[0] else effort)
                 missing = self.missing()
                 if missing > least[0]:
                     continue
@@ -193,12 +197,10 @@ class Linker:
             loss[place] = true
         self.changes.effort = effort
 
-    def _reach(self, order: IntArray, hopeless: float) -> None:
+    def _reach(self, order: IntArray, hopeless: float, effort: Clock) -> None:
         """Force sets of pairs, the dearest first in order, until as little is missing as with all of them."""
         net = self.net
         barred = np.zeros(net.assigned.size, np.bool_)
-        # Until something reaches the level, only the clock ends the search.
-        effort = self.clock if hopeless == math.inf else self.changes.effort
         for _ in range(SETS):
             rest = self._needed(order[~(net.assigned | net.locked | barred)[order]])
             if not rest.size:

@@ -1,10 +1,10 @@
 """Bring an assignment to a level in one go: a skeleton of cheap pairs that joins all papers, completed by a flow.
 
-Where many papers are far from any core, the sets of :mod:`.linking` are large, and forcing one pair removes reviews that
-others need. Here one component grows from a reviewer, within
-demands and loads; whatever adds papers at the least reduced cost each joins first, as in Prim's algorithm. A flow with
-the pairs of this skeleton fixed completes the assignment. Skeletons within that assignment need fewer costly pairs, and
-the flows that complete these improve it as long as they do.
+Where many papers are far from any core, the sets of :mod:`.linking` are large, and forcing one pair removes reviews
+that others need. Here one component grows from a reviewer, within demands and loads; whatever adds papers at the least
+reduced cost each joins first, as in Prim's algorithm. A flow with the pairs of this skeleton fixed completes the
+assignment. Skeletons within that need fewer costly pairs, and the flows that complete these improve it as long as they
+do.
 """
 
 from __future__ import annotations

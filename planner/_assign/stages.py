@@ -71,7 +71,7 @@ NEAR = 1e-4
 #: Work of bringing an assignment to the level, by the flow and under rules, and of making it survive a loss.
 WORK = 1.0
 RULED_WORK = 6.0
-SURVIVING = 1.0
+SURVIVING = 4.0
 
 #: Rounds of repair where that may expose others, and seconds for a final evaluation where time is over.
 ROUNDS = 4
