@@ -56,6 +56,21 @@ class Core:
     def at_level(self) -> bool:
         return not self.missing()
 
+    def growing(self) -> IntArray:
+        """Return the pairs by which the core grows at once: further items of its reviewers, and further reviewers."""
+        net = self.net
+        table = self.table()
+        groups = self.aim.groups(table).labels
+        covers = distinct(groups[table.reviewer] * table.n_items + table.item)
+        sizes = np.bincount(covers // table.n_items, self.required[covers % table.n_items])
+        in_core = groups == np.argmax(sizes)
+        covered = np.zeros(table.n_items, np.bool_)
+        covered[table.item[in_core[table.reviewer]]] = True
+        shared = np.bincount(table.reviewer, covered[table.item], net.n_held.size)
+        joins = covered[net.item] & (shared[net.reviewer] >= self.aim.shared - 1)
+        grows = np.where(in_core[net.reviewer], ~covered[net.item], joins)
+        return np.flatnonzero(grows & ~np.asarray(net.assigned, np.bool_))
+
     def table(self, more: IntArray = NO_PAIRS) -> Reviews:
         """Return the pairs assigned, and more, as a table of reviews."""
         net = self.net

@@ -5,7 +5,8 @@
 2. Force the set, and re-optimise everything else (:mod:`.changes`). Where that removes reviews without which the rest
    of the set is not enough, force fewer at once; a pair that cannot be forced is barred, and another set computed.
 3. Free forced pairs without which the level holds.
-4. Repeat in random orders near that of the losses (a greedy randomised search [Feo95]_); every other one keeps most
+4. Where that fails again and again, since no core is there, grow the core of the assignment pair by pair.
+5. Repeat in random orders near that of the losses (a greedy randomised search [Feo95]_); every other one keeps most
    pairs of the best set so far. The best assignment stands.
 """
 
@@ -43,6 +44,14 @@ KEPT = 0.6
 #: Pairs that are searched, where they are enough for the level; and sets per order.
 SEARCHED = 400
 SETS = 5
+
+#: Orders in vain after which the core is grown step by step.
+IN_VAIN = 4
+
+#: Pairs by which the core grows at once that are rated, and that are forced at once.
+RATED = 100
+GROWN = 8
+TINY = 1e-9
 
 #: Maximum number of detours around reviews that the level cannot do without.
 DETOURS = 4
@@ -148,7 +157,11 @@ class Linker:
                     rank[np.isin(pairs, kept[self.rng.random(kept.size) < KEPT])] = 0.0
                 self.put(start)
                 hopeless = math.inf if least[0] else before + HOPELESS * (least[1] - before)
-                self._reach(pairs[np.argsort(-rank, kind="stable")], hopeless, patience if least[0] else effort)
+                dearest_first = pairs[np.argsort(-rank, kind="stable")]
+                self._reach(dearest_first, hopeless, patience if least[0] else effort)
+                if least[0] and number >= IN_VAIN and self.missing():
+                    self._grow(patience)
+                    self._reach(dearest_first, hopeless, patience)
                 missing = self.missing()
                 if missing > least[0]:
                     continue
@@ -222,6 +235,38 @@ class Linker:
 
     def _enough(self, more: IntArray, expected: int) -> bool:
         return self.missing(more) <= expected
+
+    def _grow(self, effort: Clock) -> None:
+        """Force pairs by which the core grows at once, those of least loss per item first, until nothing is missing."""
+        barred = np.zeros(self.net.assigned.size, np.bool_)
+        missing = self.missing()
+        size = GROWN
+        grown = False
+        while missing and not effort.over():
+            pairs = self.core.growing()
+            pairs = pairs[~(self.net.locked | barred)[pairs]]
+            if not pairs.size and grown:
+                # What could not be forced before may be possible now.
+                barred[:] = False
+                grown = False
+                continue
+            if not pairs.size:
+                return
+            loss = np.maximum(self.changes.losses(pairs), 1.0)
+            rated = np.argsort(loss, kind="stable")[:RATED]
+            gain = np.array([missing - self.missing(pairs[place : place + 1]) for place in rated.tolist()])
+            by_item = np.argsort(loss[rated] / np.maximum(gain, TINY), kind="stable")
+            some = pairs[rated[by_item[: min(size, np.count_nonzero(gain > 0))]]]
+            if not some.size:
+                barred[pairs[rated]] = True
+            elif self._force(some[::-1], partial(self._enough, NO_PAIRS, missing - 1)):
+                missing = self.missing()
+                size = GROWN
+                grown = True
+            elif some.size > 1:
+                size = (some.size + 1) // 2
+            else:
+                barred[some] = True
 
     def _needed(self, order: IntArray) -> IntArray:
         """Return few pairs with which as little is missing as with all; the first are given up first."""

@@ -374,6 +374,7 @@ ROWS = {
     "five-thousand": Row(FIVE_THOUSAND, lambda data: t5000()),
     "five-thousand-rules": Row(FIVE_THOUSAND, lambda data: t5000(), rules=True),
     "random": Row("1,000 of random affinities", lambda data: random_affinities()),
+    "random-rules": Row("1,000 of random affinities", lambda data: random_affinities(), rules=True),
     "preflib": Row("PrefLib 3, ties", preflib),
     "floor-none": Row(MIDL, midl, options=(("floor", 0.944), ("target", "none"))),
     "floor": Row(MIDL, midl, options=(("floor", 0.944),)),
