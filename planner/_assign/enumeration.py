@@ -151,7 +151,7 @@ class _Enumeration:
         if panels.reward.any():
             place, group = panels.of(problem.reviewer, problem.item)
             item = problem.item[place]
-            reward = np.where(problem.bound[item], panels.reward[item, panels.attribute[group]], 0.0)
+            reward = np.where(problem.bound[item], panels.reward[item, group], 0.0)
             cells, first, cell = np.unique(item * panels.n_groups + group, return_index=True, return_inverse=True)
             for number in range(cells.size):
                 worth += reward[first[number]] * held[:, place[cell == number]].any(axis=1)

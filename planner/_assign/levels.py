@@ -37,9 +37,9 @@ class Aim:
         self.name = "none" if level is None else level.name
         self.shared = 1 if level is None else level.shared
         self.outlives = level is not None and level.outlives
-        self.loses_reviews = self.name == "survives-review"
-        self.core_decides = self.name in {"connected", "double", "survives-reviewer", "survives-review"}
-        self.core_suffices = self.core_decides or self.name in {"recoverable", "none"}
+        self.loses_reviews = level is not None and level.loses_reviews
+        self.core_decides = level is not None and level.core_decides
+        self.core_suffices = level is None or level.core_suffices
         self.may_survive = self.core_decides and not self.loses_reviews
 
     def groups(self, reviews: Reviews) -> Components:

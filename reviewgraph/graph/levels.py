@@ -50,6 +50,9 @@ class Level(ABC):
     shared: ClassVar[int]  # Items that two groups of reviewers must share to become one
     heeds_ties: ClassVar[bool] = False  # Whether tied scores count less than scores that differ
     outlives: ClassVar[bool] = False  # Whether it is about any one loss; such a level is not tested on scores
+    core_suffices: ClassVar[bool] = False  # Whether it holds if one group covers all items, losses aside
+    core_decides: ClassVar[bool] = False  # Whether it holds only then, losses aside
+    loses_reviews: ClassVar[bool] = False  # Whether it survives the loss of a review, not of a reviewer
     grouped: ClassVar[bool] = True  # Whether plans merge groups of reviewers who share ``shared`` items
     #: Parts in other modules, as ``"module:name"`` or the object itself; None, by default, for a general method.
     #: ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it each
@@ -103,6 +106,7 @@ class Double(Level):
     words = "comparable for certain"
     differ = "in severity and in how widely they spread their scores"
     shared = 2
+    core_suffices = core_decides = True
     heeds_ties = True
     finder = "reviewgraph.graph.fragility:DOUBLE_FINDER"
     target = "planner._plans.targets.double:DoubleTarget"
@@ -125,6 +129,7 @@ class Recoverable(Level):
     words = "comparable unless qualities line up by coincidence"
     differ = "the same"
     shared = 2
+    core_suffices = True
     grouped = False
     finder = "reviewgraph.graph.fragility:RECOVERABLE_FINDER"
     target = "planner._plans.targets.searched:RecoverableTarget"
@@ -147,6 +152,7 @@ class Connected(Level):
     words = "comparable only if reviewers differ just in severity"
     differ = "in severity only"
     shared = 1
+    core_suffices = core_decides = True
     finder = "reviewgraph.graph.fragility:CONNECTED_FINDER"
     target = "planner._plans.targets.searched:ConnectedTarget"
     verifier = "reviewgraph.verify.graphs:is_connected"
@@ -163,6 +169,7 @@ class Connected(Level):
 class _Survives(Level):
     differ = Double.differ
     shared = Double.shared
+    core_suffices = core_decides = True
     outlives = True
 
 
@@ -186,6 +193,7 @@ class SurvivesReview(_Survives):
     name = "survives-review"
     term = "doubly connected without any one review"
     words = "comparable for certain even if any one review fails to arrive"
+    loses_reviews = True
     target = "planner._plans.targets.double:SurvivesReviewTarget"
     verifier = "reviewgraph.verify.graphs:survives_review"
 
