@@ -330,7 +330,7 @@ def test_the_levels_of_the_graph_name_all_their_parts() -> None:
     """A part that is missing, or misspelt, would be made up for in silence, slowly."""
     for name in ("survives-reviewer", "survives-review", "double", "recoverable", "connected"):
         level = level_named(name)
-        parts = ("target", "aim", "verifier", *(["finder"] if not level.outlives else []))
+        parts = ("target", "verifier", *(["finder"] if not level.outlives else []))
         assert all(level.part(part) is not None for part in parts), name
 
 

@@ -167,12 +167,15 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
     Respects conflicts, loads and fixed pairs, rivals and limits of rules; other rules are left to the assignment by the
     lowered demands. Takes the time of a minimum-cost flow, or of a programme.
     """
-    need = np.maximum(problem.open_demand(), 0)
+    # What a paper lacks whatever is assigned, since it needs more reviewers than there are, comes on top.
+    need = np.clip(problem.open_demand(), 0, problem.n_reviewers)
+    beyond = np.maximum(problem.open_demand(), 0) - need
     most = int(need.max(initial=0))
     item = np.repeat(np.arange(need.size), need)
-    k = np.arange(item.size) - np.repeat(np.cumsum(need) - need, need)
+    place_in_item = np.arange(item.size) - np.repeat(np.cumsum(need) - need, need)
+    k = place_in_item + np.minimum(beyond, problem.n_reviewers)[item]
     largest = float(np.abs(problem.affinity).max(initial=0.0)) or 1.0
-    reviewer = np.append(problem.reviewer, problem.n_reviewers + k)
+    reviewer = np.append(problem.reviewer, problem.n_reviewers + place_in_item)
     order = np.lexsort((reviewer, np.append(problem.item, item)))
     recruited = np.append(np.zeros(problem.item.size, np.bool_), np.ones(item.size, np.bool_))[order]
     given = np.append(problem.given, np.zeros(item.size, np.bool_))[order]
@@ -204,4 +207,4 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
         chosen = best_under_rules(extended, given | recruited, clock).chosen
     else:
         chosen = unrouted(extended, whole_costs(extended.affinity, 0, scale_of(extended, extended.affinity)))
-    return None if chosen is None else np.bincount(extended.item[chosen & recruited], minlength=need.size)
+    return None if chosen is None else beyond + np.bincount(extended.item[chosen & recruited], minlength=need.size)

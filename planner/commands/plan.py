@@ -87,6 +87,10 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
             "How many reviews in rounds decide as well as five for every paper, and the first of these rounds:",
             "plan reviews.csv --for decision --select 10% --match 5 --json > round1.json",
         ),
+        (
+            "The first of four rounds of 100 reviews in all:",
+            "plan reviews.csv --for decision --select 10% --max-reviews 100 --rounds 4 --json > round1.json",
+        ),
         ("The next round, once their scores are in:", "plan reviews.csv --after round1.json --json > round2.json"),
     ),
 )
