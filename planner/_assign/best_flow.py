@@ -196,6 +196,7 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
         affinity=np.append(problem.affinity / largest, -MISSING * (FIRST + k + 1.0))[order],
         given=given,
         old=np.append(problem.old, np.zeros(item.size, np.bool_))[order],
+        demand=problem.demand - beyond,
         load=np.append(problem.load, np.full(most, need.size)),
         least=np.append(problem.least, np.zeros(most, np.int64)),
         ruled=problem.ruled._replace(panels=limits),
