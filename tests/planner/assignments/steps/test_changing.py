@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
 
-from planner import AtLeast, AtMost
+from planner import AtLeast, AtMost, assign
 from planner._assign.changes import Programmed
 from planner._assign.core import Core
 from planner._assign.levels import aim_named
 from planner._assign.linking import Linker
 from planner._assign.programme import best_under_rules, broken_items, objective
+from reviewgraph import ColumnWarning, doubly_connected_components
 from reviewgraph._base import Clock
 from tests.planner.assignments.cases import problem_of, ruled_of, similar
 
@@ -81,3 +83,19 @@ def test_taking_and_dropping_pairs_keeps_rules_and_locks(seed):
         assert fine(problem, np.asarray(net.assigned, bool))
         assert not net.locked[pair]
         linker.put(before)
+
+
+def test_without_a_core_the_core_grows_pair_by_pair():
+    """Affinities at random: whole sets of pairs undo each other, and by these alone the level is missed."""
+    rng = np.random.default_rng(2)
+    n, candidates = 100, 15
+    reviewer = np.concatenate([rng.choice(n, candidates, replace=False) for _ in range(n)])
+    item = np.repeat(np.arange(n), candidates)
+    affinity = coo_array((rng.random(reviewer.size), (item, reviewer)), shape=(n, n)).T
+    institutions = dict(enumerate(rng.integers(0, 20, n).tolist()))
+    senior = np.flatnonzero(rng.random(n) < 0.35).tolist()
+    with pytest.warns(ColumnWarning, match="a square matrix"):
+        found = assign(affinity, demand=3, load=4, institutions=institutions, senior=senior)
+    assert found.status.reached
+    assert doubly_connected_components(found.reviews).covers_all
+    assert found.price < 3.0
