@@ -23,11 +23,3 @@ from .evidence import optimality as optimality
 from .evidence.optimality import ScoringFunction as ScoringFunction
 from .posteriors import PosteriorEstimate as PosteriorEstimate
 from .posteriors import posterior as posterior
-from .streams import ClusterCalibration as ClusterCalibration
-from .streams import ClusterPosterior as ClusterPosterior
-from .streams import StreamedCalibration as StreamedCalibration
-from .streams import StreamedPosterior as StreamedPosterior
-from .streams import calibrate_cluster as calibrate_cluster
-from .streams import calibrate_stream as calibrate_stream
-from .streams import posterior_cluster as posterior_cluster
-from .streams import posterior_stream as posterior_stream

@@ -34,6 +34,7 @@ from reviewgraph._base import (
     checked,
     counted,
 )
+from reviewgraph.parts import PartedReviews
 from reviewgraph.table import ReviewsLike, as_reviews
 
 #: Below this part of the spread of qualities noise may be zero, and qualities exact: they are solved for to double
@@ -308,7 +309,7 @@ class Calibration(Estimate):
 
 @checked
 def calibrate(
-    reviews: ReviewsLike,
+    reviews: ReviewsLike | PartedReviews,
     hypothesis: HypothesisLike = "linear",
     *,
     max_slope: float | None = None,
@@ -367,6 +368,13 @@ def calibrate(
     >>> result.ranking(), result.status.value, result.unique
     (['p3', 'p2', 'p1'], 'optimal', True)
     """
+    if isinstance(reviews, PartedReviews):
+        if references is not None or tolerance is not None or max_iterations is not None:
+            message = "reviews: expected no option beside hypothesis, max_slope and progress for a table in parts"
+            raise InputError(message)
+        from lsc.parted import calibrate_parts
+
+        return calibrate_parts(reviews, hypothesis, max_slope, progress)
     reviews = as_reviews(reviews)
     if tolerance is not None and not 0 <= tolerance <= 1:
         message = f"tolerance: expected a number from 0 to 1, found {tolerance!r}"

@@ -140,6 +140,8 @@ class Estimate(Paged):
     method: str
 
     _paged_by: ClassVar[str] = "lsc.pages.page:page_of"
+    #: Whether the reviews are in parts: what takes all of them at once is not known.
+    in_parts: ClassVar[bool] = False
 
     @property
     def items(self) -> Sequence[Label]:

@@ -15,7 +15,6 @@ from reviewgraph._base import InputError, named
 
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
-    from lsc.streams import StreamedCalibration, StreamedPosterior
     from reviewgraph.table import ReviewsLike
 
 
@@ -36,9 +35,8 @@ class Method:
     probabilities
         Whether its result is a :class:`~lsc.posteriors.PosteriorEstimate`, which ``--lottery``, ``--explain`` and
         ``--sheet`` need.
-    stream
-        The function for tables larger than memory, with options by keyword; None (default) if the method needs the
-        table in memory.
+    by_parts
+        Whether the function takes tables in parts, too; false by default.
     takes
         Names of its options; None (default) for all parameters of the function but the first.
     verifier
@@ -59,7 +57,7 @@ class Method:
     words: str
     function: Callable[..., Estimate]
     probabilities: bool = False
-    stream: Callable[..., StreamedCalibration | StreamedPosterior] | None = None
+    by_parts: bool = False
     takes: tuple[str, ...] | None = None
     verifier: Any = None
 
@@ -109,7 +107,7 @@ METHODS: dict[str, Method] = {
             "severity, slope and noise of reviewers, partially pooled",
             _from("lsc.posteriors:posterior"),
             probabilities=True,
-            stream=_from("lsc.streams:posterior_stream"),
+            by_parts=True,
             takes=("weights", "references", "seed", "progress", "only_target", "confidence", *COVARIATES),
             verifier="reviewgraph.verify.calibrations:POSTERIOR",
         ),
@@ -160,7 +158,7 @@ METHODS: dict[str, Method] = {
             "LSC",
             "Least Square Calibration: the least noise that explains all scores",
             _from("lsc.calibration:calibrate"),
-            stream=_from("lsc.streams:calibrate_stream"),
+            by_parts=True,
             takes=("hypothesis", "max_slope", "references", "progress"),
             verifier="reviewgraph.verify.calibrations:LEAST_SQUARES",
         ),

@@ -39,8 +39,10 @@ from reviewgraph._base import (
     check_draws,
     checked,
     or_none,
+    whole_seed,
 )
 from reviewgraph.graph import Assumptions, Learned
+from reviewgraph.parts import PartedReviews
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ EVIDENCE = 2.0
 
 @checked
 def posterior(
-    reviews: ReviewsLike,
+    reviews: ReviewsLike | PartedReviews,
     weights: Numbered | FloatArray | None = None,
     references: Valued | None = None,
     seed: int | np.random.Generator = 0,
@@ -87,7 +89,7 @@ def posterior(
     Parameters
     ----------
     reviews
-        With scores, or a data frame of them; planned reviews are ignored.
+        With scores, or a data frame of them, or a table in parts; planned reviews are ignored.
     weights
         Positive reliability weights of reviews, such as confidence or expertise; their effect is learned. By
         (reviewer, item) in a mapping, a Series or a data frame, or an array in the order of the rows of ``reviews`` as
@@ -140,6 +142,14 @@ def posterior(
     >>> result.ranking()[0]
     11
     """
+    if isinstance(reviews, PartedReviews):
+        asked = weights, references, confidence, item_covariates, reviewer_covariates, rankings
+        if any(value is not None for value in asked) or only_target:
+            message = "reviews: expected no option beside seed and progress for a table in parts; leave the others out"
+            raise InputError(message)
+        from lsc.parted import posterior_of_parts
+
+        return posterior_of_parts(reviews, whole_seed(seed), teller(progress))
     passed = reviews
     reviews = as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)

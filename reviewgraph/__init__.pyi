@@ -34,14 +34,10 @@ from .io.exchange import to_igraph as to_igraph
 from .io.exchange import to_networkx as to_networkx
 from .io.reading import read_reviews as read_reviews
 from .io.rules import Rules as Rules
-from .streams.cluster import ClusterTable as ClusterTable
-from .streams.cluster import cluster_reviews as cluster_reviews
-from .streams.connection import ClusterCheck as ClusterCheck
-from .streams.connection import Connection as Connection
-from .streams.connection import check_cluster as check_cluster
-from .streams.connection import check_stream as check_stream
-from .streams.table import Stream as Stream
-from .streams.table import stream_reviews as stream_reviews
+from .parts.cluster import cluster_reviews as cluster_reviews
+from .graph.connection import Connection as Connection
+from .parts.disk import stream_reviews as stream_reviews
+from .parts.table import PartedReviews as PartedReviews
 from .table.reviews import Reviews as Reviews
 from .verify.graphs import verify_merges as verify_merges
 

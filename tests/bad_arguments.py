@@ -89,16 +89,8 @@ def calls(folder: Path) -> dict[str, Call]:
 
     def streamed(*paths: Any, **given: Any) -> None:
         with reviewgraph.stream_reviews(*(paths or (path,)), **given) as stream:
-            reviewgraph.check_stream(stream)
-            lsc.calibrate_stream(stream)
-
-    def of_stream(function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(**given: Any) -> Any:
-            with reviewgraph.stream_reviews(path) as stream:
-                return function(**{"stream": stream, **given})
-
-        run.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-        return run
+            reviewgraph.check(stream)
+            lsc.calibrate(stream)
 
     def by_keywords(function: Callable[..., Any], heeded: Sequence[str]) -> Callable[..., Any]:
         """The same function, its rules being parameters of their own."""
@@ -135,11 +127,6 @@ def calls(folder: Path) -> dict[str, Call]:
     made["stream_reviews"] = Call(streamed, {})
     # Without a cluster: what is not a table, a scheduler or a path is refused before anything is sent.
     made["cluster_reviews"] = Call(_enter(reviewgraph.cluster_reviews), {"source": 1, "client": 1, "folder": "."})
-    for function in (reviewgraph.check_cluster, lsc.posterior_cluster, lsc.calibrate_cluster):
-        made[function.__name__] = Call(function, {"table": 1})
-    made["check_stream"] = Call(of_stream(reviewgraph.check_stream), {})
-    made["calibrate_stream"] = Call(of_stream(lsc.calibrate_stream), {})
-    made["posterior_stream"] = Call(of_stream(lsc.posterior_stream), {})
     methods: dict[str, tuple[Any, dict[str, Any]]] = {
         "Reviews.from_pairs": (Reviews, {"pairs": ROWS}),
         "Reviews.from_codes": (Reviews, codes),

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from click.testing import CliRunner
 
-from reviewgraph import check_stream, connected_components, stream_reviews
+from reviewgraph import check, connected_components, stream_reviews
 from reviewgraph._base import InputError, csv_text
 from reviewgraph.cli import main
 from reviewgraph.cli.session import read_key
@@ -74,7 +74,7 @@ def _large(path: str) -> None:
 def _stream(path: str) -> None:
     """Read reviews by batches, and look at what connects them: as in memory, where these are the same columns."""
     with stream_reviews(path, batch=2) as stream:
-        found = check_stream(stream)
+        found = check(stream)
     again = len(connected_components(read_reviews(path, format="table")))
     if found.pieces != again:
         message = f"{found.pieces} pieces by batches, {again} in memory"

@@ -19,9 +19,10 @@ from lsc._inference.covariates import Effects
 from lsc._inference.kernels.likeness import step_likeness
 from lsc._inference.kernels.step import Hyper, step_reviewers
 from lsc._inference.likeness import KAPPAS, Spectrum
-from lsc._inference.parts import Parts, PartState, Vectors
+from lsc._inference.parts import PartState
 from lsc._inference.step import Gauge, Items, Moments
 from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph.parts import Parts, Vectors
 
 #: Priors. Scales of log slopes: 20 reviewers' worth of .2. Exponent of the noise: N(.5, .2^2).
 TAU = 0.2

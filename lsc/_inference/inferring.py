@@ -16,10 +16,12 @@ from lsc._inference.covariates import Effects, Factor, Gains
 from lsc._inference.fitting import LEAST_KAPPA, LEAST_NOISE, Fit, Population, Problem, fit
 from lsc._inference.kernels.likeness import add_means
 from lsc._inference.likeness import Spectrum, spectrum_of
-from lsc._inference.parts import Parts, PartState, Vectors, pieces_of, state_of
-from lsc._inference.scores import Unit, prepare
-from lsc._inference.step import WIDTH, Moments
+from lsc._inference.parts import PartState, pieces_of, state_of
+from lsc._inference.scores import Unit, check, prepare
+from lsc._inference.step import WIDTH, Moments, Part
 from reviewgraph._base import FloatArray, IntArray
+from reviewgraph.parts import Part as Reviewed
+from reviewgraph.parts import Parts, Vectors, only_scored
 
 #: Gain in log evidence that a score test must promise for similarity of papers that share reviewers to be tried, which
 #: it underestimates, and from which they are modelled as similar, or a factor of covariates is used.
@@ -100,7 +102,7 @@ def infer(
     tell = progress or (lambda _: None)
     scores = prepare(reviewer, item, score, n_reviewers, weight)
     state = state_of(scores.part)
-    problem = problem_of(pieces_of(state), n_items)
+    problem = problem_of(pieces_of(state, n_items))
     best, spectrum = best_fit(problem, scores.unit.rounding, np.random.default_rng(seed), tell)
     gains = Gains(np.zeros(len(factors)), 0.0, ())
     if factors:
@@ -137,23 +139,36 @@ def infer(
     return posterior.with_prior(item), gains
 
 
-def infer_parts(
-    parts: Parts,
-    n_items: int,
-    unit: Unit,
-    rng: np.random.Generator,
-    tell: Callable[[str], None],
-    at_sweep: Callable[[], None] = lambda: None,
-) -> Beliefs:
-    """Infer qualities from the standardised scores of a table in parts, which keep the site parameters."""
-    problem = problem_of(parts, n_items)
-    best, _ = best_fit(problem, unit.rounding, rng, tell, at_sweep)
+def infer_parts(parts: Parts, seed: int, tell: Callable[[str], None]) -> Beliefs:
+    """Infer qualities from the reviews of a table in parts, which keep the site parameters, as :func:`infer` does."""
+    stage = "checking the scores"
+    sweeps = 0
+
+    def begin(words: str) -> None:
+        nonlocal stage
+        stage = words
+        tell(words)
+
+    def count() -> None:
+        nonlocal sweeps
+        sweeps += 1
+        tell(f"{stage}, pass {sweeps:,}")
+
+    begin(stage)
+    used, unit, _ = check(parts.derive(only_scored))
+    problem = problem_of(used.derive(_state_of, (), unit))
+    best, _ = best_fit(problem, unit.rounding, np.random.default_rng(seed), begin, count)
     return assemble(problem, unit, best)
 
 
-def problem_of(parts: Parts, n_items: int) -> Problem:
+def _state_of(part: Reviewed, _: Vectors, unit: Unit) -> PartState:
+    """Return reviews with standardised scores, and a state of zeros."""
+    return state_of(Part(part.start, part.item.astype(np.int32), unit.standardised(part.score), np.empty(0)), part.first)
+
+
+def problem_of(parts: Parts) -> Problem:
     """Return the problem of a table in parts."""
-    (count, degree), load = parts.map(_degrees, (np.zeros(n_items),))
+    (count, degree), load = parts.map(_degrees, (np.zeros(parts.n_items),))
     return Problem(parts, np.concatenate(load), count.astype(np.int64), degree)
 
 

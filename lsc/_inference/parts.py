@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lsc._inference.step import Nodes, Part, Sites
 from reviewgraph._base import FloatArray, IntArray
-
-R = TypeVar("R")
-#: Arrays over papers, shapes (N, ...); empty ones stand for none.
-Vectors: TypeAlias = tuple[npt.NDArray[Any], ...]
-#: Reviews per part of a large table, and from which a table in memory has two parts, for two threads.
-PIECE = 1 << 24
-LARGE = 200_000
+from reviewgraph.parts import LARGE, LocalParts
 
 
 class PartState(NamedTuple):
@@ -38,63 +28,17 @@ class PartState(NamedTuple):
     information: FloatArray
 
 
-class Parts(Protocol):
-    """The parts of a table, in memory, on disk or on a cluster."""
-
-    def map(self, step: Callable[..., tuple[Vectors, R]], vectors: Vectors, *shared: Any) -> tuple[Vectors, list[R]]:
-        """Apply ``step(state, vectors, *shared)`` to each part, which may change its state in place.
-
-        A step returns vectors, whose sums over the parts are returned, and another result, returned in the order of
-        parts. A part may have codes of its own for its papers: vectors that it sees and returns are over these.
-        """
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class LocalParts:
-    """Parts in memory, or in mapped files, whose state is changed in place."""
-
-    states: Sequence[PartState]
-
-    def map(self, step: Callable[..., tuple[Vectors, R]], vectors: Vectors, *shared: Any) -> tuple[Vectors, list[R]]:
-        """Apply a step to each part, two at a time."""
-
-        def run(state: PartState) -> tuple[Vectors, R]:
-            return step(state, vectors, *shared)
-
-        if len(self.states) == 1:
-            return _added(map(run, self.states))
-        with ThreadPoolExecutor(2) as pool:
-            return _added(pool.map(run, self.states))
-
-
-def _added(answers: Iterable[tuple[Vectors, R]]) -> tuple[Vectors, list[R]]:
-    """Add up the vectors of the parts, in order, and list their results."""
-    totals: Vectors = ()
-    results: list[R] = []
-    for sums, result in answers:
-        if results:
-            for total, more in zip(totals, sums, strict=True):
-                total += more
-        else:
-            totals = sums
-        results.append(result)
-    return totals, results
-
-
-def state_of(
-    part: Part, first: int = 0, room: Callable[[int, npt.DTypeLike], npt.NDArray[Any]] = np.zeros
-) -> PartState:
-    """Return a part with its state of zeros; ``room`` returns an array for the sites."""
+def state_of(part: Part, first: int = 0) -> PartState:
+    """Return a part with its state of zeros."""
     load = np.diff(part.start)
-    sites = Sites(*(room(part.item.size, np.float64) for _ in Sites._fields))
+    sites = Sites(*(np.zeros(part.item.size) for _ in Sites._fields))
     return PartState(part, sites, Nodes(*np.zeros((4, load.size))), first, load, *np.zeros((2, load.size)))
 
 
-def pieces_of(state: PartState) -> LocalParts:
-    """Return the parts of a table in memory or in mapped files."""
+def pieces_of(state: PartState, n_items: int) -> LocalParts:
+    """Return the parts of a table in memory: two of a large one, for two threads."""
     size = state.part.item.size
-    return LocalParts(cut(state, max(-(-size // PIECE), 2 if size >= LARGE else 1)))
+    return LocalParts(cut(state, 2 if size >= LARGE else 1), n_items)
 
 
 def cut(state: PartState, pieces: int) -> list[PartState]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lsc._inference.step import Part
-from reviewgraph._base import BoolArray, CodeArray, FloatArray, InputError, IntArray
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
+from reviewgraph.parts import LocalParts, Parts, Vectors
+from reviewgraph.parts import Part as Reviewed
 
 #: Least noise variance of standardised scores, beside that of rounding.
 MIN_NOISE = 1e-4
@@ -26,8 +26,6 @@ MIN_SCORES = 3
 #: Maximum ratio of the 95 % and 5 % quantiles of the ranges of reviewers for which scores have one unit.
 MAX_RANGE_RATIO = 1e5
 TAIL = 0.05
-#: Scores that are read at once.
-BLOCK = 1 << 22
 #: Fewest reviewers of a load, on average, who can be alike by design only.
 LIKE_OTHERS = 3
 
@@ -61,113 +59,103 @@ class Scores(NamedTuple):
     part: Part
 
 
-class Table(Protocol):
-    """Scores by reviewer, wherever they are kept."""
+class Distribution(NamedTuple):
+    """The distinct scores of a table, ascending, and how many reviews have each."""
 
-    def ordered(self) -> FloatArray:
-        """Return the scores in ascending order."""
+    score: FloatArray
+    count: IntArray
 
-    def place_of(self, score: float) -> int:
-        """Return the number of the first review with a score."""
+    @property
+    def size(self) -> int:
+        """Number of scores."""
+        return int(self.count.sum())
 
-    def by_reviewer(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-        """Return number, lowest, highest and sum of :func:`of_ranking` of the scores of each reviewer, shapes (M,)."""
+    @property
+    def mean(self) -> float:
+        """Mean of all scores."""
+        return float(self.score @ self.count) / self.size
 
-    def remove(self, ignored: BoolArray) -> None:
-        """Remove the reviews of some reviewers."""
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of all scores."""
+        return float(np.sqrt((self.score - self.mean) ** 2 @ self.count / self.size))
 
-    def rank(self, mean: float, spread: float) -> None:
-        """Replace scores by normal scores."""
+    @property
+    def equal(self) -> float:
+        """Probability that two of the scores are equal.
+
+        >>> Distribution(np.array([1.0, 2.0]), np.array([1, 2])).equal
+        0.3333333333333333
+        """
+        if self.size < 2:
+            return 0.0
+        count = self.count.astype(np.float64)
+        return float(count @ (count - 1.0)) / (self.size * (self.size - 1.0))
+
+    def lowest(self, number: int) -> FloatArray:
+        """Return the lowest scores, ascending."""
+        before = np.cumsum(self.count) - self.count
+        return np.repeat(self.score, np.clip(number - before, 0, self.count))
+
+    def highest(self, number: int) -> FloatArray:
+        """Return the highest scores, descending."""
+        return Distribution(self.score[::-1], self.count[::-1]).lowest(number)
 
 
-def check(table: Table) -> Unit:
-    """Check scores, remove those of uninformative reviewers, turn rankings into normal scores; return the unit.
+def distribution_of(parts: Parts) -> Distribution:
+    """Return the distribution of the scores of all parts."""
+    _, found = parts.map(_distribution)
+    score, place = np.unique(np.concatenate([part.score for part in found]), return_inverse=True)
+    counts = np.concatenate([part.count for part in found])
+    return Distribution(score, np.bincount(place, counts, score.size).astype(np.int64))
 
-    Raises InputError if a score is a likely data-entry error, or units differ.
+
+def _distribution(part: Reviewed, _: Vectors) -> tuple[Vectors, Distribution]:
+    return (), Distribution(*np.unique(part.score, return_counts=True))
+
+
+def check(parts: Parts) -> tuple[Parts, Unit, BoolArray]:
+    """Check scores; return those to use, rankings as normal scores, their unit, and the reviewers who are ignored.
+
+    ``parts`` are reviews with scores. Raises InputError if a score is a likely data-entry error, or units differ.
     """
-    ordered = table.ordered()
-    check_no_outlier(ordered, table.place_of)
-    load, low, high, sums = table.by_reviewer()
+    scores = distribution_of(parts)
+    check_no_outlier(scores, parts)
+    _, by_reviewer = parts.map(_by_reviewer)
+    load, low, high, sums = (np.concatenate(values) for values in zip(*by_reviewer, strict=True))
     require_one_unit(low, high)
-    ignored = uninformative(load, low == high, equal_scores(ordered))
+    ignored = uninformative(load, low == high, scores.equal)
     if ignored.any():
-        table.remove(ignored)
-        ordered = table.ordered()
-    ranked = are_rankings(np.where(ignored, 0, load), sums, equal_scores(ordered))
+        parts = parts.derive(_without, (), ignored)
+        scores = distribution_of(parts)
+    ranked = are_rankings(np.where(ignored, 0, load), sums, scores.equal)
     if ranked:
-        table.rank(float(ordered.mean()), float(ordered.std()))
-        ordered = table.ordered()
-    return unit_of(ordered, equal_scores(ordered))._replace(ranked=ranked)
+        parts = parts.derive(_as_normal, (), scores.mean, scores.deviation)
+        scores = distribution_of(parts)
+    return parts, unit_of(scores)._replace(ranked=ranked), ignored
 
 
-class ArrayTable:
-    """Scores in arrays by reviewer, which are changed in place.
+def _by_reviewer(part: Reviewed, _: Vectors) -> tuple[Vectors, tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
+    """Return number, lowest, highest and sum of :func:`of_ranking` of the scores of each reviewer, shapes (m,)."""
+    load = part.load
+    low = np.full(load.size, np.inf)
+    high = np.full(load.size, -np.inf)
+    sums = np.zeros(load.size)
+    some = np.flatnonzero(load)
+    if some.size:
+        start = part.start[some]
+        low[some] = np.minimum.reduceat(part.score, start)
+        high[some] = np.maximum.reduceat(part.score, start)
+        sums[some] = np.add.reduceat(of_ranking(part.score), start)
+    return (), (load, low, high, sums)
 
-    ``start`` (M + 1,), ``item``, ``score`` (E,); ``room`` returns an array of zeros of a size and type, ``review`` the
-    number of the review at a place.
-    """
 
-    def __init__(
-        self,
-        start: IntArray,
-        item: CodeArray,
-        score: FloatArray,
-        room: Callable[[int, npt.DTypeLike], npt.NDArray[Any]] = np.zeros,
-        review: Callable[[int], int] = lambda place: place,
-    ) -> None:
-        self.start = start
-        self.item = item
-        self.score = score
-        self.room = room
-        self.review = review
+def _without(part: Reviewed, _: Vectors, ignored: BoolArray) -> Reviewed:
+    return part.only(~ignored[part.first + part.reviewer])
 
-    def ordered(self) -> FloatArray:
-        ordered = self.room(self.score.size, np.float64)
-        ordered[:] = self.score
-        ordered.sort()
-        return ordered
 
-    def place_of(self, score: float) -> int:
-        return self.review(int(np.argmax(self.score == score)))
-
-    def pieces(self) -> Iterator[tuple[slice, slice]]:
-        """Yield reviewers and their reviews, not too many at once."""
-        step = max(1, BLOCK // max(int(np.diff(self.start).max(initial=1)), 1))
-        for low in range(0, self.start.size - 1, step):
-            high = min(low + step, self.start.size - 1)
-            yield slice(low, high), slice(int(self.start[low]), int(self.start[high]))
-
-    def by_reviewer(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-        load = np.diff(self.start)
-        low = np.full(load.size, np.inf)
-        high = np.full(load.size, -np.inf)
-        sums = np.zeros(load.size)
-        for reviewers, rows in self.pieces():
-            some = reviewers.start + np.flatnonzero(load[reviewers])
-            if some.size:
-                score = self.score[rows]
-                start = self.start[some] - rows.start
-                low[some] = np.minimum.reduceat(score, start)
-                high[some] = np.maximum.reduceat(score, start)
-                sums[some] = np.add.reduceat(of_ranking(score), start)
-        return load, low, high, sums
-
-    def remove(self, ignored: BoolArray) -> None:
-        load = np.diff(self.start)
-        size = 0
-        for reviewers, rows in self.pieces():
-            kept = np.repeat(~ignored[reviewers], load[reviewers])
-            last = size + int(kept.sum())
-            self.item[size:last] = self.item[rows][kept]
-            self.score[size:last] = self.score[rows][kept]
-            size = last
-        self.item = self.item[:size]
-        self.score = self.score[:size]
-        self.start = starts(np.where(ignored, 0, load))
-
-    def rank(self, mean: float, spread: float) -> None:
-        reviewer = np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
-        self.score[:] = normal_scores(reviewer, self.score, mean, spread)
+def _as_normal(part: Reviewed, _: Vectors, mean: float, spread: float) -> Reviewed:
+    return part._replace(score=normal_scores(part.reviewer, part.score, mean, spread))
 
 
 def starts(load: IntArray) -> IntArray:
@@ -181,31 +169,30 @@ def prepare(
     """Check and standardise scores; weights become standardised logarithms. Raises InputError as :func:`check`."""
     order = np.lexsort((item, reviewer))
     start = starts(np.bincount(reviewer, minlength=n_reviewers))
-    table = ArrayTable(start, item[order].astype(np.int32), score[order], review=lambda place: int(order[place]))
-    unit = check(table)
-    if table.score.size < order.size:
-        order = order[(np.diff(table.start) > 0)[reviewer[order]]]
+    given = Reviewed(0, start, item[order].astype(np.uint32), score[order])
+    parts, unit, ignored = check(LocalParts([given], int(item.max()) + 1))
+    [used] = parts.states
+    order = order[~ignored[reviewer[order]]]
     log_weight = np.empty(0)
     if weight is not None and np.ptp(weight[order]) > 0:
         logs = np.log(weight[order])
         log_weight = (logs - logs.mean()) / logs.std()
-    part = Part(table.start, table.item, unit.standardised(table.score), log_weight)
-    return Scores(order, table.score, unit, part)
+    part = Part(used.start, used.item.astype(np.int32), unit.standardised(used.score), log_weight)
+    return Scores(order, used.score, unit, part)
 
 
-def unit_of(score: FloatArray, equal: float) -> Unit:
+def unit_of(scores: Distribution) -> Unit:
     """Return the unit of scores.
 
-    ``equal`` is the probability p that two of them are equal. Normal scores rounded to a grid of width d are equal with
-    probability d / (2 sqrt(pi) sigma), and rounding adds d^2 / 12 = (pi / 3) p^2 sigma^2.
+    Normal scores rounded to a grid of width d are equal with probability p = d / (2 sqrt(pi) sigma), and rounding adds
+    d^2 / 12 = (pi / 3) p^2 sigma^2.
     """
-    if not score.size:
+    if not scores.size:
         return Unit(0.0, 1.0, MIN_NOISE)
-    mean = float(score.mean())
-    deviation = float(score.std())
+    deviation = scores.deviation
     # All scores equal, but for rounding of their mean: there is no unit.
-    spread = 1.0 if deviation <= 1e-12 * float(np.abs(score).max()) else deviation
-    return Unit(mean, spread, float(np.pi / 3 * equal**2) + MIN_NOISE)
+    spread = 1.0 if deviation <= 1e-12 * float(np.abs(scores.score).max()) else deviation
+    return Unit(scores.mean, spread, float(np.pi / 3 * scores.equal**2) + MIN_NOISE)
 
 
 def of_ranking(score: FloatArray) -> FloatArray:
@@ -269,42 +256,42 @@ def uninformative(load: IntArray, constant: BoolArray, equal: float) -> BoolArra
     return designed if designed.sum() <= MAX_SHARE * (load > 0).sum() else np.zeros(load.size, bool)
 
 
-def equal_scores(ordered: FloatArray) -> float:
-    """Return the probability that two of these scores, which are sorted, are equal.
-
-    >>> equal_scores(np.array([1.0, 2.0, 2.0]))
-    0.3333333333333333
-    """
-    size = ordered.size
-    if size < 2:
-        return 0.0
-    start = np.append(0, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
-    count = np.diff(start, append=size).astype(np.float64)
-    return float(count @ (count - 1.0)) / (size * (size - 1.0))
-
-
-def check_no_outlier(ordered: FloatArray, place_of: Callable[[float], int]) -> None:
-    """Raise if a score lies so far from all others that it is a likely data-entry error.
-
-    ``ordered`` are the scores, sorted; ``place_of`` returns the review with a score, for the message.
-    """
-    size = ordered.size
+def check_no_outlier(scores: Distribution, parts: Parts) -> None:
+    """Raise if a score lies so far from all others that it is a likely data-entry error."""
+    size = scores.size
     if size < MIN_SCORES:
         return
-    median = float(ordered[(size - 1) // 2 : size // 2 + 1].mean())
+    median = float(scores.lowest(size // 2 + 1)[(size - 1) // 2 :].mean())
     # The scores farthest from the median are at both ends.
     few = max(1, int(EXTREME_SHARE * size)) + 1
-    ends = np.concatenate([ordered[:few], ordered[max(few, size - few) :]])
+    ends = np.concatenate([scores.lowest(few), scores.highest(min(few, size - few))])
     usual = float(np.partition(np.abs(ends - median), -few)[-few])
     worst = float(ends[np.argmax(np.abs(ends - median))])
     distance = abs(worst - median)
     if usual > 0 and distance > OUTLIER_RATIO * (1 + SMALL_TABLE / size) * usual:
         message = (
-            f"score: expected scores on one scale, found {worst:g} at review {place_of(worst)}, "
+            f"score: expected scores on one scale, found {worst:g} at review {_place_of(parts, worst)}, "
             f"{distance / usual:.0f} times farther from the median {median:g} than nearly all others; correct it or "
             "leave it out"
         )
         raise InputError(message)
+
+
+def _place_of(parts: Parts, score: float) -> int:
+    """Return the number of the first review with a score, by reviewer and item."""
+    _, found = parts.map(_place_in, (), score)
+    before = 0
+    for place, size in found:
+        if place < size:
+            return before + place
+        before += size
+    return before
+
+
+def _place_in(part: Reviewed, _: Vectors, score: float) -> tuple[Vectors, tuple[int, int]]:
+    """Return the place of the first review with a score, the number of reviews if there is none, and that number."""
+    size = part.score.size
+    return (), (int(np.argmax(np.append(part.score == score, True))), size)
 
 
 def require_one_unit(low: FloatArray, high: FloatArray) -> None:

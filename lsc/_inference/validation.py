@@ -167,7 +167,7 @@ def _qualities(posterior: Posterior, population: Population, kept: BoolArray) ->
     score = part.score[kept] - posterior.expected_offset[who]
     state = state_of(Part(start, part.item[kept], score, log_weight))
     # Similar papers need the spectrum of their prior: held-out scores are compared without.
-    problem = problem_of(pieces_of(state), posterior.mean.size)
+    problem = problem_of(pieces_of(state, posterior.mean.size))
     items = fit(problem, population._replace(kappa=0.0), max_sweeps=SWEEPS, learn=False).items
     return np.asarray(items.shift / items.precision)
 

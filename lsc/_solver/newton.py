@@ -10,39 +10,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lsc._model.formulation import Minimiser, Programme, order_by_score, tied_up_to_rounding
+from lsc._model.formulation import Minimiser, Programme
 from lsc._model.hypotheses import LINEAR
-from lsc._solver.kernels.lines import Common, Part, extrapolate_singles
 from lsc._solver.passes import (
-    Layout,
     Merit,
     Objective,
     Passes,
     Weights,
     in_memory,
     inner,
-    lay_out,
     perceived_of_lines,
-    reviews_to_keep,
-    unit_slopes,
     with_singles,
     without_singles,
 )
-from lsc._solver.tabulating import centred, tabulate
-from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray, Progress
-from reviewgraph.streams import Spill, ranges
-
-if TYPE_CHECKING:
-    from lsc._model.hypotheses import Hypothesis
-    from reviewgraph.streams import Stream
-
+from lsc._solver.tabulating import tabulate
+from reviewgraph._base import FloatArray, Progress
 
 #: Stages: weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the
 #: gradient tolerance; from a well-conditioned problem to one whose bias the proximal steps remove.
@@ -354,194 +342,3 @@ def _run_path(
     if steps is None and path is LONG_PATH:
         run.descend(0.0, LONG_SHARE, DIRECT_STEPS)  # the objective is so flat that a stage may end early
     return True
-
-
-# Linear reviewers with reviews on disk: the same objective and directions, one pass over a file per product.
-
-
-class SpilledLines:
-    """The scored reviews of linear reviewers on disk, in parts that are in memory one at a time.
-
-    ``start`` (M + 1,): first review of each reviewer, ascending in score; ``unit``: centred scores divided by their
-    length; ``floor``, ``ceiling`` (M,): bounds on slopes for unit scores, 0 if constant; ``blocks``, ``places``:
-    positions of items as in :class:`lsc._solver.kernels.lines.Part`, empty, and written here; ``longest``: reviews of
-    the largest part.
-    """
-
-    def __init__(
-        self, start: IntArray, unit: Spill, floor: FloatArray, ceiling: FloatArray, blocks: Spill, places: Spill
-    ) -> None:
-        self.start = start
-        self.unit = unit
-        self.floor = floor
-        self.ceiling = ceiling
-        self.blocks = blocks
-        self.places = places
-        self.longest = 0
-        self._layouts: list[tuple[slice, Layout]] = []
-        # Reusable buffers for one part, and the reviewers of the part in them.
-        self._buffers: list[npt.NDArray[Any]] = []
-        self._loaded = slice(0)
-
-    def lay_out(self, item: Spill, n_items: int, rows: int) -> Iterator[tuple[slice, CodeArray, FloatArray]]:
-        """Cut the reviews into parts and write the positions of items; yields reviewers, items and unit scores."""
-        for first, last in ranges(self.start, rows):
-            low = int(self.start[first])
-            high = int(self.start[last])
-            items = item.read(low, high)
-            layout, block, place = lay_out(self.start[first : last + 1] - low, items, n_items)
-            self.blocks.append(block)
-            self.places.append(place)
-            self._layouts.append((slice(first, last), layout))
-            self.longest = max(self.longest, high - low)
-            yield slice(first, last), items, self.unit.read(low, high)
-
-    def __iter__(self) -> Iterator[tuple[slice, Part]]:
-        spills = self.blocks, self.unit, self.places
-        if not self._buffers:
-            self._buffers = [np.empty(self.longest, spill.dtype) for spill in spills]
-        for reviewers, layout in self._layouts:
-            low = int(self.start[reviewers.start])
-            high = int(self.start[reviewers.stop])
-            if self._loaded != reviewers:  # a table in one part is read once
-                for spill, buffer in zip(spills, self._buffers, strict=True):
-                    spill.read(low, high, buffer)
-                self._loaded = reviewers
-            block, unit, place = (buffer[: high - low] for buffer in self._buffers)
-            start = self.start[reviewers.start : reviewers.stop + 1] - low
-            yield reviewers, Part(start, block, unit, place, self.floor[reviewers], self.ceiling[reviewers], *layout)
-
-
-class Overview(NamedTuple):
-    """The largest absolute score, the mean score, and the number of scored reviews of each item, shape (N,)."""
-
-    largest: float
-    mean: float
-    degree: IntArray
-
-
-def minimise_streamed(
-    stream: Stream,
-    hypothesis: Hypothesis,
-    exact: Callable[[float, FloatArray], bool],
-    *,
-    sharp: float,
-    progress: Listener | None = None,
-) -> Minimiser:
-    """Solve the programme of linear reviewers without references, by passes over the reviews.
-
-    ``stream`` is open and has scores; ``hypothesis`` is a class of lines. ``exact`` decides from the mean square noise
-    and the qualities whether the noise may be zero; then the gradient tolerance is ``sharp``. Other arguments as in
-    :func:`minimise`. Qualities are 0 without a score; perceived qualities are not returned.
-    """
-    # The largest absolute score, the mean score, and the number of scored reviews of each item.
-    largest = 0.0
-    total = 0.0
-    degree = np.zeros(stream.n_items, np.int64)
-    for chunk in stream.chunks():
-        _, _, item, score = chunk.only_scored()
-        largest = max(largest, float(np.abs(score).max(initial=0.0)))
-        total = total + float(score.sum())
-        np.add.at(degree, item, 1)
-    overview = Overview(largest, total / int(degree.sum()), degree)
-    tolerance = TOLERANCE
-    reviewed = degree > 0
-    with Spill("<f8") as unit, Spill("<u2") as blocks, Spill("<u2") as places:
-        lines, common, scale, begin = _tabulate(stream, overview, hypothesis.bounds, unit, blocks, places)
-        for last_stage_only in (False, True):
-            merit = Passes(lines, lines.floor.size, common, np.zeros(stream.n_items, np.bool_))
-            run = descend(merit, begin, tolerance, MAX_ITERATIONS, progress, last_stage_only=last_stage_only)
-            converged, message = run.outcome(tolerance)
-            if last_stage_only and not converged:  # the first solution stands
-                break
-            quality = np.where(np.asarray(common.degree) > 0.0, scale * run.x, 0.0)
-            for _, start, item, score, keep, _ in _chunks(stream, overview):
-                if not keep.all():
-                    lower, upper = (np.full(start.size - 1, bound) for bound in hypothesis.bounds)
-                    extrapolate_singles(start, item, score, keep, lower, upper, quality)
-            quality = np.where(reviewed, quality - float(quality[reviewed].mean()), 0.0)
-            objective = scale * scale * merit.squares
-            solution = Minimiser(quality, np.empty(0), objective, run.iterations, converged, message)
-            if not converged or not exact(objective / int(degree.sum()), quality):
-                break
-            begin = quality / scale
-            tolerance = sharp
-            del merit, run
-        return solution
-
-
-def _tabulate(
-    stream: Stream, overview: Overview, bounds: tuple[float, float], unit: Spill, blocks: Spill, places: Spill
-) -> tuple[SpilledLines, Common, float, FloatArray]:
-    """Write the reviews in the solver's units; returns them, the common line, the scale of qualities, and the start."""
-    lower = bounds[0] or 1.0
-    with Spill("<u4") as item:
-        size, norm, common = _write(stream, overview, item, unit)
-        # Units: scores of spread 1, lower slope 1.
-        scale = lower * float(np.sqrt(np.sum(norm * norm) / common.reviews)) or 1.0
-        factor = scale / lower
-        least = bounds[0] / lower
-        most = bounds[1] / lower
-        norm /= factor
-        start = np.concatenate([[0], np.cumsum(size)])
-        lines = SpilledLines(start, unit, *unit_slopes(norm, least, most), blocks, places)
-        total = np.zeros(stream.n_items)
-        # With at least as many reviews as items per part, every block is used often enough to be worth reading.
-        for reviewers, items, units in lines.lay_out(item, stream.n_items, max(stream.batch, stream.n_items)):
-            np.add.at(total, items, units * np.repeat(norm[reviewers], size[reviewers]))
-    total /= np.maximum(common.degree, 1.0)
-    tilt = np.asarray(common.tilt) / factor
-    spread = common.spread / factor**2
-    return lines, replace(common, tilt=tilt, spread=spread, lower=least, upper=most), scale, total
-
-
-def _write(stream: Stream, overview: Overview, item: Spill, unit: Spill) -> tuple[IntArray, FloatArray, Common]:
-    """Write items and unit scores; return loads and score lengths by reviewer, and the common line.
-
-    Single items are left out, see :mod:`lsc._solver.passes`.
-    """
-    M = stream.n_reviewers
-    N = stream.n_items
-    count = 0
-    size = np.zeros(M, np.int64)
-    norm = np.zeros(M)
-    degree = np.zeros(N)
-    tilt = np.zeros(N)
-    total = 0.0
-    spread = 0.0
-    for first, _, items, score, keep, start in _chunks(stream, overview):
-        items = items[keep]
-        score = score[keep]
-        load = np.diff(start)
-        own = slice(first, first + load.size)
-        reviewer = np.repeat(np.arange(load.size), load)
-        deviation = centred(score, start, reviewer)
-        norm[own] = np.sqrt(np.bincount(reviewer, deviation * deviation, load.size))
-        size[own] = load
-        raw = score - overview.mean
-        np.add.at(degree, items, 1.0)
-        np.add.at(tilt, items, raw)
-        count = count + raw.size
-        total = total + float(raw.sum())
-        spread = spread + float(np.sum(raw * raw))
-        item.append(items)
-        unit.append(deviation / np.where(norm[own] > 0.0, norm[own], 1.0)[reviewer])
-    # The mean includes single items; the common line uses the scores that were kept.
-    shift = total / count
-    return size, norm, Common(degree, tilt - shift * degree, spread - shift * total, float(count), 0.0, np.inf)
-
-
-def _chunks(
-    stream: Stream, overview: Overview
-) -> Iterator[tuple[int, IntArray, CodeArray, FloatArray, BoolArray, IntArray]]:
-    """Yield by chunk: first reviewer, scored reviews, the mask of those kept, and where each reviewer begins then."""
-    for chunk in stream.chunks():
-        # Ascending in score, ties by item.
-        _, start, item, score = chunk.only_scored()
-        reviewer = np.repeat(np.arange(start.size - 1), np.diff(start))
-        order = order_by_score(start, score)
-        item = item[order]
-        score = tied_up_to_rounding(score[order], reviewer, overview.largest)
-        all_stay = np.ones(item.size, np.bool_), start
-        keep = reviews_to_keep(start, item, score, overview.degree) if stream.n_items >= MANY_ITEMS else all_stay
-        yield chunk.first, start, item, score, *keep

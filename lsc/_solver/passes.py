@@ -1,7 +1,7 @@
 """The objective of the Newton solver, its gradient and its Newton directions.
 
-For many linear reviewers both take passes over the reviews, wherever these are stored, with two threads for half the
-items or reviewers each; sums are added in a fixed order, so results do not depend on the number of processors. The
+For many linear reviewers both take passes over the parts of a table, wherever these are; sums are added in a fixed
+order, so results do not depend on the number of processors. The
 layout makes a pass read memory sequentially, since random access to millions of items is limited by latency: items are
 cut into blocks that fit in the cache, and each review has a slot, block by block. Qualities are gathered to the slots,
 reviewers read theirs from as many ascending slots as there are blocks and write results there, which are added to the
@@ -11,10 +11,12 @@ items block by block.
 from __future__ import annotations
 
 import math
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,6 +48,7 @@ from lsc._solver.kernels.lines import (
 )
 from lsc._solver.kernels.projections import Table, distances, first_face, levels_of
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
+from reviewgraph.parts import LocalParts, Parts, Vectors
 
 if TYPE_CHECKING:
     from lsc._solver.kernels.lines import ShortArray
@@ -195,18 +198,6 @@ MIN_BLOCKS = 16
 STALE = 1 / 16
 
 
-class Layout(NamedTuple):
-    """Slots of a part: those of block b are ``slot[b]:slot[b + 1]``, reviewer by reviewer.
-
-    Those of reviewers from number ``middle`` on begin at ``halfway[b]``. A block has ``size`` items.
-    """
-
-    slot: IntArray
-    middle: int
-    halfway: IntArray
-    size: int
-
-
 def unit_slopes(
     norm: FloatArray, lower: FloatArray | float, upper: FloatArray | float
 ) -> tuple[FloatArray, FloatArray]:
@@ -218,30 +209,51 @@ def unit_slopes(
     return lower * norm, np.multiply(upper, norm, out=np.zeros(norm.size), where=norm > 0.0)
 
 
-def lay_out(start: IntArray, item: CodeArray, n_items: int) -> tuple[Layout, ShortArray, ShortArray]:
-    """Return layout, blocks and places of reviews that are sorted by reviewer.
+class Lines(NamedTuple):
+    """The scored reviews of linear reviewers of a part of a table, and what passes over them keep.
 
-    >>> layout, block, place = lay_out(np.array([0, 2, 4]), np.array([17, 3, 2, 16], np.uint32), 32)
-    >>> block.tolist(), place.tolist(), layout.size, layout.middle, layout.slot[8:10].tolist()
-    ([8, 1, 1, 8], [1, 0, 1, 0], 2, 1, [2, 4])
+    ``slope_free``, ``diagonal_free`` (m,): which slopes are free, now and when the diagonal was last computed.
+    """
+
+    part: Part
+    slope_free: BoolArray
+    diagonal_free: BoolArray
+
+
+def lines_of(
+    start: IntArray, item: CodeArray, unit: FloatArray, bounds: tuple[FloatArray, FloatArray], n_items: int
+) -> Lines:
+    """Lay out reviews that are sorted by reviewer and score, with unit scores, and bounds on their slopes.
+
+    >>> bounds = np.zeros(2), np.ones(2)
+    >>> lines = lines_of(np.array([0, 2, 4]), np.array([17, 3, 2, 16], np.uint32), np.zeros(4), bounds, 32)
+    >>> part = lines.part
+    >>> [np.asarray(values).tolist() for values in (part.block, part.place, part.slot[8:10])], part.size
+    ([[8, 1, 1, 8], [1, 0, 1, 0], [2, 4]], 2)
     """
     size = max(1, min(BLOCK, -(-n_items // MIN_BLOCKS)))
     blocks = -(-n_items // size)
-    middle = int(np.searchsorted(start, start[-1] // 2))
     block = (item // np.uint32(size)).astype(np.uint16)
-    count, first_half = (np.bincount(part, minlength=blocks) for part in (block, block[: start[middle]]))
-    slot = np.concatenate([[0], np.cumsum(count)])
+    slot = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=blocks))])
     place = np.empty(item.size, np.uint16)
     write_places(item, block, slot[:-1].copy(), size, place)
-    return Layout(slot, middle, slot[:-1] + first_half, size), block, place
+    m = start.size - 1
+    part = Part(start, block, unit, place, *bounds, slot, size)
+    return Lines(part, np.zeros(m, np.bool_), np.ones(m, np.bool_))
 
 
-def in_memory(table: Table, n_items: int) -> list[tuple[slice, Part]]:
-    """Lay out a table of linear reviewers, in one part."""
-    layout, block, place = lay_out(np.asarray(table.start), np.asarray(table.item), n_items)
+def in_memory(table: Table, n_items: int) -> LocalParts:
+    """Lay out a table of linear reviewers in two parts, for two threads."""
+    start = np.asarray(table.start)
+    item = np.asarray(table.item)
+    unit = np.asarray(table.unit)
     floor, ceiling = unit_slopes(np.asarray(table.norm), np.asarray(table.lower), np.asarray(table.upper))
-    part = Part(table.start, block, table.unit, place, floor, ceiling, *layout)
-    return [(slice(0, floor.size), part)]
+    states = []
+    for first, last in pairwise([0, int(np.searchsorted(start, start[-1] // 2)), floor.size]):
+        rows = slice(int(start[first]), int(start[last]))
+        bounds = floor[first:last], ceiling[first:last]
+        states.append(lines_of(start[first : last + 1] - rows.start, item[rows], unit[rows], bounds, n_items))
+    return LocalParts(states, n_items)
 
 
 def perceived_of_lines(table: Table, x: FloatArray) -> FloatArray:
@@ -261,29 +273,35 @@ def perceived_of_lines(table: Table, x: FloatArray) -> FloatArray:
 
 
 class Passes(Objective):
-    """The objective of linear reviewers by passes: one per evaluation, one per product.
+    """The objective of linear reviewers by passes over parts: one per evaluation, one per product.
 
-    ``reviews`` is iterated over repeatedly: the reviewers of each part, as a slice, and their reviews.
+    Parameters
+    ----------
+    parts
+        The reviews, :class:`Lines` each.
+    n_reviewers
+        Number of reviewers.
+    common, fixed
+        As those of :class:`Objective`.
     """
 
-    def __init__(
-        self, reviews: Iterable[tuple[slice, Part]], n_reviewers: int, common: Common, fixed: BoolArray
-    ) -> None:
+    def __init__(self, parts: Parts, n_reviewers: int, common: Common, fixed: BoolArray) -> None:
         super().__init__(common, fixed)
         n = fixed.size
-        m = n_reviewers
-        self.slope_free = np.zeros(m, np.bool_)
-        self.reviews = reviews
-        self._slots = np.empty(0)
+        self.parts = parts
+        self.n_reviewers = n_reviewers
         self._vectors = Descent(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), self.direction)
-        # Diagonal of the reviewers' terms, and the free slopes it was computed with.
-        self._diagonal, self._diagonal_free = np.zeros(n), np.ones(m, np.bool_)
+        # Diagonal of the reviewers' terms, and how many slopes have become free or fixed since.
+        self._diagonal: FloatArray | None = None
+        self._changes = 0
         self._threads = ThreadPoolExecutor(2)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
-        fit = np.asarray(self.gradients.fit)
-        fit[:] = 0.0
-        self.squares = self.over(line_residuals, x, fit, fit=True)
+        (fit,), results = self.parts.map(_fit, (x,))
+        squares, changes = zip(*results, strict=True)
+        np.asarray(self.gradients.fit)[:] = fit
+        self.squares = sum(squares)
+        self._changes = sum(changes)
         gradient = np.empty(x.size)
         value, self._slope_free, self.norm, self.stationarity = combine(
             self.common, self.fixed, self.squares, 0.0, 0.0, self.weights.common, self.gradients, x, gradient
@@ -296,11 +314,9 @@ class Passes(Objective):
         weight = self.weights.common
         vectors = self._vectors
         # The diagonal of the matrix; that of the reviewers' terms is kept while few slopes become free or fixed.
-        changes = np.count_nonzero(self.slope_free != self._diagonal_free)
-        if changes > STALE * self.slope_free.size or not self._diagonal.any():
-            self._diagonal_free = self.slope_free.copy()
-            self._diagonal[:] = 0.0
-            self.over(line_diagonal, None, self._diagonal)
+        if self._diagonal is None or self._changes > STALE * self.n_reviewers:
+            (self._diagonal,), _ = self.parts.map(_diagonal, (np.zeros(gradient.size),))
+            self._changes = 0
         common_diagonal(common, free, weight, vectors.inverse)
         np.asarray(vectors.inverse)[:] += self._diagonal
         # Conjugate gradients from 0: update the direction, multiply it by the matrix, and step to the minimum along it.
@@ -311,7 +327,9 @@ class Passes(Objective):
                 break
             sums = np.sum(self._by_items(update_search, vectors, common, weight, beta), axis=0).tolist()
             curvature, mean, slope = common_image(common, free, weight, *sums)
-            curvature += self.over(line_residuals, vectors.search, vectors.image)
+            (image,), squares = self.parts.map(_multiply, (np.asarray(vectors.search),))
+            np.asarray(vectors.image)[:] += image
+            curvature += sum(squares)
             if curvature <= 0.0:
                 break
             new_rho = sum(self._by_items(take_step, vectors, common, rho / curvature, mean, slope))
@@ -320,35 +338,47 @@ class Passes(Objective):
             self.products += 1
         return self.direction
 
-    def over(self, kernel: Any, x: FloatArray | None, out: FloatArray, *, fit: bool = False) -> float:
-        """Gather items, run a kernel on the reviewers, and add the slots to ``out``; returns the sum of its results."""
-        total = 0.0
-        for reviewers, part in self.reviews:
-            slot = np.asarray(part.slot)
-            reviews = len(part.block)
-            n_blocks = slot.size - 1
-            cut = int(np.searchsorted(slot, reviews // 2))
-            if self._slots.size < reviews:
-                self._slots = np.empty(reviews)
-            slots = self._slots[:reviews]
-            slope_free = self.slope_free[reviewers]
-            n_reviewers = slope_free.size
-            lower_half = (part, slope_free, fit, slots, slot[:n_blocks].copy(), 0, part.middle)
-            upper_half = (part, slope_free, fit, slots, np.array(part.halfway), part.middle, n_reviewers)
-            if x is not None:
-                self._both(gather, (part, x, slots, 0, cut), (part, x, slots, cut, n_blocks))
-            total += sum(self._both(kernel, lower_half, upper_half))
-            self._both(scatter_add, (part, slots, out, 0, cut), (part, slots, out, cut, n_blocks))
-        return total
-
     def _by_items(self, kernel: Any, *arguments: Any) -> list[Any]:
-        """Run a kernel on each half of the items; returns both results."""
+        """Run a kernel on each half of the items, in two threads; returns both results."""
         n = self.fixed.size
-        return self._both(kernel, (*arguments, 0, n // 2), (*arguments, n // 2, n))
+        halves = (*arguments, 0, n // 2), (*arguments, n // 2, n)
+        return list(self._threads.map(lambda half: kernel(*half), halves))
 
-    def _both(self, kernel: Any, *halves: tuple[Any, ...]) -> list[Any]:
-        """Run a kernel on the arguments of both halves, in two threads; returns both results."""
-        return list(self._threads.map(lambda arguments: kernel(*arguments), halves))
+
+#: The slots of a part, of each thread.
+_memory = threading.local()
+
+
+def _over(state: Lines, x: FloatArray, kernel: Any, *, fit: bool) -> tuple[FloatArray, float]:
+    """Gather items to slots, run a kernel on the reviewers, and add the slots by item; returns these and its result."""
+    part = state.part
+    slots = getattr(_memory, "slots", None)
+    if slots is None or slots.size < len(part.block):
+        slots = _memory.slots = np.empty(len(part.block))
+    gather(part, x, slots)
+    total = kernel(part, state.slope_free, fit, slots, np.array(part.slot))
+    by_item = np.zeros(x.size)
+    scatter_add(part, slots, by_item)
+    return by_item, total
+
+
+def _fit(state: Lines, vectors: Vectors) -> tuple[Vectors, tuple[float, int]]:
+    """Fit the lines: residuals by item, their squares, and the slopes that differ from those of the diagonal."""
+    residuals, squares = _over(state, vectors[0], line_residuals, fit=True)
+    return (residuals,), (squares, int(np.count_nonzero(state.slope_free != state.diagonal_free)))
+
+
+def _multiply(state: Lines, vectors: Vectors) -> tuple[Vectors, float]:
+    """Return the image of a direction, along which only free slopes change, and its curvature."""
+    image, squares = _over(state, vectors[0], line_residuals, fit=False)
+    return (image,), squares
+
+
+def _diagonal(state: Lines, vectors: Vectors) -> tuple[Vectors, None]:
+    """Return the diagonal of the reviewers' terms, and note the slopes that are free."""
+    diagonal, _ = _over(state, vectors[0], line_diagonal, fit=False)
+    state.diagonal_free[:] = state.slope_free
+    return (diagonal,), None
 
 
 # Items with a single review: removed from the programme of linear reviewers, and extrapolated at its solution.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lsc.selection import Selection
     from reviewgraph._base import Fact, Label, Next, Page
     from reviewgraph.report import Codes
-    from reviewgraph.streams import Stream
+    from reviewgraph.parts import PartedReviews
     from reviewgraph.table import Reviews
 
 
@@ -282,31 +282,26 @@ HELP = f"the posterior, or --method lsc with {LINES} reviewers"
 
 
 def calibrate_by_passes(
-    session: Session, stream: Stream, options: Mapping[str, Any], tell: Callable[[Progress], None]
+    session: Session, table: PartedReviews, options: Mapping[str, Any], tell: Callable[[Progress], None]
 ) -> None:
     """Calibrate a table larger than memory."""
-    # The method has a form for streams, and the other options belong to it.
+    # The method takes tables in parts, and the other options belong to it.
     method = settle_method(session)
     output = options["output"]
-    if method.stream is None:
-        able = " or ".join(candidate.name for candidate in METHODS.values() if candidate.stream is not None)
+    if not method.by_parts:
+        able = " or ".join(candidate.name for candidate in METHODS.values() if candidate.by_parts)
         message = f"stream: expected --method {able} with it, found {method.name!r}"
         raise InputError(message)
     if not method.probabilities:
         expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
     expect_table(output, "a CSV file", "leave out --stream")
     method_options = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
-    result: Any = method.stream(stream, **method_options, progress=tell)
+    result: Any = method.function(table, **method_options, progress=tell)
 
     outcome = Outcome(session, method, result)
-    content = result.to_dict
-    parts = result.parts
-    if method.probabilities:
-        content = outcome.to_dict
-        parts = partial(result.parts, selection=outcome.selection)
     if output:
-        write_whole(output, csv_parts(parts()))
-    answer(session, outcome, None, content)
+        result.save(output, outcome.selection)
+    answer(session, outcome, None, outcome.to_dict if method.probabilities else result.to_dict)
 
 
 def answer(

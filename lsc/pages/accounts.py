@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
     from reviewgraph._base import Label
-    from reviewgraph.streams import Stream
+    from reviewgraph.parts import PartedReviews
     from reviewgraph.table import Reviews
 
 #: Corrections smaller than this, in points, are not mentioned.
@@ -88,7 +88,7 @@ def _is_corrected(part: Source) -> bool:
     return abs(part.severity + part.stretch + sum(part.criteria.values())) >= SLIGHT
 
 
-def direction_of(reviews: Reviews | Stream, grades: Sequence[str] = ()) -> str:
+def direction_of(reviews: Reviews | PartedReviews, grades: Sequence[str] = ()) -> str:
     """Return which scores are the best, and what the first and the last of some grades count as."""
     counts = f"; {grades[0]} counts as {len(grades)}, {grades[-1]} as 1" if grades else ""
     return f"{reviews.direction}{counts}"

@@ -15,7 +15,6 @@ from lsc.pages.details import contradicting, sections_of, unusual
 from lsc.pages.papers import NAMED, best_table, columns_by_head, group_sizes, open_table, percent, some
 from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Selection, Uncertain
-from lsc.streams import StreamedCalibration, StreamedEstimate
 from reviewgraph._base import Fact, Nouns, Page, Section, Table, counted, listed, noun
 from reviewgraph.report import not_counted
 
@@ -32,7 +31,7 @@ GUESSED = "Higher is read as better; if 1 is best: --lower-is-better"
 
 
 def page_of(
-    result: Estimate | StreamedEstimate,
+    result: Estimate,
     selection: Selection | None = None,
     *,
     drawn: Sequence[Label] | None = None,
@@ -51,7 +50,7 @@ def page_of(
     """
     direction = f"{direction_of(result.reviews, grades)}{', assumed' if guessed else ''}"
     page = Page("Calibration of scores", None, "")
-    if isinstance(result, Estimate):
+    if not result.in_parts:
         page = replace(page, sections=sections_of(result, selection), nouns=Nouns(*result.reviews.nouns))
     if drawn is not None and selection is not None:
         lottery = Section("lottery", "The lottery", lambda: [_lottery_table(selection, drawn)])
@@ -86,14 +85,14 @@ def page_of(
 # The first line.
 
 
-def _verdict(result: Estimate | StreamedEstimate, selection: Selection | None) -> tuple[bool | None, str, str, str]:
+def _verdict(result: Estimate, selection: Selection | None) -> tuple[bool | None, str, str, str]:
     """Return whether the news is good, the verdict, the rest of its line, and what precedes the direction of scores."""
     sizes = group_sizes(result)
     if selection is None and len(sizes) > 1:
         papers = listed([f"{size:,}" for size in sizes], 4)
         return False, "No order of all:", f"{len(sizes):,} groups that no review connects", f"{papers} papers; "
-    method = result.method if isinstance(result, Estimate) else ""
-    if isinstance(result, Calibration | StreamedCalibration):
+    method = result.method
+    if isinstance(result, Calibration):
         method = f"least squares, {result.hypothesis} reviewers"
     if selection is not None:
         places = counted(selection.n - selection.certain.size, "place")
@@ -121,7 +120,7 @@ def _compared(result: Uncertain) -> tuple[bool | None, str, str]:
         used = covariates.used_of("reviewer") if covariates else []
         beyond = f"beyond {listed(used)}, " if used else ""
         return True, "Nothing to correct", f"{beyond}no differences between reviewers"
-    if not isinstance(result, PosteriorEstimate):
+    if not isinstance(result, PosteriorEstimate) or result.in_parts:
         return None, "Corrected", "reviewers differ; the benefit is not computed by batches"
     better = 100.0 * result.gain.relative
     error = 100.0 * result.gain.standard_error
@@ -138,7 +137,7 @@ def _compared(result: Uncertain) -> tuple[bool | None, str, str]:
 
 
 def _decision(
-    result: Estimate | StreamedEstimate, selection: Selection, drawn: Sequence[Label] | None, seed: int | None
+    result: Estimate, selection: Selection, drawn: Sequence[Label] | None, seed: int | None
 ) -> list[Fact | Table]:
     """Return the papers that are in, drawn, and to discuss, and what averages would have changed."""
     items = result.items
@@ -170,7 +169,7 @@ def _pool(selection: Selection) -> IntArray:
     return may_be[~np.isin(may_be, selection.certain)]
 
 
-def _draw(result: Estimate | StreamedEstimate, selection: Selection, drawn: Sequence[Label], seed: int | None) -> Fact:
+def _draw(result: Estimate, selection: Selection, drawn: Sequence[Label], seed: int | None) -> Fact:
     """Return the papers of a lottery that were drawn."""
     free = _pool(selection)
     lucky = free[np.array([label in drawn for label in selection.named(free)], np.bool_)]
@@ -178,7 +177,7 @@ def _draw(result: Estimate | StreamedEstimate, selection: Selection, drawn: Sequ
     return Fact("Drawn", among if free.size else "nothing to draw")
 
 
-def _benefit(result: Estimate | StreamedEstimate) -> list[Fact]:
+def _benefit(result: Estimate) -> list[Fact]:
     """Return whether the correction helps, where the first line is about something else."""
     if not isinstance(result, Uncertain):
         return []
@@ -186,13 +185,13 @@ def _benefit(result: Estimate | StreamedEstimate) -> list[Fact]:
     return [Fact("Benefit", f"{state[0].lower()}{state[1:]}: {words}")]
 
 
-def _reviewers(result: Estimate | StreamedEstimate) -> list[Fact]:
+def _reviewers(result: Estimate) -> list[Fact]:
     """Return the harsh and the lenient reviewers, and those who contradict the others."""
     if not isinstance(result, Uncertain):
         return []
     found = unusual(result.beliefs)
     kinds = {kind: found[kind] for kind in ("harsh", "lenient") if kind in found}
-    if isinstance(result, PosteriorEstimate) and (against := contradicting(result)).size:
+    if isinstance(result, PosteriorEstimate) and not result.in_parts and (against := contradicting(result)).size:
         kinds["against the others"] = against
     words = [f"{kind} {some(result.reviews.reviewers, codes, KINDS)}" for kind, codes in kinds.items()]
     if result.beliefs.signal and not words:
@@ -200,7 +199,7 @@ def _reviewers(result: Estimate | StreamedEstimate) -> list[Fact]:
     return [Fact("Reviewers", "; ".join(words))] if words else []
 
 
-def _left_out(result: Estimate | StreamedEstimate, selection: Selection | None) -> list[Fact]:
+def _left_out(result: Estimate, selection: Selection | None) -> list[Fact]:
     """Return groups, papers set aside or without a score, and what is not counted."""
     facts = []
     if selection is not None and (aside := selection.aside).size:
@@ -211,13 +210,13 @@ def _left_out(result: Estimate | StreamedEstimate, selection: Selection | None) 
     without = np.flatnonzero(result.rank == 0)
     if without.size:
         facts.append(Fact("Not ranked", f"{some(result.items, without)} (no score)"))
-    return [*facts, *(not_counted(result.reviews) if isinstance(result, Estimate) else [])]
+    return [*facts, *([] if result.in_parts else not_counted(result.reviews))]
 
 
 # Warnings.
 
 
-def _warnings(result: Estimate | StreamedEstimate) -> list[str]:
+def _warnings(result: Estimate) -> list[str]:
     """Return what changes how the result is read, and what the scores do not support."""
     warnings = []
     if isinstance(result, Uncertain) and (prior := result.by_prior):
@@ -233,7 +232,7 @@ def _warnings(result: Estimate | StreamedEstimate) -> list[str]:
     if isinstance(result, PosteriorEstimate) and result.covariates and (used := result.covariates.used_of("item")):
         moves = noun(len(used), "moves", "move")
         warnings.append(f"{listed(used)} {moves} qualities, most those of few scores: whether that is fair is for you")
-    if isinstance(result, Calibration):
+    if isinstance(result, Calibration) and not result.in_parts:
         loads = result.reviews.only_scored().loads
         half = int(np.median(loads[loads > 0]))
         links = result.support.degrees_of_freedom
@@ -244,7 +243,7 @@ def _warnings(result: Estimate | StreamedEstimate) -> list[str]:
         if places := int((~result.support.determined & np.isfinite(result.quality)).sum()):
             papers = counted(places, "paper")
             warnings.append(f"The scores do not determine the place of {papers} in a group (marked ?)")
-    if isinstance(result, Calibration | StreamedCalibration) and result.status is not CalibrationStatus.OPTIMAL:
+    if isinstance(result, Calibration) and result.status is not CalibrationStatus.OPTIMAL:
         warnings.append(f"{result.status.text} ({result.message})")
     lacking = result.reviews.origin.lacking
     return [*warnings, *([lacking.words] if lacking else [])]

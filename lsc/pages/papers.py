@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lsc.selection import Selection
-    from lsc.streams import StreamedEstimate
     from reviewgraph._base import FloatArray, IntArray, Label
 
 #: Papers that a line names, those that are seen first, and those to discuss.
@@ -69,19 +68,19 @@ def paper_names(result: Estimate, papers: IntArray) -> list[str]:
     return [f"{label} {listed([result.reviews.titles.get(label, '')])}".strip() for label in labels]
 
 
-def best_by_group(result: Estimate | StreamedEstimate) -> IntArray:
+def best_by_group(result: Estimate) -> IntArray:
     """Return the codes of the papers with a score, by group, the best first."""
     order = np.lexsort((result.rank, result.group))
     return order[result.rank[order] > 0]
 
 
-def group_sizes(result: Estimate | StreamedEstimate) -> list[int]:
+def group_sizes(result: Estimate) -> list[int]:
     """Return the number of papers with a score of each group that no review connects to another, the largest first."""
     sizes = np.bincount(result.group[result.rank > 0])
     return sorted(sizes[sizes > 0].tolist(), reverse=True)
 
 
-def intervals(result: Estimate | StreamedEstimate, papers: IntArray) -> tuple[FloatArray, FloatArray]:
+def intervals(result: Estimate, papers: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the 90 % intervals of papers as printed, NaN if the method has none."""
     if not isinstance(result, Uncertain):
         return np.full(papers.size, np.nan), np.full(papers.size, np.nan)
@@ -92,14 +91,14 @@ def intervals(result: Estimate | StreamedEstimate, papers: IntArray) -> tuple[Fl
 
 
 def columns_of(
-    result: Estimate | StreamedEstimate, papers: IntArray, selection: Selection | None, left_out: Sequence[str] = ()
+    result: Estimate, papers: IntArray, selection: Selection | None, left_out: Sequence[str] = ()
 ) -> dict[str, Column]:
     """Return what a table can show about papers, given by code, by the names of its columns, some ``left_out``."""
     digits = 2 if isinstance(result, Uncertain) else 3
     printed = result.reviews.printed
     labels = [result.items[i] for i in papers.tolist()]
     columns = [Column("paper", labels)]
-    if isinstance(result, Estimate):
+    if not result.in_parts:
         columns = paper_columns(result.reviews, papers.tolist())
 
     def add(name: str, values: FloatArray | IntArray, digits: int = 0) -> None:
@@ -119,7 +118,7 @@ def columns_of(
     elif np.isfinite(result.standard_error[papers]).any():
         add("+-", result.standard_error[papers], digits)
     add("average", printed(result.average[papers]), digits)
-    if isinstance(result, Estimate):
+    if not result.in_parts:
         add("scores", result.reviews.only_scored().reviews_per_item[papers])
         add("its rank", result.average_rank[papers])
         add("gained", (result.average_rank - result.rank)[papers])
@@ -138,7 +137,7 @@ def paper_table(result: Estimate, selection: Selection | None) -> Table:
     return Table("papers-table", caption, [*columns_of(result, papers, selection).values()], "papers", links)
 
 
-def best_table(result: Estimate | StreamedEstimate) -> Table:
+def best_table(result: Estimate) -> Table:
     """Return the best papers; of several groups the best of each."""
     order = best_by_group(result)
     several = len(group_sizes(result))
@@ -159,11 +158,11 @@ def best_table(result: Estimate | StreamedEstimate) -> Table:
         live=False,
         shown=first.size,
         more=more,
-        section="papers" if isinstance(result, Estimate) else "",
+        section="" if result.in_parts else "papers",
     )
 
 
-def open_table(result: Estimate | StreamedEstimate, selection: Selection) -> Table:
+def open_table(result: Estimate, selection: Selection) -> Table:
     """Return the papers to discuss, the most likely first; a line names those that are not shown."""
     papers = selection.discuss
     shown = papers.size if papers.size <= DISCUSSED + 1 else DISCUSSED

@@ -121,8 +121,8 @@ KINDS: dict[str, Kind] = {
 }
 #: Objects, recognised by the name of their class: importing them here would load unused modules.
 OBJECTS = (
-    "Assumptions", "ClusterTable", "Columns", "Components", "Graph", "Plan", "Posterior", "Rules",
-    "Selection", "Spellings", "Stream",
+    "Assumptions", "Columns", "Components", "Graph", "PartedReviews", "Plan", "Posterior", "Rules", "Selection",
+    "Spellings",
 )  # fmt: skip
 
 

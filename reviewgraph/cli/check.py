@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from reviewgraph._base.results import Progress
     from reviewgraph.graph.check import Report
     from reviewgraph.report.codes import Codes
-    from reviewgraph.streams.connection import Connection
-    from reviewgraph.streams.table import Stream
+    from reviewgraph.graph.connection import Connection
+    from reviewgraph.parts.table import PartedReviews
     from reviewgraph.table.reviews import Reviews
 
 _INSTEAD = "use --like FILE, a table with scores, or in Python check(reviews, assumptions=Assumptions(...))"
@@ -85,18 +85,18 @@ def read_duties(session: Session, reviews: Reviews) -> dict[str, Any]:
     return duties
 
 
-def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:
-    from reviewgraph.streams.connection import check_stream, page_of
+def _check_stream(session: Session, table: PartedReviews, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:
+    from reviewgraph.graph.connection import check_parts
 
     expect_table(options["output"], "a CSV file", "leave out --stream")
-    connection = check_stream(stream)
+    connection = check_parts(table)
     require = options["require"]
     reached = not require or connection.reaches(require)
     if options["output"]:
-        write_whole(options["output"], csv_parts(connection.parts()))
+        write_whole(options["output"], csv_parts(connection.blocks()))
 
     def compose(shown: Connection, _: Codes | None) -> Page:
-        return _with_level(page_of(shown), require, reached=reached, use_scores=False)
+        return _with_level(shown.page(), require, reached=reached, use_scores=False)
 
     session.answer(connection, None, compose, holds=reached)
 
@@ -235,7 +235,7 @@ def check(
             }
             shown = replace(shown, missing=by_code)
         return replace(
-            _with_level(page_of(shown), require, reached=reached, use_scores=use_scores),
+            _with_level(shown.page(), require, reached=reached, use_scores=use_scores),
             **_next(session, report, missed, asked=asked),
             subject=session.table(whole=True),
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reviewgraph.formats.columns import Columns
     from reviewgraph.formats.side import Reviewer
     from reviewgraph.formats.spellings import Merge
-    from reviewgraph.streams.table import Stream
+    from reviewgraph.parts.table import PartedReviews
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -407,7 +407,7 @@ def json_option(group: str) -> Callable[[Decorated], Decorated]:
 
 # ``--stream``: commands on tables larger than memory, with the options that do not need all reviews at once.
 
-Runner: TypeAlias = "Callable[[Session, Stream, Mapping[str, Any], Callable[[Progress], None]], object]"
+Runner: TypeAlias = "Callable[[Session, PartedReviews, Mapping[str, Any], Callable[[Progress], None]], object]"
 
 #: Options of REVIEWS that are supported in batches.
 IN_BATCHES = ("columns", "lower_is_better", "duplicates")
@@ -428,7 +428,7 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         return flag(refusing(streamed))  # type: ignore[return-value]
 
     def _stream(options: dict[str, Any]) -> Any:
-        from reviewgraph.streams.table import stream_reviews
+        from reviewgraph.parts.disk import stream_reviews
 
         session = Session.of()
         unsupported = set(session.params) - {"paths", "merge", "score", "stream", *IN_BATCHES, *supported}
@@ -438,7 +438,7 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         table = {name: options[name] for name in IN_BATCHES}
         table |= {"columns": session.table_columns, "merge": session.spellings}
         with telling() as tell, stream_reviews(*options["paths"], **table, note=note, progress=tell) as stream:
-            for file in stream.files:
+            for file in stream.origin.files:
                 session.keep(file)
             return run(session, stream, options, tell)
 

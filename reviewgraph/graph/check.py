@@ -15,6 +15,7 @@ from reviewgraph._base.results import Paged
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, UNKNOWN
 from reviewgraph.formats.side import DEMAND, LOAD
+from reviewgraph.graph.connection import Connection, check_parts
 from reviewgraph.graph.components import doubly_connected_components, structure_of
 from reviewgraph.graph.fragility import fragile, keeps
 from reviewgraph.graph.levels import Connected, LevelName, level_named
@@ -22,6 +23,7 @@ from reviewgraph.graph.precision import Assumptions, assumed, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import stated_rules
 from reviewgraph.io.sides import Order, by_label, pairs_of, without_gone
+from reviewgraph.parts.table import PartedReviews
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
@@ -342,7 +344,7 @@ def check(
     *,
     rules: Rules | None = None,
     **given: Any,
-) -> Report:
+) -> Report | Connection:
     """Check whether reviews put all items on one scale, what is missing if they do not, and what errors to expect.
 
     Parameters
@@ -388,6 +390,11 @@ def check(
     >>> report.recovery_resilient, report.level, report.degrees_of_freedom
     (True, 'double', 0)
     """
+    if isinstance(reviews, PartedReviews):
+        if given or any(value is not None for value in (like, assumptions, n_selected, fragile, missing, rules)):
+            message = "reviews: expected no option beside it for a table in parts; leave the others out"
+            raise InputError(message)
+        return check_parts(reviews)
     whole = as_reviews(reviews)
     stated = stated_rules("check", rules, given, HEEDED)._in_order(Order.of(reviews, whole))
     reviews = without_gone(whole, stated.gone)

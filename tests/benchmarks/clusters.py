@@ -49,16 +49,14 @@ def here(reviews, job):
 
 def on_cluster(table, job):
     """Return the same on a cluster, and seconds."""
-    from lsc import calibrate_cluster, posterior_cluster
-    from reviewgraph import check_cluster
+    from lsc import calibrate, posterior
+    from reviewgraph import check
 
     begun = time.perf_counter()
     if job == "check":
-        found = check_cluster(table).pieces
+        found = check(table).pieces
     else:
-        found = (
-            (calibrate_cluster if job == "lines" else posterior_cluster)(table).items().compute()["quality"].to_numpy()
-        )
+        found = (calibrate(table) if job == "lines" else posterior(table)).quality
     return found, time.perf_counter() - begun
 
 

@@ -89,8 +89,8 @@ def run(job, path, limit):
     """Do one job in this process; print its figures as JSON."""
     if limit:
         resource.setrlimit(resource.RLIMIT_AS, (limit << 30, limit << 30))
-    from lsc import calibrate, calibrate_stream, posterior, posterior_stream
-    from reviewgraph import check_stream, stream_reviews
+    from lsc import calibrate, posterior
+    from reviewgraph import check, stream_reviews
 
     def tell(now):
         print(f"{now.seconds:8.1f} s  {now.words}", file=sys.stderr, flush=True)
@@ -106,9 +106,9 @@ def run(job, path, limit):
         with stream_reviews(path) as stream:
             figures["reading"], begun, cpu = time.perf_counter() - begun, time.perf_counter(), time.process_time()
             if job == "check":
-                figures |= check_stream(stream).to_dict()
+                figures |= check(stream).to_dict()
             else:
-                figures |= told((posterior_stream if job == "posterior" else calibrate_stream)(stream, progress=tell))
+                figures |= told((posterior if job == "posterior" else calibrate)(stream, progress=tell))
     seconds = {"seconds": time.perf_counter() - begun, "cpu": time.process_time() - cpu}
     print(json.dumps({**figures, **seconds, "peak": peak()}))
 

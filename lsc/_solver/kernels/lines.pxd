@@ -5,29 +5,24 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from lsc._solver.kernels.projections cimport LINEAR, Face, Levels, Table, distances, project_bent, project_chains
 from reviewgraph.graph.kernels.union_find cimport code_t
 
-cdef class Sent:
-    pass
-
-cdef class Common(Sent):
+cdef class Common:
     cdef readonly const double[::1] degree, tilt
     cdef readonly double spread, reviews, lower, upper
 
 cdef class Gradients:
     cdef readonly double[::1] fit, line, tilt, anchor
 
-cdef class Descent(Sent):
+cdef class Descent:
     cdef readonly double[::1] inverse, residual, search, image, direction
     cdef readonly double rho, beta
 
-cdef class Part(Sent):
+cdef class Part:
     cdef readonly const int64_t[::1] start
     cdef readonly const uint16_t[::1] block
     cdef readonly const double[::1] unit
     cdef readonly const uint16_t[::1] place
     cdef readonly const double[::1] floor, ceiling
     cdef readonly const int64_t[::1] slot
-    cdef readonly int64_t middle
-    cdef readonly const int64_t[::1] halfway
     cdef readonly int64_t size
 
 cpdef (double, double) line_sums(Common common, const double[::1] x)
@@ -81,15 +76,12 @@ cpdef int64_t descend_lines(
 cpdef void write_places(
     const uint32_t[::1] item, const uint16_t[::1] block, int64_t[::1] cursor, int64_t size, uint16_t[::1] place
 )
-cpdef void gather(Part part, const double[::1] x, double[::1] slots, int64_t first, int64_t last)
-cpdef void scatter_add(Part part, const double[::1] slots, double[::1] out, int64_t first, int64_t last)
+cpdef void gather(Part part, const double[::1] x, double[::1] slots)
+cpdef void scatter_add(Part part, const double[::1] slots, double[::1] out)
 @cython.locals(value=cython.double[::1], slot=int64_t[::1])
-cpdef double line_residuals(
-    Part part, uint8_t[::1] slope_free, bint fit, double[::1] slots, int64_t[::1] cursor, int64_t first, int64_t last
-)
+cpdef double line_residuals(Part part, uint8_t[::1] slope_free, bint fit, double[::1] slots, int64_t[::1] cursor)
 cpdef double line_diagonal(
-    Part part, const uint8_t[::1] slope_free, bint fit, double[::1] slots, int64_t[::1] cursor, int64_t first,
-    int64_t last
+    Part part, const uint8_t[::1] slope_free, bint fit, double[::1] slots, int64_t[::1] cursor
 )
 
 cpdef void keep_shared(

@@ -28,24 +28,8 @@ if TYPE_CHECKING:
     ShortArray = npt.NDArray[np.uint16]
 
 
-class Sent:
-    """A state that goes to workers and comes from them, its arrays as NumPy's."""
-
-    def fields(self) -> tuple[Any, ...]:
-        """Return the values of the fields."""
-        fields = [getattr(self, name) for name in self.__dataclass_fields__]  # type: ignore[attr-defined]
-        return tuple(field if isinstance(field, int | float) else np.asarray(field) for field in fields)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self.fields()
-
-    def __sizeof__(self) -> int:
-        """Return the size of the arrays: the scheduler sends other things to where large ones are."""
-        return sum(getattr(field, "nbytes", 0) for field in self.fields())
-
-
 @dataclass(eq=False, repr=False)
-class Common(Sent):
+class Common:
     """One line in the raw scores for all reviews; the distance from it selects among several minimisers."""
 
     degree: FloatArray  # Reviews of an item, shape (N,)
@@ -67,7 +51,7 @@ class Gradients:
 
 
 @dataclass(eq=False, repr=False)
-class Descent(Sent):
+class Descent:
     """Vectors of conjugate gradients, shapes (N,), and what goes from one step to the next."""
 
     inverse: FloatArray  # Inverse of the diagonal, the preconditioner
@@ -80,11 +64,10 @@ class Descent(Sent):
 
 
 @dataclass(eq=False, repr=False)
-class Part(Sent):
+class Part:
     """The reviews of some linear reviewers, ascending in score: those of number j are ``start[j]:start[j + 1]``.
 
-    The slots of block b are ``slot[b]:slot[b + 1]``, reviewer by reviewer; those of reviewers from number ``middle`` on
-    begin at ``halfway[b]``. A block has ``size`` items.
+    The slots of block b are ``slot[b]:slot[b + 1]``, reviewer by reviewer. A block has ``size`` items.
     """
 
     start: IntArray
@@ -94,9 +77,12 @@ class Part(Sent):
     floor: FloatArray  # Bounds on slopes for unit scores, both 0 if constant
     ceiling: FloatArray
     slot: IntArray
-    middle: int
-    halfway: IntArray
     size: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Parts go to workers, their arrays as NumPy's."""
+        values = [getattr(self, name) for name in self.__dataclass_fields__]
+        return type(self), tuple(value if isinstance(value, int) else np.asarray(value) for value in values)
 
 
 # The objective.
@@ -391,30 +377,28 @@ def write_places(item: CodeArray, block: ShortArray, cursor: IntArray, size: int
             cursor[b] += 1
 
 
-def gather(part: Part, x: FloatArray, slots: FloatArray, first: int, last: int) -> None:
-    """Copy the items' entries to the slots of blocks ``first`` to ``last - 1``."""
+def gather(part: Part, x: FloatArray, slots: FloatArray) -> None:
+    """Copy the items' entries to their slots."""
     place = part.place
     with cython.nogil:
-        for b in range(first, last):
+        for b in range(len(part.slot) - 1):
             begin = b * part.size
             for s in range(part.slot[b], part.slot[b + 1]):
                 slots[s] = x[begin + place[s]]
 
 
-def scatter_add(part: Part, slots: FloatArray, out: FloatArray, first: int, last: int) -> None:
-    """Add the slots of blocks ``first`` to ``last - 1`` to the items' entries."""
+def scatter_add(part: Part, slots: FloatArray, out: FloatArray) -> None:
+    """Add the slots to the items' entries."""
     place = part.place
     with cython.nogil:
-        for b in range(first, last):
+        for b in range(len(part.slot) - 1):
             begin = b * part.size
             for s in range(part.slot[b], part.slot[b + 1]):
                 out[begin + place[s]] += slots[s]
 
 
-def line_residuals(
-    part: Part, slope_free: BoolArray, fit: bool, slots: FloatArray, cursor: IntArray, first: int, last: int
-) -> float:
-    """Replace the slots of reviewers ``first`` to ``last - 1`` by residuals from their lines; returns the squares.
+def line_residuals(part: Part, slope_free: BoolArray, fit: bool, slots: FloatArray, cursor: IntArray) -> float:
+    """Replace the slots by residuals from the lines of their reviewers; returns the squares.
 
     With ``fit`` the slots hold qualities: slopes are clipped to their bounds, and ``slope_free`` is written; otherwise
     a direction, along which only free slopes change. ``cursor`` is the first slot in each block.
@@ -423,13 +407,13 @@ def line_residuals(
     block = part.block
     unit = part.unit
     largest = 0
-    for j in range(first, last):
+    for j in range(len(starts) - 1):
         largest = max(largest, starts[j + 1] - starts[j])
     value = np.empty(largest)
     slot = np.empty(largest, np.int64)
     total = 0.0
     with cython.nogil:
-        for j in range(first, last):
+        for j in range(len(starts) - 1):
             start = starts[j]
             size = starts[j + 1] - start
             if size == 0:
@@ -459,9 +443,7 @@ def line_residuals(
     return total
 
 
-def line_diagonal(
-    part: Part, slope_free: BoolArray, fit: bool, slots: FloatArray, cursor: IntArray, first: int, last: int
-) -> float:
+def line_diagonal(part: Part, slope_free: BoolArray, fit: bool, slots: FloatArray, cursor: IntArray) -> float:
     """Write the diagonal of the reviewers' matrices: 1 - 1 / k_j, minus the squared unit score of free slopes.
 
     Same arguments and result as :func:`line_residuals`.
@@ -469,7 +451,7 @@ def line_diagonal(
     starts = part.start
     total = 0.0
     with cython.nogil:
-        for j in range(first, last):
+        for j in range(len(starts) - 1):
             if starts[j] == starts[j + 1]:
                 continue
             share = 1.0 - 1.0 / (starts[j + 1] - starts[j])

@@ -36,7 +36,7 @@ def test_the_smallest_tables_agree_with_dense_integration(
         score = population.omega * rng.standard_normal(n_reviewers)[who] + 0.7 * rng.standard_normal(n_items)[what]
         score += np.sqrt(population.pooled) * rng.standard_normal(who.size)
         part = Part(np.arange(n_reviewers + 1) * n_items, what.astype(np.int32), score, np.empty(0))
-        found = fit(problem_of(pieces_of(state_of(part)), n_items), population, learn=False)
+        found = fit(problem_of(pieces_of(state_of(part), n_items)), population, learn=False)
         exact = Exact(who, what, score, np.full(n_reviewers, population.pooled), population, points)
         mean, covariance = exact.moments()
         sd = np.sqrt(np.diag(covariance))

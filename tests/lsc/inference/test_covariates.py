@@ -51,7 +51,7 @@ def test_effects_and_what_they_gain_are_those_of_dense_linear_algebra(monkeypatc
         monkeypatch.setattr(fitting, name, value)
     drawn, factors, _, _ = conference(1, 50, 4, slope=0.0)
     scores = prepare(drawn.who, drawn.what, drawn.score, 50)
-    problem = problem_of(pieces_of(state_of(scores.part)), 50)
+    problem = problem_of(pieces_of(state_of(scores.part), 50))
     best = fit(problem, Population(rounding=scores.unit.rounding), None, Effects.start(factors), max_sweeps=2000)
     effects, population, moments = best.effects, best.population, best.moments[0]
     assert effects is not None

@@ -13,12 +13,13 @@ from lsc._inference import fitting
 from lsc._inference.beliefs import InferenceStatus, Posterior
 from lsc._inference.fitting import Population, Problem, fit
 from lsc._inference.inferring import VAGUE, fit_averages, infer, problem_of
-from lsc._inference.parts import LocalParts, cut, pieces_of, state_of
+from lsc._inference.parts import cut, pieces_of, state_of
 from lsc._inference.scores import prepare
 from lsc._inference.step import Part
 from reviewgraph import InputError
 from reviewgraph._base import FloatArray, IntArray
 from reviewgraph.graph import random_assignment
+from reviewgraph.parts import LocalParts
 from tests.lsc.inference.simulated_tables import Simulated, awkward, table
 from tests.trials import NIGHTLY
 
@@ -31,7 +32,7 @@ ALIKE = Population(
 def problem_from(drawn: Simulated, weight: FloatArray | None = None) -> tuple[Problem, Population]:
     """Return a table as the inference takes it, and its first population."""
     scores = prepare(drawn.who, drawn.what, drawn.score, int(drawn.who.max()) + 1, weight)
-    problem = problem_of(pieces_of(state_of(scores.part)), drawn.truth.size)
+    problem = problem_of(pieces_of(state_of(scores.part), drawn.truth.size))
     return problem, Population(rounding=scores.unit.rounding)
 
 
@@ -69,7 +70,7 @@ def test_reviewers_who_differ_in_severity_only_are_exact(circles: bool, accurate
     order = np.lexsort((what, who))
     start = np.searchsorted(who[order], np.arange(n_reviewers + 1))
     part = Part(start, what[order].astype(np.int32), score[order], np.empty(0))
-    found = fit(problem_of(pieces_of(state_of(part)), size), ALIKE, learn=False, max_sweeps=2000)
+    found = fit(problem_of(pieces_of(state_of(part), size)), ALIKE, learn=False, max_sweeps=2000)
     design = np.eye(size)[what]
     covariance = a**2 * design @ design.T + 0.6**2 * (who[:, None] == who) + 0.31 * np.eye(who.size)
     centre = np.full(who.size, ALIKE.g0 + ALIKE.g1 * a)
@@ -158,7 +159,7 @@ def test_the_number_of_parts_does_not_matter() -> None:
     [state] = one.parts.states  # type: ignore[attr-defined]
     whole = fit(one, first)
     for pieces in (2, 3):
-        other = fit(Problem(LocalParts(cut(state, pieces)), one.load, one.count, one.degree), first)
+        other = fit(Problem(LocalParts(cut(state, pieces), one.count.size), one.load, one.count, one.degree), first)
         assert other.evidence == pytest.approx(whole.evidence, abs=1e-6)
         np.testing.assert_allclose(other.items.shift, whole.items.shift, atol=1e-6)
 

@@ -81,7 +81,7 @@ def test_a_gauge_is_a_change_of_shifts_and_leaves_the_precision_of_the_prior() -
 
 def spectrum(who: IntArray, what: IntArray, n_items: int) -> tuple[Spectrum, FloatArray]:
     """Return the spectrum, and the exact eigenvalues of L / dbar."""
-    problem = problem_of(pieces_of(state_of(part_of(who, what))), n_items)
+    problem = problem_of(pieces_of(state_of(part_of(who, what)), n_items))
     found = spectrum_of(laplacian(problem), problem.degree, problem.known, np.random.default_rng(0))
     assert found is not None
     precision = prior_precision(who, what, n_items, 0.5)[np.ix_(problem.known, problem.known)]

@@ -107,7 +107,7 @@ def refitted(posterior: Posterior, row: int) -> Mixture:
     log_weight = part.log_weight[kept] if part.log_weight.size else part.log_weight
     rest = Part(np.concatenate([[0], np.cumsum(load)]), part.item[kept], part.score[kept], log_weight)
     state = state_of(rest)
-    found = fit(problem_of(pieces_of(state), posterior.mean.size), posterior.population, learn=False)
+    found = fit(problem_of(pieces_of(state, posterior.mean.size)), posterior.population, learn=False)
     at = Quadrature(*np.zeros((5, size, NODES)))
     hyper = posterior.population.hyper
     describe_reviewers(*state[:3], found.items, hyper, Gauge(), at)

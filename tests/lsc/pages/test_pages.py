@@ -16,7 +16,7 @@ from lsc.pages import details
 from lsc.pages.accounts import account_table, contributions
 from lsc.pages.page import page_of
 from lsc.posteriors import PosteriorEstimate, posterior
-from lsc.streams import posterior_stream
+
 from reviewgraph import Reviews, stream_reviews
 from reviewgraph._base import Nouns, Page, Table
 
@@ -308,7 +308,7 @@ def test_pages_point_to_sections_that_they_have(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("reviewer,item,score\n" + "".join(f"{','.join(map(str, row))}\n" for row in scores()))
     with stream_reviews(path) as stream:
-        _, [table] = facts(page_of(posterior_stream(stream)))
+        _, [table] = facts(page_of(posterior(stream)))
     assert (table.hidden, table.section) == (1, "")
     assert "#papers" not in posterior(Reviews.from_pairs(scores())).page()._repr_html_()
 

@@ -26,7 +26,7 @@ from reviewgraph.cli import main
 from reviewgraph.formats import Spellings, side
 from reviewgraph.graph.check import violations_of
 from reviewgraph.io import read_reviews
-from reviewgraph.streams.table import stream_reviews
+from reviewgraph.parts.disk import stream_reviews
 from tests.respellings import judged, notes_on_real_tables
 from tests.trials import trials
 

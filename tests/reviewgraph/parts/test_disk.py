@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from reviewgraph import InputError, check, check_stream, connected_components, read_reviews, stream_reviews
+from reviewgraph import InputError, check, connected_components, read_reviews, stream_reviews
 from reviewgraph.graph.levels import LEVELS
-from reviewgraph.streams import Spill, Stream
+from reviewgraph.parts import Part, PartedReviews, mapped
 from tests.trials import sampled
 
 
@@ -51,6 +51,13 @@ def drawn(seed: int, n: int = 60, kind: str = "numbers") -> dict[str, Any]:
     return {**labels, "score": pa.array(score, pa.float64())}
 
 
+def whole(stream: PartedReviews) -> Part:
+    """Return all parts of a table on disk as one."""
+    parts = stream.parts.states
+    start = np.concatenate([[0], np.cumsum(stream.loads)])
+    return Part(0, start, np.concatenate([part.item for part in parts]), np.concatenate([part.score for part in parts]))
+
+
 @pytest.mark.parametrize(
     ("kind", "batch"),
     sampled(
@@ -67,9 +74,9 @@ def test_rows_and_labels_are_those_read_at_once(tmp_path: Path, kind: str, batch
         assert stream.reviewers[:] == list(reviews.reviewers)
         assert stream.items[:] == list(reviews.items)
         assert [stream.items[i] for i in range(stream.n_items)] == list(reviews.items)
-        chunks = list(stream.chunks())
-        assert np.concatenate([chunk.item for chunk in chunks]).tolist() == reviews.item.tolist()
-        assert np.concatenate([chunk.score for chunk in chunks]) == pytest.approx(reviews.score, abs=0, nan_ok=True)
+        part = whole(stream)
+        assert part.item.tolist() == reviews.item.tolist()
+        assert part.score == pytest.approx(reviews.score, abs=0, nan_ok=True)
         assert stream.loads.tolist() == reviews.loads.tolist()
         assert stream.reviews_per_item.tolist() == reviews.reviews_per_item.tolist()
         assert stream.n_scored == reviews.scored.sum()
@@ -82,9 +89,9 @@ def test_pieces_and_levels_agree_with_the_check_in_memory(tmp_path: Path, seed: 
     pieces, report = connected_components(reviews), check(reviews, fragile=False)
     place = np.empty(len(pieces), int)
     place[pieces.largest_first] = np.arange(1, len(pieces) + 1)
-    for batch in (1, 7, 1000):
-        with stream_reviews(path, batch=batch) as stream:
-            found = check_stream(stream)
+    for piece in (1, 40, 1000):
+        with stream_reviews(path, piece=piece) as stream:
+            found = check(stream)
         assert found.labels.tolist() == place[pieces.labels].tolist()
         assert found.item_labels.tolist() == place[pieces.item_labels].tolist()
         assert found.least_degrees_of_freedom <= report.degrees_of_freedom
@@ -98,8 +105,8 @@ def test_a_growing_cover_proves_the_strongest_level(tmp_path: Path) -> None:
     who = np.repeat(np.arange(30), 4)
     path = written(tmp_path, reviewer=who, item=(who + np.tile(np.arange(4), 30)) % 20)
     assert check(read_reviews(path)).structure.doubly_connected.covers_all
-    with stream_reviews(path, batch=9) as stream:
-        found = check_stream(stream)
+    with stream_reviews(path, batch=9, piece=1) as stream:
+        found = check(stream)
     assert found.level == "double"
     assert not found.undecided
     assert found.to_dict()["degrees_of_freedom"] == 0
@@ -110,11 +117,10 @@ def test_repeated_pairs_count_as_in_memory(tmp_path: Path, policy: Any) -> None:
     rng = np.random.default_rng(1)
     rows = {"reviewer": rng.integers(0, 4, 40), "item": rng.integers(0, 5, 40), "score": rng.normal(size=40)}
     path = written(tmp_path, **rows)
-    whole = read_reviews(path, duplicates=policy)
+    reviews = read_reviews(path, duplicates=policy)
     for batch in (1, 7, 40):
         with stream_reviews(path, duplicates=policy, batch=batch) as stream:
-            score = np.concatenate([chunk.score for chunk in stream.chunks()])
-        assert score.tolist() == whole.score.tolist()
+            assert whole(stream).score.tolist() == reviews.score.tolist()
 
 
 BAD: dict[str, dict[str, Any]] = {
@@ -228,11 +234,8 @@ BAD_TEXTS = {
 
 def content(source: Any) -> tuple[Any, ...]:
     """Return labels and rows of reviews, or of a stream."""
-    if isinstance(source, Stream):
-        chunks = list(source.chunks())
-        item, score = (np.concatenate([getattr(one, name) for one in chunks]) for name in ("item", "score"))
-    else:
-        item, score = source.item, source.score
+    rows = whole(source) if isinstance(source, PartedReviews) else source
+    item, score = rows.item, rows.score
     labels = (list(map(str, side[:])) for side in (source.reviewers, source.items))
     return *labels, source.loads.tolist(), item.tolist(), np.nan_to_num(score, nan=-1e9).tolist()
 
@@ -250,8 +253,8 @@ def test_text_is_read_as_in_memory(tmp_path: Path, case: str, suffix: str) -> No
     whole = read_reviews(plain, note=told.append)
     with stream_reviews(path, note=heard.append) as stream:
         assert content(stream) == content(whole)
-        assert stream.files[0].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-        assert stream.files[0].rows == whole.origin.files[0].rows
+        assert stream.origin.files[0].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert stream.origin.files[0].rows == whole.origin.files[0].rows
     assert [note.replace(".gz", "") for note in heard] == told
 
 
@@ -274,7 +277,7 @@ def test_text_and_parquet_are_one_table_and_patterns_name_many_files(tmp_path: P
     for paths in ((one, str(tmp_path / "part-*.csv")), (str(tmp_path / "part*"),)):
         with stream_reviews(*paths) as stream:
             assert content(stream) == content(whole)
-            assert {Path(file.file).name for file in stream.files} == {"part[1].parquet", "part-2.csv", "part-3.csv"}
+            assert {Path(file.file).name for file in stream.origin.files} == {"part[1].parquet", "part-2.csv", "part-3.csv"}
     with pytest.raises(InputError, match=r"none-\*: expected a file or a pattern"), stream_reviews("none-*"):
         pass
 
@@ -338,8 +341,8 @@ def test_without_duckdb_the_message_names_the_extra(monkeypatch: pytest.MonkeyPa
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "from reviewgraph.streams.files import opened\n"
-        "with opened(1) as engine:\n"
+        "from reviewgraph.parts.files import engine_of\n"
+        "with engine_of(1) as engine:\n"
         "    (engine.folder / 'file').write_text('x')\n"
         "    print('open', flush=True)\n"
         "    list(engine.batches('SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b'))\n"
@@ -364,19 +367,12 @@ def test_rows_of_several_files_are_named_by_file(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full:
-        def seek(self, at: int) -> None: ...
+    def full(*_: int) -> None:
+        raise OSError(28, "No space left on device")
 
-        def close(self) -> None: ...
-
-        def write(self, data: memoryview) -> None:
-            raise OSError(28, "No space left on device")
-
-    with Spill("f8") as spill:
-        spill.file.close()
-        monkeypatch.setattr(spill, "file", Full())
-        with pytest.raises(InputError, match=r"No space left on device.*TMPDIR"):
-            spill.append(np.zeros(3))
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    with pytest.raises(InputError, match=r"No space left on device.*TMPDIR"):
+        mapped(3, np.float64)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the open files of a process")

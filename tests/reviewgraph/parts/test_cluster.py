@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reviewgraph import DuplicateReview, InputError, check_cluster, check_stream, cluster_reviews, stream_reviews
-from reviewgraph.streams import cluster as cluster_module
-from reviewgraph.streams.cluster import Share, assemble, index_of, split
-from reviewgraph.streams.connection import local_groups
+from reviewgraph import DuplicateReview, InputError, check, cluster_reviews, stream_reviews
+from reviewgraph.parts.cluster import _assembled
 from tests.trials import sampled
 
 pandas = pytest.importorskip("pandas")
@@ -51,40 +49,27 @@ def test_components_are_those_of_a_stream(client: Any, tmp_path: Path, partition
     table.to_parquet(tmp_path / "scores.parquet")
     source = tmp_path / "scores.parquet" if partitions == 2 else frames.from_pandas(table, npartitions=3)
     with stream_reviews(tmp_path / "scores.parquet") as stream:
-        whole = check_stream(stream)
-        labels = list(stream.reviewers[:]), list(stream.items[:])
-        sizes = stream.n_reviews, stream.n_scored
-    with cluster_reviews(source, client, tmp_path, partitions=partitions) as on_cluster:
-        found = check_cluster(on_cluster)
-        by_reviewer, by_item = (frame.compute() for frame in found.frames())
-        assert (on_cluster.n_reviews, on_cluster.n_scored) == sizes
-    assert ([*map(str, by_reviewer["label"])], [*map(str, by_item["label"])]) == labels
-    assert by_reviewer["group"].tolist() == whole.labels.tolist()
-    assert by_item["group"].tolist() == whole.item_labels.tolist()
-    assert (found.pieces, found.least_degrees_of_freedom) == (whole.pieces, whole.least_degrees_of_freedom)
+        whole = check(stream)
+        labels = stream.reviewers[:], stream.items[:]
+    with cluster_reviews(source, client, tmp_path, partitions=partitions) as table:
+        found = check(table)
+        assert (table.n_reviews, table.n_scored) == (stream.n_reviews, stream.n_scored)
+        assert table.reviews_per_item.tolist() == stream.reviews_per_item.tolist()
+        assert ([*map(str, table.reviewers)], [*map(str, table.items)]) == labels
+    assert found.labels.tolist() == whole.labels.tolist()
+    assert found.item_labels.tolist() == whole.item_labels.tolist()
+    assert found.least_degrees_of_freedom == whole.least_degrees_of_freedom
     assert found.known == whole.known
     assert not list(tmp_path.glob("reviewgraph-*"))
 
 
 @pytest.mark.slow
-def test_a_long_path_takes_few_rounds(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Consecutive items share a reviewer, in a random order of labels: label propagation would take 80 rounds."""
-    order, rounds = np.random.default_rng(0).permutation(80), []
-    items = np.column_stack([order[:-1], order[1:]]).ravel()
-    rows = {"reviewer": np.repeat(np.random.default_rng(1).permutation(79), 2), "item": items}
-    propose = cluster_module.Grid.to_partitions
-
-    def counted(self: Any, values: Any) -> Any:
-        rounds.append(1)
-        return propose(self, values)
-
-    monkeypatch.setattr(cluster_module.Grid, "to_partitions", counted)
+def test_a_cover_grows_across_parts(client: Any, tmp_path: Path) -> None:
+    who = np.repeat(np.arange(30), 4)
+    rows = {"reviewer": who, "item": (who + np.tile(np.arange(4), 30)) % 20}
     source = frames.from_pandas(pandas.DataFrame(rows), npartitions=2)
-    with cluster_reviews(source, client, tmp_path, partitions=2) as table:
-        found = check_cluster(table)
-    assert found.pieces == 1
-    assert found.known == {"double": False, "recoverable": False, "connected": True}
-    assert len(rounds) <= 10
+    with cluster_reviews(source, client, tmp_path, partitions=3) as table:
+        assert check(table).level == "double"
 
 
 @pytest.mark.slow
@@ -115,12 +100,8 @@ def test_what_is_wrong_is_said(client: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("reviewgraph-*"))
 
 
-def test_a_planned_review_is_fulfilled_and_components_ignore_it() -> None:
-    rows = np.array([1, 0, 1]), np.array([5, 7, 5]), np.array([np.nan, 2.0, 3.0])
-    share = assemble([rows], 3, np.array([0, 6, 9]))
-    assert isinstance(share, Share)
-    assert (share.start.tolist(), share.score.tolist()) == ([0, 1, 2, 2], [2.0, 3.0])
-    assert [part.tolist() for part in index_of(share, np.array([0, 6]))] == [[5], [1]]
-    assert [part.tolist() for part in split(share.items, share.cut)] == [[5], [7]]
-    groups = local_groups(share._replace(score=np.array([np.nan, 3.0])), True)
-    assert groups.reviewer.tolist() == [-1, groups.item[0], -1]
+def test_a_planned_review_is_fulfilled_by_its_score() -> None:
+    rows = np.array([11, 10, 11]), np.array([5, 7, 5]), np.array([np.nan, 2.0, 3.0])
+    part, items = _assembled([rows], 10, 13)
+    assert (part.first, part.start.tolist(), part.score.tolist()) == (10, [0, 1, 2, 2], [2.0, 3.0])
+    assert (part.item.tolist(), items.tolist()) == ([1, 0], [5, 7])

@@ -1,4 +1,4 @@
-"""The table of reviews on disk: labels and values per reviewer or item in memory, reviews in a temporary file."""
+"""A table of reviews on disk: labels and values per reviewer or item in memory, reviews in temporary files."""
 
 from __future__ import annotations
 
@@ -22,19 +22,13 @@ from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.audit.tables import sentinel_of
 from reviewgraph.formats.columns import ITEM, REVIEWER, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
-from reviewgraph.streams.files import LABELS, Labels, Source, Spill, opened, ranges
+from reviewgraph.parts.files import LABELS, Labels, Source, engine_of
+from reviewgraph.parts.parts import PIECE, LocalParts, Part, mapped, pieces
+from reviewgraph.parts.table import PartedReviews, opened
 from reviewgraph.table.rows import Duplicates, merge_duplicates, say_fulfilled, say_twice
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
-
-
-class Sorted(NamedTuple):
-    """Rows sorted by reviewer and item: the first row of each reviewer, items and scores."""
-
-    start: IntArray
-    item: Spill
-    score: Spill
 
 
 #: Rows in memory at once; DuckDB takes a gigabyte of memory for them.
@@ -48,146 +42,6 @@ KEY_BITS = 64
 MOST_VERTICES = 2**32 - 1
 
 
-class Chunk(NamedTuple):
-    """The reviews of the reviewers from ``first`` on: those of number j are ``start[j]:start[j + 1]``, by item.
-
-    Scores of planned reviews are NaN.
-    """
-
-    first: int
-    start: IntArray
-    item: CodeArray
-    score: FloatArray
-
-    def only_scored(self) -> Chunk:
-        """Return the reviews that have a score, of the same reviewers."""
-        scored = ~np.isnan(self.score)
-        if scored.all():
-            return self
-        start = np.concatenate([[0], np.cumsum(scored)])[self.start]
-        return Chunk(self.first, start, self.item[scored], self.score[scored])
-
-
-class Stream:
-    """Reviews that are larger than memory, read from :func:`stream_reviews` and open within its ``with`` only.
-
-    Parameters
-    ----------
-    reviewers, items
-        Labels in the order of the codes.
-    table
-        The reviews on disk.
-    batch
-        Rows held in memory at once.
-    lower_is_better
-        The scores came with 1 as the best and were negated on the way in.
-    files
-        What was read.
-
-    Examples
-    --------
-    See :func:`reviewgraph.stream_reviews`, which opens it.
-    """
-
-    def __init__(
-        self,
-        reviewers: Labels,
-        items: Labels,
-        table: Sorted,
-        batch: int,
-        *,
-        lower_is_better: bool,
-        files: tuple[FileRead, ...] = (),
-    ) -> None:
-        self.reviewers = reviewers
-        self.items = items
-        self.table = table
-        self.batch = batch
-        self.lower_is_better = lower_is_better
-        self.files = files
-        self.reviews_per_item = np.zeros(len(items), np.int64)
-        self.n_scored = 0
-        for chunk in self.chunks():
-            np.add.at(self.reviews_per_item, chunk.item, 1)
-            self.n_scored += int(np.count_nonzero(~np.isnan(chunk.score)))
-
-    def __repr__(self) -> str:
-        sizes = (self.n_reviewers, "reviewer"), (self.n_items, "item"), (self.n_reviews, "review")
-        return f"<Stream: {', '.join(counted(size, noun) for size, noun in sizes)}>"
-
-    @property
-    def origin(self) -> Origin:
-        """What is known of the source: the files that were read."""
-        return Origin(files=self.files)
-
-    @property
-    def n_reviewers(self) -> int:
-        """Number of reviewers."""
-        return len(self.reviewers)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.items)
-
-    @property
-    def n_reviews(self) -> int:
-        """Number of reviews."""
-        return len(self.table.item)
-
-    @property
-    def loads(self) -> IntArray:
-        """Shape (M,): reviews per reviewer."""
-        return np.diff(self.table.start)
-
-    def chunks(self, most: int | None = None) -> Iterator[Chunk]:
-        """Iterate over the reviews by reviewer, in chunks of at most ``most`` rows if that is less than the batch.
-
-        Parameters
-        ----------
-        most
-            Most rows per chunk, if that is less than the batch; None (default) for the batch.
-
-        Yields
-        ------
-        Chunk
-            The reviews of some reviewers, in the order of codes.
-
-        Examples
-        --------
-        ``sum(chunk.item.size for chunk in stream.chunks())`` is the number of reviews of an open stream.
-        """
-        start, item, score = self.table
-        for first, last in ranges(start, min(self.batch, most or self.batch)):
-            low = int(start[first])
-            high = int(start[last])
-            yield Chunk(first, start[first : last + 1] - low, item.read(low, high), score.read(low, high))
-
-    @property
-    def direction(self) -> str:
-        """Which scores were read as the best ones, as a sentence."""
-        return "lower is better" if self.lower_is_better else "higher is better"
-
-    def printed(self, values: FloatArray) -> FloatArray:
-        """Return values on the scale of the scores in the original direction.
-
-        Parameters
-        ----------
-        values
-            Numbers on the scale of the scores, of any shape.
-
-        Returns
-        -------
-        ndarray
-            The same shape, in the direction of the scores as passed.
-
-        Examples
-        --------
-        Of an open stream with ``lower_is_better=True``, ``stream.printed(values)`` are the values negated.
-        """
-        return 0.0 - values if self.lower_is_better else values
-
-
 @contextmanager
 @checked
 def stream_reviews(
@@ -197,9 +51,10 @@ def stream_reviews(
     duplicates: Duplicates = "error",
     merge: Merge | None = None,
     batch: int = BATCH,
+    piece: int = PIECE,
     note: Callable[[str], object] | None = None,
     progress: Callable[[Progress], object] | None = None,
-) -> Iterator[Stream]:
+) -> Iterator[PartedReviews]:
     """Read reviews from Parquet files that may be larger than memory.
 
     Labels and values per reviewer or item stay in memory; the reviews are sorted by reviewer in a temporary file in
@@ -220,7 +75,9 @@ def stream_reviews(
         Whether similar labels are one: ``"all"``, ``"none"`` or Spellings, as for :func:`reviewgraph.read_reviews`,
         but no mapping.
     batch
-        Rows held in memory at once; results do not depend on it.
+        Rows that are sorted in memory at once; results do not depend on it.
+    piece
+        Least number of reviews of a part, two of which are in memory at once; results depend on it by rounding only.
     note
         Called with notes for the user; by default there are none.
     progress
@@ -228,8 +85,8 @@ def stream_reviews(
 
     Yields
     ------
-    Stream
-        The open table, whose temporary files are removed at the end of the block.
+    PartedReviews
+        The open table, which :func:`reviewgraph.check`, :func:`lsc.posterior` and :func:`lsc.calibrate` take, whose temporary files are removed at the end of the block.
 
     Raises
     ------
@@ -248,7 +105,7 @@ def stream_reviews(
     ...     pa.parquet.write_table(pa.table({"reviewer": [2, 2, 10], "item": ["a", "b", "b"]}), path)
     ...     with stream_reviews(path) as stream:
     ...         stream, stream.reviewers[:]
-    (<Stream: 2 reviewers, 2 items, 3 reviews>, ['2', '10'])
+    (<PartedReviews: 2 reviewers, 2 items, 3 reviews>, ['2', '10'])
     """
     if batch < 1:
         message = f"batch: expected one row or more, found {batch}"
@@ -263,32 +120,32 @@ def stream_reviews(
         if progress is not None:
             progress(Progress(clock.elapsed(), doing))
 
-    with Spill("<u4") as item, Spill("<f8") as score:
-        with opened(batch) as engine:
-            source = Source(engine, paths, columns or {}, note or (lambda message: None))
-            tell("reading the files")
-            source.read()
-            if not source.n_rows:
-                message = f"{', '.join(source.names)}: a header but no reviews below it; expected one row per review"
-                raise InputError(message)
-            if note and (odd := _sentinel(source)):
-                note(odd)
-            tell(f"reading the labels of {source.n_rows:,} rows")
-            sides = _sides(source, spellings, note)
-            tell(f"sorting {source.n_rows:,} rows")
-            sign = -1.0 if lower_is_better else 1.0
-            start, reviewers, items = _sort(source, *sides, duplicates, (item, score), sign)
-            if len(reviewers) + len(items) > MOST_VERTICES:
-                message = f"{source.names[0]}: expected at most {MOST_VERTICES:,} reviewers and items, found more"
-                raise InputError(message)
-            tell(f"SHA-256 of {source.n_rows:,} rows")
-            files = source.files_read()
-        table = Sorted(start, item, score)
-        stream = Stream(reviewers, items, table, batch, lower_is_better=lower_is_better, files=files)
-        counts = source.n_rows, sum(source.scored), stream.n_reviews, stream.n_scored
-        if note and (fulfilled := say_fulfilled(*counts)):
-            note(fulfilled)
-        yield stream
+    with engine_of(batch) as engine:
+        source = Source(engine, paths, columns or {}, note or (lambda message: None))
+        tell("reading the files")
+        source.read()
+        if not source.n_rows:
+            message = f"{', '.join(source.names)}: a header but no reviews below it; expected one row per review"
+            raise InputError(message)
+        if note and (odd := _sentinel(source)):
+            note(odd)
+        tell(f"reading the labels of {source.n_rows:,} rows")
+        sides = _sides(source, spellings, note)
+        tell(f"sorting {source.n_rows:,} rows")
+        table, reviewers, items = _sort(source, *sides, duplicates, -1.0 if lower_is_better else 1.0)
+        if len(reviewers) + len(items) > MOST_VERTICES:
+            message = f"{source.names[0]}: expected at most {MOST_VERTICES:,} reviewers and items, found more"
+            raise InputError(message)
+        tell(f"SHA-256 of {source.n_rows:,} rows")
+        origin = Origin(files=source.files_read())
+    # Vectors over items are to be small beside the reviews of a part.
+    number = -(-table.item.size // max(piece, len(items)))
+    parts = LocalParts(pieces(table, number), len(items), on_disk=True)
+    reviews = opened(reviewers, items, parts, lower_is_better=lower_is_better, origin=origin)
+    counts = source.n_rows, sum(source.scored), reviews.n_reviews, reviews.n_scored
+    if note and (fulfilled := say_fulfilled(*counts)):
+        note(fulfilled)
+    yield reviews
 
 
 #: Distinct scores in the first rows beyond which scores are no grades, and how many rows these are.
@@ -385,11 +242,13 @@ class Pairs(NamedTuple):
 
 
 def _sort(
-    source: Source, reviewers: Side, items: Side, duplicates: Duplicates, into: tuple[Spill, Spill], sign: float
-) -> tuple[IntArray, Labels, Labels]:
-    """Write items and scores by reviewer and item, those of one pair merged; returns starts, and labels of both."""
-    (item, score) = into
-    starts = [np.empty(0, np.int64)]
+    source: Source, reviewers: Side, items: Side, duplicates: Duplicates, sign: float
+) -> tuple[Part, Labels, Labels]:
+    """Write items and scores by reviewer and item, those of one pair merged; returns the table, and labels of both."""
+    item = mapped(source.n_rows, np.uint32)
+    score = mapped(source.n_rows, np.float64)
+    size = 0
+    starts = []
     previous = None
     keys: list[Any] = []
     labels: Any = items.labels
@@ -407,13 +266,15 @@ def _sort(
         scored = ~np.isnan(part.score)
         key, code, value, _ = merge_duplicates(*part[:2], sign * part.score, scored, duplicates, say, part.row)
         first = np.flatnonzero(np.concatenate([[key[0] != previous], key[1:] != key[:-1]]))
-        starts.append(len(item) + first)
+        starts.append(size + first)
         keys.append(key[first])
-        item.append(code)
-        score.append(value)
+        item[size : size + code.size] = code
+        score[size : size + code.size] = value
+        size += code.size
         previous = key[-1]
-    start = np.concatenate([*starts, [len(item)]])
-    return start, reviewers.labels or source.labels_of(REVIEWER.name, np.concatenate(keys)), labels
+    start = np.concatenate([*starts, [size]])
+    names = reviewers.labels or source.labels_of(REVIEWER.name, np.concatenate(keys))
+    return Part(0, start, item[:size], score[:size]), names, labels
 
 
 def _pairs(source: Source, reviewers: Side, items: Side) -> Iterator[Pairs]:

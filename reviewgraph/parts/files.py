@@ -1,4 +1,4 @@
-"""Files of tables larger than memory: temporary ones, and those of reviews, which DuckDB reads as one table."""
+"""Files of reviews that may be larger than memory, which DuckDB reads as one table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import io
 import os
-import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -20,17 +19,16 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
-from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import FileRead
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, columns_of, locate, recognised, require_named
 from reviewgraph.formats.delimited import Delimited, refused, say_quoting
 from reviewgraph.formats.files import LISTED, Problems, cut, quote, quote_all
 from reviewgraph.formats.values import are_scores, missing_labels, read_scores, say_bad_score
+from reviewgraph.parts.parts import no_room
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
@@ -52,92 +50,6 @@ KEY = "CASE WHEN {0} < 0 THEN (-({0} + 1))::UBIGINT + 9223372036854775808 ELSE {
 CELL = "CASE WHEN starts_with({0}, '''') THEN regexp_replace({0}, '^''([=+@\\t\\r-])', '\\1') ELSE {0} END"
 #: SQL: a cell with a decimal comma, as one with a point.
 POINT = "CASE WHEN contains({0}, ',') THEN regexp_replace({0}, '([0-9]),([0-9])', '\\1.\\2') ELSE {0} END"
-
-
-# Arrays in temporary files.
-
-
-class Spill:
-    """An array in a temporary file.
-
-    Where the system allows, the file has no name, so that nothing is left of it even where the process is killed.
-
-    >>> with Spill(np.dtype("f8")) as spill:
-    ...     spill.append(np.array([1.0, 2.0]))
-    ...     spill.write(1, np.array([3.0, 4.0]))
-    ...     len(spill), spill.read(0, 3).tolist()
-    (3, [1.0, 3.0, 4.0])
-    """
-
-    def __init__(self, dtype: npt.DTypeLike) -> None:
-        self.dtype = np.dtype(dtype)
-        self.size = 0
-        try:
-            self.file = tempfile.TemporaryFile(prefix="reviewgraph-")  # noqa: SIM115 (closed by close)
-        except OSError as error:
-            raise no_room(error) from error
-
-    def __enter__(self) -> Spill:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        try:
-            self.file.close()
-        except OSError:  # unwritten data has no room and is no longer needed
-            self.file.close()
-
-    def __len__(self) -> int:
-        return self.size
-
-    def append(self, entries: npt.NDArray[Any]) -> None:
-        """Write entries at the end."""
-        self.write(self.size, entries)
-
-    def write(self, at: int, entries: npt.NDArray[Any]) -> None:
-        try:
-            self.file.seek(at * self.dtype.itemsize)
-            self.file.write(np.ascontiguousarray(entries, self.dtype).view(np.uint8).data)
-        except OSError as error:
-            raise no_room(error) from error
-        self.size = max(self.size, at + len(entries))
-
-    def read(self, first: int, last: int, into: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        size = max(0, last - first)
-        entries = np.empty(size, self.dtype) if into is None else into[:size]
-        if size:
-            try:
-                self.file.seek(first * self.dtype.itemsize)
-                self.file.readinto(entries.view(np.uint8).data)
-            except OSError as error:
-                raise no_room(error) from error
-        return entries
-
-
-def no_room(error: object) -> InputError:
-    """Return the error of a temporary file that cannot be written."""
-    reason = getattr(error, "strerror", None) or cut(error)
-    return InputError(
-        f"{tempfile.gettempdir()}: the temporary file cannot be written ({reason}); a table larger than memory "
-        "needs about 60 bytes per row on disk, its posterior 130: set TMPDIR to a folder with room"
-    )
-
-
-def ranges(start: IntArray, rows: int) -> Iterator[tuple[int, int]]:
-    """Split sorted rows into ranges of whole reviewers with at most ``rows`` rows, more only for a single reviewer.
-
-    >>> list(ranges(np.array([0, 2, 3, 9, 9]), 3))
-    [(0, 2), (2, 3), (3, 4)]
-    """
-    first = 0
-    size = start.size - 1
-    while first < size:
-        last = int(np.searchsorted(start, start[first] + rows, "right")) - 1
-        last = min(max(last, first + 1), size)
-        yield first, last
-        first = last
 
 
 # DuckDB, which reads, codes and sorts; what it spills is in a folder that is deleted.
@@ -193,10 +105,10 @@ class Engine:
 
 
 @contextmanager
-def opened(batch: int) -> Iterator[Engine]:
+def engine_of(batch: int) -> Iterator[Engine]:
     """Open an engine that takes memory in proportion to the rows of a batch.
 
-    >>> with opened(1000) as engine:
+    >>> with engine_of(1000) as engine:
     ...     engine.first("SELECT 1 + 1")
     (2,)
     """

@@ -1,4 +1,4 @@
-"""Tables larger than memory."""
+"""Tables in parts: in memory, on disk, on a cluster."""
 
 import lazy_loader
 

@@ -1,0 +1,227 @@
+"""A table is parts: the reviews of consecutive reviewers, in memory, in files or on a cluster, and steps over them.
+
+A step runs on every part with vectors over items, and returns vectors, which are summed over the parts, and a result of
+its own. Its state stays with the part. An algorithm is steps, written once: in memory there is one part or two, on disk
+there are as many as memory asks for, and on a cluster parts are on the workers (:mod:`reviewgraph.parts.cluster`).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.files import cut
+
+#: Arrays over items, shapes (N, ...); empty ones stand for none.
+Vectors: TypeAlias = tuple[npt.NDArray[Any], ...]
+#: Reviews per part of a large table, and from which a table in memory has two parts, for two threads.
+PIECE = 1 << 24
+LARGE = 200_000
+#: Entries from which an array of the state of a part on disk is in a file.
+SMALL = 1 << 12
+
+
+class Part(NamedTuple):
+    """The reviews of the reviewers from ``first`` on: those of number j are ``start[j]:start[j + 1]``, by item.
+
+    Scores of planned reviews are NaN.
+    """
+
+    first: int
+    start: IntArray
+    item: CodeArray
+    score: FloatArray
+
+    @property
+    def load(self) -> IntArray:
+        """Shape (m,): reviews of each reviewer."""
+        return np.diff(self.start)
+
+    @property
+    def reviewer(self) -> IntArray:
+        """Shape (E,): place of the reviewer of each review in the part."""
+        return np.repeat(np.arange(self.start.size - 1), self.load)
+
+    def only(self, kept: BoolArray) -> Part:
+        """Return some of the reviews, by a mask, of the same reviewers."""
+        if kept.all():
+            return self
+        start = np.concatenate([[0], np.cumsum(kept)])[self.start]
+        return Part(self.first, start, self.item[kept], self.score[kept])
+
+
+def only_scored(part: Part, vectors: Vectors = ()) -> Part:
+    """Return the reviews that have a score, of the same reviewers."""
+    return part.only(~np.isnan(part.score))
+
+
+class Answer(NamedTuple):
+    """What a step returned for a part: vectors over ``items``, codes or a slice, and its result."""
+
+    items: Any
+    vectors: Vectors
+    result: Any
+
+
+class Parts(ABC):
+    """States of the parts of a table, one each, such as its reviews."""
+
+    n_items: int
+
+    @abstractmethod
+    def each(self, step: Callable[..., tuple[Vectors, Any]], vectors: Vectors = (), *shared: Any) -> Iterator[Answer]:
+        """Apply ``step(state, vectors, *shared)`` to each part, in order; a step may change its state in place.
+
+        A part may have codes of its own for its items: vectors that it sees and returns are over these.
+        """
+
+    @abstractmethod
+    def derive(self, make: Callable[..., Any], vectors: Vectors = (), *shared: Any) -> Parts:
+        """Return the same parts with other states: ``make(state, vectors, *shared)``."""
+
+    def map(
+        self, step: Callable[..., tuple[Vectors, Any]], vectors: Vectors = (), *shared: Any
+    ) -> tuple[Vectors, list[Any]]:
+        """Apply a step to each part; returns the sums of its vectors, and its results in the order of the parts."""
+        totals: Vectors = ()
+        results = []
+        for items, sums, result in self.each(step, vectors, *shared):
+            if not results:
+                totals = tuple(self._room_for(items, part) for part in sums)
+            for total, part in zip(totals, sums, strict=True):
+                if part is not total and part.size:
+                    total[items] += part
+            results.append(result)
+        return totals, results
+
+    def _room_for(self, items: Any, part: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the first vector itself where it is over all items, else zeros over all."""
+        if isinstance(items, slice) or not part.size:
+            return part
+        return np.zeros((self.n_items, *part.shape[1:]), part.dtype)
+
+
+class LocalParts(Parts):
+    """Parts in memory, or with large arrays in files, two of which are worked on at a time.
+
+    Parameters
+    ----------
+    states
+        One per part.
+    n_items
+        Number of items.
+    on_disk
+        Whether large arrays of derived states are put in temporary files.
+    """
+
+    def __init__(self, states: Sequence[Any], n_items: int, *, on_disk: bool = False) -> None:
+        self.states = states
+        self.n_items = n_items
+        self.on_disk = on_disk
+
+    def each(self, step: Callable[..., tuple[Vectors, Any]], vectors: Vectors = (), *shared: Any) -> Iterator[Answer]:
+        def run(state: Any) -> Answer:
+            return Answer(slice(None), *step(state, vectors, *shared))
+
+        if len(self.states) == 1:
+            yield run(self.states[0])
+            return
+        with ThreadPoolExecutor(2) as pool:
+            running = [pool.submit(run, state) for state in self.states[:2]]
+            try:
+                for place in range(len(self.states)):
+                    yield running.pop(0).result()
+                    if place + 2 < len(self.states):
+                        running.append(pool.submit(run, self.states[place + 2]))
+            finally:
+                for future in running:
+                    future.cancel()
+
+    def derive(self, make: Callable[..., Any], vectors: Vectors = (), *shared: Any) -> LocalParts:
+        states = []
+        for state in self.states:
+            made = make(state, vectors, *shared)
+            states.append(_in_files(made) if self.on_disk else made)
+        return LocalParts(states, self.n_items, on_disk=self.on_disk)
+
+
+def in_memory(part: Part, n_items: int) -> LocalParts:
+    """Return the parts of a table in memory: two of a large one, which share its memory."""
+    size = part.item.size
+    return LocalParts(pieces(part, max(-(-size // PIECE), 2 if size >= LARGE else 1)), n_items)
+
+
+def pieces(part: Part, number: int) -> list[Part]:
+    """Cut a part into at most so many of about as many reviews each, which share its memory."""
+    start = part.start
+    ends = np.searchsorted(start, np.linspace(0, start[-1], number + 1)[1:-1]).tolist()
+    cut_parts = []
+    for low, high in pairwise([0, *ends, start.size - 1]):
+        if low < high:
+            rows = slice(int(start[low]), int(start[high]))
+            own_start = start[low : high + 1] - rows.start
+            cut_parts.append(Part(part.first + low, own_start, part.item[rows], part.score[rows]))
+    return cut_parts or [part]
+
+
+# Arrays in files.
+
+
+def mapped(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return an array of zeros in a temporary file without a name, whose room on disk is reserved.
+
+    Nothing is left of the file even where the process is killed.
+
+    >>> mapped(3, np.float64).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    kind = np.dtype(dtype)
+    if not size:
+        return np.empty(0, kind)
+    try:
+        with tempfile.TemporaryFile(prefix="reviewgraph-") as file:
+            reserve = getattr(os, "posix_fallocate", None)
+            if reserve is not None:
+                reserve(file.fileno(), 0, size * kind.itemsize)
+            else:
+                file.truncate(size * kind.itemsize)
+            return np.asarray(np.memmap(file, kind, "r+", shape=(size,)))
+    except OSError as error:
+        raise no_room(error) from error
+
+
+def no_room(error: object) -> InputError:
+    """Return the error of a temporary file that cannot be written."""
+    reason = getattr(error, "strerror", None) or cut(error)
+    return InputError(
+        f"{tempfile.gettempdir()}: the temporary file cannot be written ({reason}); a table larger than memory "
+        "needs about 60 bytes per row on disk, its posterior 130: set TMPDIR to a folder with room"
+    )
+
+
+def _in_files(state: Any) -> Any:
+    """Return a state with its large arrays in files."""
+    if isinstance(state, np.ndarray):
+        if state.size < SMALL or isinstance(state.base, np.memmap):
+            return state
+        array = mapped(state.size, state.dtype)
+        if state.any():
+            array[:] = state
+        return array
+    if isinstance(state, tuple):
+        return type(state)(*map(_in_files, state))
+    if is_dataclass(state):
+        values = (getattr(state, field.name) for field in fields(state))
+        return type(state)(*(value if np.isscalar(value) else _in_files(np.asarray(value)) for value in values))
+    return state
