@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsc._model.formulation import Balance, Minimiser, Programme, References, balance_of, formulate
-from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, classes, level_of
+from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, Shape, classes, hypothesis_of, level_of
 from lsc._solver import choosing, newton
+from lsc._solver.parted import minimise_parts
 from lsc.estimate import Estimate, plain_averages
 from lsc.evidence.optimality import Residuals, ScoringFunction, fit_through, residuals, scale
 from lsc.evidence.support import (
@@ -23,6 +24,7 @@ from lsc.evidence.support import (
     reporting_scale,
     support_of,
 )
+from lsc.parted import AT_ONCE, InParts, averages, expect_scores, scored_groups, totals_of
 from reviewgraph._base import (
     BoolArray,
     FloatArray,
@@ -34,7 +36,7 @@ from reviewgraph._base import (
     checked,
     counted,
 )
-from reviewgraph.parts import PartedReviews
+from reviewgraph.parts import Part, PartedReviews, Vectors, only_scored
 from reviewgraph.table import ReviewsLike, as_reviews
 
 #: Below this part of the spread of qualities noise may be zero, and qualities exact: they are solved for to double
@@ -372,8 +374,6 @@ def calibrate(
         if references is not None or tolerance is not None or max_iterations is not None:
             message = "reviews: expected no option beside hypothesis, max_slope and progress for a table in parts"
             raise InputError(message)
-        from lsc.parted import calibrate_parts
-
         return calibrate_parts(reviews, hypothesis, max_slope, progress)
     reviews = as_reviews(reviews)
     if tolerance is not None and not 0 <= tolerance <= 1:
@@ -456,3 +456,112 @@ def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
     groups = int(group.max(initial=0))
     count = np.bincount(home, minlength=groups)
     return np.asarray((count > 0) & (np.bincount(home, fixes[several], groups) == count))
+
+
+# Tables in parts.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartedCalibration(InParts, Calibration):
+    """Least Square Calibration of a table in parts.
+
+    Parameters
+    ----------
+    average, group
+        As those of every estimate.
+
+    Examples
+    --------
+    See :func:`reviewgraph.stream_reviews`.
+    """
+
+    reviews: PartedReviews  # type: ignore[assignment]
+    average: FloatArray = ...  # type: ignore[assignment]
+    group: IntArray = ...  # type: ignore[assignment]
+
+    kinds = noise = residuals = scoring_function = support = unique = is_optimal = AT_ONCE
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Shape (N,): NaN, since errors take all reviews at once."""
+        return np.full(self.reviews.n_items, np.nan)
+
+    @property
+    def undetermined(self) -> list[Any]:
+        """None that are known: which items the reviews do not determine takes all of them at once."""
+        return []
+
+    def headline(self) -> str:
+        """Return class, status, objective and sizes."""
+        return f"{self.hypothesis}, {self.status}, objective {self.objective:.6g}; {self.reviews!r}"
+
+    def to_dict(self, selection: Any = None) -> dict[str, Any]:
+        """Return the keys of a calibration; ``items`` is None, since there may be too many."""
+        record = super().to_dict(selection)
+        return {**record, "hypothesis": self.hypothesis, "objective": self.objective}
+
+
+def calibrate_parts(
+    table: PartedReviews,
+    hypothesis: HypothesisLike,
+    max_slope: float | None,
+    progress: Callable[[Progress], object] | None,
+) -> PartedCalibration:
+    """Calibrate a table in parts with reviewers who are lines: the qualities of :func:`lsc.calibrate`.
+
+    A step of conjugate gradients is a pass. Memory: about 30 numbers per item and 6 per reviewer.
+    """
+    line = None if isinstance(hypothesis, Mapping) else hypothesis_of(hypothesis, max_slope=max_slope)
+    if line is None or line.shape is not Shape.LINEAR:
+        lines = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
+        found = "a mapping" if line is None else repr(line.name)
+        message = f"hypothesis: expected {lines} for a table in parts, found {found}"
+        raise InputError(message)
+    expect_scores(table)
+    lower = line.bounds[0]
+    scored = table.parts.derive(only_scored)
+    count, total = totals_of(scored)
+
+    def squares_from(centre: FloatArray) -> FloatArray:
+        """Return the sum of squared differences of the scores of each item from a centre of its own."""
+        (squares,), _ = scored.map(_squares, (centre,))
+        return squares
+
+    mean = np.full(count.size, total.sum() / count.sum())
+    deviation = float(np.sqrt(squares_from(mean).sum() / count.sum()))
+
+    def exact(noise: float, quality: FloatArray) -> bool:
+        return bool(np.sqrt(noise) <= NEARLY * (max(float(np.std(quality)), lower * deviation) or lower))
+
+    best = minimise_parts(scored, table.n_reviewers, line, exact, sharp=SHARP, progress=progress)
+    group, linked = scored_groups(scored)
+
+    # The reported scale: mean and standard deviation of the scores of each group.
+    groups = int(group.max())
+    place = group - 1
+    size = np.maximum(np.bincount(place, count, groups), 1.0)
+    centre = np.bincount(place, total, groups) / size
+    spread = np.sqrt(np.bincount(place, squares_from(centre[place]), groups) / size)
+    average = averages(count, total)
+    references = np.zeros(count.size, np.bool_)
+    fixed = linked & line.fixes_unit
+    scale = reporting_scale(best.quality, average, spread, group, references, 1.0 / lower, fixed)
+    status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
+    return PartedCalibration(
+        reviews=table,
+        quality=np.where(count > 0, scale.apply(best.quality, group), np.nan),
+        method="lsc",
+        hypothesis=line.name,
+        objective=best.objective,
+        status=status,
+        message=best.message,
+        iterations=best.iterations,
+        solution=None,  # type: ignore[arg-type]
+        average=average,
+        group=group,
+    )
+
+
+def _squares(part: Part, vectors: Vectors) -> tuple[Vectors, None]:
+    [centre] = vectors
+    return (np.bincount(part.item, (part.score - centre[part.item]) ** 2, centre.size),), None

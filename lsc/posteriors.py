@@ -12,13 +12,14 @@ import numpy as np
 from lsc._inference.beliefs import Account, Posterior, accounts_of
 from lsc._inference.covariates import Covariates, Factor, Gains, covariates_of, read_covariates
 from lsc._inference.criteria import Joined, join
-from lsc._inference.inferring import infer
+from lsc._inference.inferring import infer, infer_parts
 from lsc._inference.joint import Joint, joint
 from lsc._inference.step import WIDTH
 from lsc._inference.validation import HeldOutGain, Misfit, held_out_gain, misfit_of
 from lsc._inference.validity import Validity, validity_of, without_references
-from lsc.estimate import Estimate, known_values, warn_unconverged, weights_of_reviews
+from lsc.estimate import Estimate, central_interval, known_values, warn_unconverged, weights_of_reviews
 from lsc.evidence.support import groups_of
+from lsc.parted import AT_ONCE, InParts, averages, expect_scores, scored_groups, totals_of
 from lsc.predictions import (
     Prediction,
     Residuals,
@@ -28,7 +29,7 @@ from lsc.predictions import (
     residuals,
     to_arviz,
 )
-from lsc.selection import Selection, Uncertain
+from lsc.selection import LEVEL, Selection, Uncertain
 from reviewgraph._base import (
     Clock,
     FloatArray,
@@ -42,7 +43,7 @@ from reviewgraph._base import (
     whole_seed,
 )
 from reviewgraph.graph import Assumptions, Learned
-from reviewgraph.parts import PartedReviews
+from reviewgraph.parts import ROWS, PartedReviews, only_scored
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
@@ -147,8 +148,6 @@ def posterior(
         if any(value is not None for value in asked) or only_target:
             message = "reviews: expected no option beside seed and progress for a table in parts; leave the others out"
             raise InputError(message)
-        from lsc.parted import posterior_of_parts
-
         return posterior_of_parts(reviews, whole_seed(seed), teller(progress))
     passed = reviews
     reviews = as_reviews(reviews)
@@ -781,6 +780,79 @@ class PosteriorEstimate(Estimate, Uncertain):
             message = f"{argument}: expected an item with a score, found {label!r}, which has none"
             raise InputError(message)
         return code
+
+
+# Tables in parts.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartedPosterior(InParts, PosteriorEstimate):
+    """The posterior of a table in parts: qualities with their uncertainty, and reviewers.
+
+    Parameters
+    ----------
+    average, group
+        As those of every estimate.
+
+    Examples
+    --------
+    See :func:`reviewgraph.stream_reviews`.
+    """
+
+    reviews: PartedReviews  # type: ignore[assignment]
+    average: FloatArray = ...  # type: ignore[assignment]
+    group: IntArray = ...  # type: ignore[assignment]
+
+    gain = misfit = modelled = score = AT_ONCE
+    accounts = difference = draws = predict = probability_better = rank_probabilities = residuals = to_arviz = AT_ONCE
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Shape (N,): posterior standard deviation of each quality, NaN without a score."""
+        errors = self.beliefs.standard_error
+        return errors if self.reviews.n_scored >= LEAST_SCORES else np.full(errors.size, np.nan)
+
+    def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
+        """Return the keys of a posterior, and of a selection; ``items`` is None, since there may be too many."""
+        record = super().to_dict(selection)
+        return {**record, "gain": None, "reviewers": None, "by_prior": self.by_prior}
+
+    def blocks(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
+        """Return the columns of a posterior, and of a selection, in blocks of rows."""
+        lists = None if selection is None else selection.lists
+        probability = None if selection is None else selection.probability
+        for first, block in zip(range(0, self.reviews.n_items, rows), super().blocks(rows), strict=True):
+            some = slice(first, first + rows)
+            ends = central_interval(self.quality[some], self.standard_error[some], LEVEL)
+            low, high = np.sort(self.reviews.printed(ends), axis=1).T
+            block |= {"interval_low": or_none(low), "interval_high": or_none(high)}
+            if probability is not None and lists is not None:
+                block |= {"probability": probability[some], "list": lists[some]}
+            yield block
+
+
+def posterior_of_parts(table: PartedReviews, seed: int, tell: Callable[[str], None]) -> PartedPosterior:
+    """Infer the qualities of a table in parts, by passes over them: those of :func:`lsc.posterior`, up to rounding.
+
+    A sweep is a pass; some tens of sweeps are needed for any size. Temporary files take some 130 bytes per review.
+    """
+    expect_scores(table)
+    beliefs = infer_parts(table.parts, seed, tell)
+    warn_unconverged(beliefs.off)
+    scored = table.parts.derive(only_scored)
+    count, total = totals_of(scored)
+    beliefs = beliefs.with_prior(np.flatnonzero(count))
+    group, _ = scored_groups(scored)
+    return PartedPosterior(
+        table,
+        beliefs.quality,
+        "posterior",
+        beliefs,  # type: ignore[arg-type]
+        without_references(table.n_items),
+        seed,
+        average=averages(count, total),
+        group=group,
+    )
 
 
 # The posterior in the arrays of checks and plans.

@@ -20,6 +20,7 @@ from .graph.components import Recoverability as Recoverability
 from .graph.components import connected_components as connected_components
 from .graph.components import doubly_connected_components as doubly_connected_components
 from .graph.components import recoverability as recoverability
+from .graph.connection import Connection as Connection
 from .graph.designs import doubly_connected_assignment as doubly_connected_assignment
 from .graph.designs import random_assignment as random_assignment
 from .graph.fragility import Fragile as Fragile
@@ -35,7 +36,6 @@ from .io.exchange import to_networkx as to_networkx
 from .io.reading import read_reviews as read_reviews
 from .io.rules import Rules as Rules
 from .parts.cluster import cluster_reviews as cluster_reviews
-from .graph.connection import Connection as Connection
 from .parts.disk import stream_reviews as stream_reviews
 from .parts.table import PartedReviews as PartedReviews
 from .table.reviews import Reviews as Reviews

@@ -163,7 +163,9 @@ def infer_parts(parts: Parts, seed: int, tell: Callable[[str], None]) -> Beliefs
 
 def _state_of(part: Reviewed, _: Vectors, unit: Unit) -> PartState:
     """Return reviews with standardised scores, and a state of zeros."""
-    return state_of(Part(part.start, part.item.astype(np.int32), unit.standardised(part.score), np.empty(0)), part.first)
+    return state_of(
+        Part(part.start, part.item.astype(np.int32), unit.standardised(part.score), np.empty(0)), part.first
+    )
 
 
 def problem_of(parts: Parts) -> Problem:

@@ -60,25 +60,25 @@ class Scores(NamedTuple):
 
 
 class Distribution(NamedTuple):
-    """The distinct scores of a table, ascending, and how many reviews have each."""
+    """The distinct scores of a table, ascending, and the number of reviews that have each."""
 
     score: FloatArray
-    count: IntArray
+    reviews: IntArray
 
     @property
     def size(self) -> int:
         """Number of scores."""
-        return int(self.count.sum())
+        return int(self.reviews.sum())
 
     @property
     def mean(self) -> float:
         """Mean of all scores."""
-        return float(self.score @ self.count) / self.size
+        return float(self.score @ self.reviews) / self.size
 
     @property
     def deviation(self) -> float:
         """Standard deviation of all scores."""
-        return float(np.sqrt((self.score - self.mean) ** 2 @ self.count / self.size))
+        return float(np.sqrt((self.score - self.mean) ** 2 @ self.reviews / self.size))
 
     @property
     def equal(self) -> float:
@@ -89,24 +89,24 @@ class Distribution(NamedTuple):
         """
         if self.size < 2:
             return 0.0
-        count = self.count.astype(np.float64)
+        count = self.reviews.astype(np.float64)
         return float(count @ (count - 1.0)) / (self.size * (self.size - 1.0))
 
     def lowest(self, number: int) -> FloatArray:
         """Return the lowest scores, ascending."""
-        before = np.cumsum(self.count) - self.count
-        return np.repeat(self.score, np.clip(number - before, 0, self.count))
+        before = np.cumsum(self.reviews) - self.reviews
+        return np.repeat(self.score, np.clip(number - before, 0, self.reviews))
 
     def highest(self, number: int) -> FloatArray:
         """Return the highest scores, descending."""
-        return Distribution(self.score[::-1], self.count[::-1]).lowest(number)
+        return Distribution(self.score[::-1], self.reviews[::-1]).lowest(number)
 
 
 def distribution_of(parts: Parts) -> Distribution:
     """Return the distribution of the scores of all parts."""
     _, found = parts.map(_distribution)
     score, place = np.unique(np.concatenate([part.score for part in found]), return_inverse=True)
-    counts = np.concatenate([part.count for part in found])
+    counts = np.concatenate([part.reviews for part in found])
     return Distribution(score, np.bincount(place, counts, score.size).astype(np.int64))
 
 
@@ -150,6 +150,10 @@ def _by_reviewer(part: Reviewed, _: Vectors) -> tuple[Vectors, tuple[IntArray, F
     return (), (load, low, high, sums)
 
 
+def _itself(part: Reviewed, _: Vectors) -> tuple[Vectors, Reviewed]:
+    return (), part
+
+
 def _without(part: Reviewed, _: Vectors, ignored: BoolArray) -> Reviewed:
     return part.only(~ignored[part.first + part.reviewer])
 
@@ -171,7 +175,7 @@ def prepare(
     start = starts(np.bincount(reviewer, minlength=n_reviewers))
     given = Reviewed(0, start, item[order].astype(np.uint32), score[order])
     parts, unit, ignored = check(LocalParts([given], int(item.max()) + 1))
-    [used] = parts.states
+    _, [used] = parts.map(_itself)
     order = order[~ignored[reviewer[order]]]
     log_weight = np.empty(0)
     if weight is not None and np.ptp(weight[order]) > 0:
@@ -280,10 +284,10 @@ def check_no_outlier(scores: Distribution, parts: Parts) -> None:
 def _place_of(parts: Parts, score: float) -> int:
     """Return the number of the first review with a score, by reviewer and item."""
     _, found = parts.map(_place_in, (), score)
-    before = 0
+    before: int = 0
     for place, size in found:
         if place < size:
-            return before + place
+            return int(before + place)
         before += size
     return before
 

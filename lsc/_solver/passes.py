@@ -51,7 +51,7 @@ from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph.parts import LocalParts, Parts, Vectors
 
 if TYPE_CHECKING:
-    from lsc._solver.kernels.lines import ShortArray
+    pass
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:

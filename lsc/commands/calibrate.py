@@ -6,7 +6,6 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +13,7 @@ import click
 from lsc._model.hypotheses import HYPOTHESES, Shape, classes
 from lsc.commands.sheets import expect_folder, write_sheets
 from lsc.methods import COVARIATES, DEFAULT, METHODS, Method
-from reviewgraph._base import Clock, InputError, Progress, counted, csv_parts, named, write_whole
+from reviewgraph._base import Clock, InputError, Progress, counted, named, write_whole
 from reviewgraph.cli import (
     SHOWN_BY,
     TABLE,
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
     from lsc.selection import Selection
     from reviewgraph._base import Fact, Label, Next, Page
-    from reviewgraph.report import Codes
     from reviewgraph.parts import PartedReviews
+    from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
 
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from reviewgraph._base.page import Page
     from reviewgraph._base.results import Progress
     from reviewgraph.graph.check import Report
-    from reviewgraph.report.codes import Codes
     from reviewgraph.graph.connection import Connection
     from reviewgraph.parts.table import PartedReviews
+    from reviewgraph.report.codes import Codes
     from reviewgraph.table.reviews import Reviews
 
 _INSTEAD = "use --like FILE, a table with scores, or in Python check(reviews, assumptions=Assumptions(...))"
@@ -85,7 +85,9 @@ def read_duties(session: Session, reviews: Reviews) -> dict[str, Any]:
     return duties
 
 
-def _check_stream(session: Session, table: PartedReviews, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:
+def _check_parts(
+    session: Session, table: PartedReviews, options: Mapping[str, Any], _: Callable[[Progress], None]
+) -> None:
     from reviewgraph.graph.connection import check_parts
 
     expect_table(options["output"], "a CSV file", "leave out --stream")
@@ -117,7 +119,7 @@ def _check_stream(session: Session, table: PartedReviews, options: Mapping[str, 
     ),
 )
 @stream_option(
-    _check_stream,
+    _check_parts,
     ("require", "output", "as_json", *SHOWN_BY),
     "report the connected components, and the higher levels as far as bounds decide them; -o writes the components",
 )
@@ -226,7 +228,6 @@ def check(
     missed = None if reached or (require and report.reaches(cast("Any", require))) else require
 
     def compose(shown: Report, codes: Codes | None) -> Page:
-        from reviewgraph.report.check import page_of
 
         if codes is not None and isinstance(missing, dict):
             # Who is not in the table was warned of, and has no code.

@@ -414,24 +414,42 @@ IN_BATCHES = ("columns", "lower_is_better", "duplicates")
 
 
 def stream_option(run: Runner, supported: Collection[str], text: str) -> Callable[[Decorated], Decorated]:
-    """Add ``--stream`` to a command: call ``run`` instead, and refuse options that are not ``supported``.
+    """Add ``--stream`` and ``--cluster``: call ``run`` instead, and refuse options that are not ``supported``.
 
     ``run`` takes the session, the open table, the options by name, and a listener to progress.
     """
 
     def decorate(command: Decorated) -> Decorated:
         @functools.wraps(command)
-        def streamed(*args: Any, stream: bool, **options: Any) -> Any:
-            return _stream(options) if stream else command(*args, **options)
+        def streamed(*args: Any, stream: bool, cluster: str | None, **options: Any) -> Any:
+            return _in_parts(options, cluster) if stream or cluster else command(*args, **options)
 
         flag = option("Input", "--stream", is_flag=True, help=f"REVIEWS are larger than memory: {text}.")
-        return flag(refusing(streamed))  # type: ignore[return-value]
+        address = option(
+            "Input",
+            "--cluster ADDRESS",
+            help="The same on the Dask cluster of this scheduler, such as tcp://head:8786; REVIEWS are Parquet files, and "
+            "they and this folder are seen by all workers.",
+        )
+        return flag(address(refusing(streamed)))  # type: ignore[return-value]
 
-    def _stream(options: dict[str, Any]) -> Any:
+    def _in_parts(options: dict[str, Any], cluster: str | None) -> Any:
+        from reviewgraph.parts.cluster import cluster_at, cluster_reviews
         from reviewgraph.parts.disk import stream_reviews
 
         session = Session.of()
-        unsupported = set(session.params) - {"paths", "merge", "score", "stream", *IN_BATCHES, *supported}
+        read = {"paths", "merge", "score", "stream", "cluster", *IN_BATCHES}
+        unsupported = set(session.params) - {*read, *supported}
+        if cluster:
+            expect_none_given(["merge", "duplicates"], " and --cluster")
+            own = {"columns": dict(session.table_columns or {}), "lower_is_better": options["lower_is_better"]}
+            expect_none_given(unsupported)
+            with (
+                telling() as tell,
+                cluster_at(cluster) as client,
+                cluster_reviews(list(options["paths"]), client, ".", **own) as table,
+            ):
+                return run(session, table, options, tell)
         expect_none_given(unsupported)
         if aside := [option.key for name, option in session.taken.items() if name in unsupported]:
             say(f"--stream: not answered by batches, and left aside: {', '.join(aside)}")

@@ -5,6 +5,7 @@ from .components import connected_components as connected_components
 from .components import doubly_connected_components as doubly_connected_components
 from .components import recoverability as recoverability
 from .components import structure_of as structure_of
+from .connection import pieces_of as pieces_of
 from .designs import doubly_connected_assignment as doubly_connected_assignment
 from .designs import random_assignment as random_assignment
 from .fragility import missing_without_units as missing_without_units

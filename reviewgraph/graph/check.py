@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from reviewgraph._base.results import Paged
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, UNKNOWN
 from reviewgraph.formats.side import DEMAND, LOAD
-from reviewgraph.graph.connection import Connection, check_parts
 from reviewgraph.graph.components import doubly_connected_components, structure_of
+from reviewgraph.graph.connection import Connection, check_parts
 from reviewgraph.graph.fragility import fragile, keeps
 from reviewgraph.graph.levels import Connected, LevelName, level_named
 from reviewgraph.graph.precision import Assumptions, assumed, outlook_of
@@ -333,9 +333,23 @@ class Report(Paged):
         return ", ".join([self.structure.headline(), *(self.violations.sentences() if self.violations else [])])
 
 
-@checked(also=HEEDED)
+@overload
+def check(reviews: PartedReviews) -> Connection: ...
+@overload
 def check(
     reviews: ReviewsLike,
+    like: ReviewsLike | None = None,
+    assumptions: Assumptions | None = None,
+    n_selected: int | None = None,
+    fragile: bool | None = None,
+    missing: float | Mapping[Label, float] | None = None,
+    *,
+    rules: Rules | None = None,
+    **given: Any,
+) -> Report: ...
+@checked(also=HEEDED)
+def check(
+    reviews: ReviewsLike | PartedReviews,
     like: ReviewsLike | None = None,
     assumptions: Assumptions | None = None,
     n_selected: int | None = None,

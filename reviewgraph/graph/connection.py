@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.arrays import BoolArray, CodeArray, IntArray
+from reviewgraph._base.arrays import BoolArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Paged
 from reviewgraph._base.text import counted
@@ -290,7 +290,7 @@ class Connection(Paged):
         sides = ("reviewer", self.reviews.reviewers, self.labels), ("item", self.reviews.items, self.item_labels)
         for role, labels, group in sides:
             for first in range(0, len(labels), rows):
-                text = labels[first : first + rows]
+                text = list(labels[first : first + rows])
                 yield {"role": [role] * len(text), "label": text, "group": group[first : first + rows].tolist()}
 
     def headline(self) -> str:

@@ -61,6 +61,21 @@ def reporting() -> Iterator[None]:
         raise InputError(message) from error
 
 
+@contextmanager
+def cluster_at(address: str) -> Iterator[Any]:
+    """Open a client of the scheduler at an address."""
+    with reporting():
+        from distributed import Client
+
+        try:
+            client = Client(address, timeout="10s")
+        except (ValueError, OSError) as error:
+            message = f"cluster: expected the address of a Dask scheduler that answers, found {address!r} ({error})"
+            raise InputError(message) from error
+    with client:
+        yield client
+
+
 class Cluster:
     """A client of a cluster, and a folder that it and all workers see.
 
@@ -395,8 +410,8 @@ def _read(
             message = f"reviewer {reviewer} and item {item}: expected one score, found two; leave one of them out"
             raise DuplicateReview(message)
     stored = cluster.store(cluster.each(itemgetter(0), parts))
-    codes = list(cluster.fetch(cluster.each(itemgetter(1), parts)))
-    table = ClusterParts(cluster, stored, None, codes, len(items))
+    used = list(cluster.fetch(cluster.each(itemgetter(1), parts)))
+    table = ClusterParts(cluster, stored, None, used, len(items))
     return opened(reviewers, items, table, lower_is_better=lower_is_better)
 
 

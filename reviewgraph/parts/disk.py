@@ -16,8 +16,6 @@ from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode, identity, natural_order
 from reviewgraph._base.results import Progress
-from reviewgraph._base.storing import FileRead
-from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.audit.tables import sentinel_of
 from reviewgraph.formats.columns import ITEM, REVIEWER, Origin
@@ -86,7 +84,8 @@ def stream_reviews(
     Yields
     ------
     PartedReviews
-        The open table, which :func:`reviewgraph.check`, :func:`lsc.posterior` and :func:`lsc.calibrate` take, whose temporary files are removed at the end of the block.
+        The open table, which :func:`reviewgraph.check`, :func:`lsc.posterior` and :func:`lsc.calibrate` take; its
+        temporary files are removed at the end of the block.
 
     Raises
     ------

@@ -95,7 +95,7 @@ class Parts(ABC):
     ) -> tuple[Vectors, list[Any]]:
         """Apply a step to each part; returns the sums of its vectors, and its results in the order of the parts."""
         totals: Vectors = ()
-        results = []
+        results: list[Any] = []
         for items, sums, result in self.each(step, vectors, *shared):
             if not results:
                 totals = tuple(self._room_for(items, part) for part in sums)
@@ -163,7 +163,7 @@ def in_memory(part: Part, n_items: int) -> LocalParts:
 
 
 def pieces(part: Part, number: int) -> list[Part]:
-    """Cut a part into at most so many of about as many reviews each, which share its memory."""
+    """Cut a part into ``number`` or fewer of about as many reviews each, which share its memory."""
     start = part.start
     ends = np.searchsorted(start, np.linspace(0, start[-1], number + 1)[1:-1]).tolist()
     cut_parts = []
@@ -221,7 +221,7 @@ def _in_files(state: Any) -> Any:
         return array
     if isinstance(state, tuple):
         return type(state)(*map(_in_files, state))
-    if is_dataclass(state):
+    if is_dataclass(state) and not isinstance(state, type):
         values = (getattr(state, field.name) for field in fields(state))
         return type(state)(*(value if np.isscalar(value) else _in_files(np.asarray(value)) for value in values))
     return state

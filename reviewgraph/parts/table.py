@@ -11,9 +11,8 @@ import numpy as np
 from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
-from reviewgraph.formats.columns import Origin
+from reviewgraph.formats.columns import UNKNOWN, Origin
 from reviewgraph.parts.parts import Part, Parts, Vectors
-
 
 #: Rows converted to text at once.
 ROWS = 1 << 18
@@ -54,7 +53,7 @@ class PartedReviews:
     reviews_per_item: IntArray
     n_scored: int
     lower_is_better: bool = False
-    origin: Origin = Origin()
+    origin: Origin = UNKNOWN
 
     def __repr__(self) -> str:
         sizes = (self.n_reviewers, "reviewer"), (self.n_items, "item"), (self.n_reviews, "review")
@@ -110,7 +109,7 @@ class PartedReviews:
 
 
 def opened(
-    reviewers: Sequence[Any], items: Sequence[Any], parts: Parts, *, lower_is_better: bool, origin: Origin = Origin()
+    reviewers: Sequence[Any], items: Sequence[Any], parts: Parts, *, lower_is_better: bool, origin: Origin = UNKNOWN
 ) -> PartedReviews:
     """Return a table, whose parts are counted."""
     (per_item,), results = parts.map(_sizes, (np.zeros(parts.n_items, np.int64),))

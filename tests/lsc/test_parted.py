@@ -1,4 +1,4 @@
-"""Tables in parts: qualities, groups and ranks are those in memory, on disk and on a cluster, however many the parts."""
+"""Tables in parts: on disk and on a cluster results are those in memory, however many the parts."""
 
 from __future__ import annotations
 

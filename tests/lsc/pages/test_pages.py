@@ -16,7 +16,6 @@ from lsc.pages import details
 from lsc.pages.accounts import account_table, contributions
 from lsc.pages.page import page_of
 from lsc.posteriors import PosteriorEstimate, posterior
-
 from reviewgraph import Reviews, stream_reviews
 from reviewgraph._base import Nouns, Page, Table
 

@@ -132,7 +132,9 @@ def test_passes_over_large_tables_give_what_small_ones_do(bounds):
     x = rng.normal(size=30)
     (value, gradient), (again, other) = small(x), large(x)
     assert (value, gradient) == (pytest.approx(again), pytest.approx(other))
-    assert (np.asarray(small.face.slope_free) == np.concatenate([lines.slope_free for lines in large.parts.states])).all()
+    assert (
+        np.asarray(small.face.slope_free) == np.concatenate([lines.slope_free for lines in large.parts.states])
+    ).all()
     one, two = (merit.newton(gradient, 1e-10, 100) for merit in (small, large))
     assert two == pytest.approx(one, abs=1e-8)
     assert perceived_of_lines(table, x) == pytest.approx(small.perceived)

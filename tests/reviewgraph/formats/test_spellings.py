@@ -260,7 +260,7 @@ def test_tables_read_by_batches_go_through_the_gate(tmp_path: Path, monkeypatch:
             assert sorted(stream.reviewers[:]) == sorted(people)
             pairs = [
                 (stream.reviewers[part.first + row], stream.items[int(item)])
-                for part in stream.chunks()
+                for part in stream.parts.states
                 for row, (low, high) in enumerate(pairwise(part.start.tolist()))
                 for item in part.item[low:high]
             ]

@@ -277,7 +277,11 @@ def test_text_and_parquet_are_one_table_and_patterns_name_many_files(tmp_path: P
     for paths in ((one, str(tmp_path / "part-*.csv")), (str(tmp_path / "part*"),)):
         with stream_reviews(*paths) as stream:
             assert content(stream) == content(whole)
-            assert {Path(file.file).name for file in stream.origin.files} == {"part[1].parquet", "part-2.csv", "part-3.csv"}
+            assert {Path(file.file).name for file in stream.origin.files} == {
+                "part[1].parquet",
+                "part-2.csv",
+                "part-3.csv",
+            }
     with pytest.raises(InputError, match=r"none-\*: expected a file or a pattern"), stream_reviews("none-*"):
         pass
 
