@@ -428,8 +428,8 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         address = option(
             "Input",
             "--cluster ADDRESS",
-            help="The same on the Dask cluster of this scheduler, such as tcp://head:8786; REVIEWS are Parquet files, and "
-            "they and this folder are seen by all workers.",
+            help="The same on the Dask cluster of this scheduler, such as tcp://head:8786; REVIEWS are Parquet files "
+            "that all workers see, as they see this folder.",
         )
         return flag(address(refusing(streamed)))  # type: ignore[return-value]
 

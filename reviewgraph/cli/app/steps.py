@@ -56,7 +56,7 @@ EXCEL = "csv"
 HINT = 15
 _CLAUSE = re.compile(r"((?:(?:With|For) [^:]*|\w+): )?.*?(?=[.;:](?:\s|$)|$)")
 #: Options that are no fields: the page chooses columns by file, and what is written; it has no exit status.
-NO_FIELDS = {"conference", "columns", "stream", "html", "anonymous", "json", "output", "require"}
+NO_FIELDS = {"conference", "columns", "stream", "cluster", "html", "anonymous", "json", "output", "require"}
 NO_FIELDS |= {"verbose", "quiet", "color", "noun"}
 #: Options that name files, and nothing else.
 _FILES = re.compile(r"FILE\b[^|]*|DIR")
