@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -438,27 +439,23 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         from reviewgraph.parts.disk import stream_reviews
 
         session = Session.of()
-        read = {"paths", "merge", "score", "stream", "cluster", *IN_BATCHES}
-        unsupported = set(session.params) - {*read, *supported}
-        if cluster:
-            expect_none_given(["merge", "duplicates"], " and --cluster")
-            own = {"columns": dict(session.table_columns or {}), "lower_is_better": options["lower_is_better"]}
-            expect_none_given(unsupported)
-            with (
-                telling() as tell,
-                cluster_at(cluster) as client,
-                cluster_reviews(list(options["paths"]), client, ".", **own) as table,
-            ):
-                return run(session, table, options, tell)
+        unsupported = set(session.params) - {"paths", "merge", "score", "stream", "cluster", *IN_BATCHES, *supported}
         expect_none_given(unsupported)
         if aside := [option.key for name, option in session.taken.items() if name in unsupported]:
-            say(f"--stream: not answered by batches, and left aside: {', '.join(aside)}")
-        table = {name: options[name] for name in IN_BATCHES}
-        table |= {"columns": session.table_columns, "merge": session.spellings}
-        with telling() as tell, stream_reviews(*options["paths"], **table, note=note, progress=tell) as stream:
-            for file in stream.origin.files:
+            say(f"{'--cluster' if cluster else '--stream'}: not answered in parts, and left aside: {', '.join(aside)}")
+        paths = options["paths"]
+        named = {"columns": session.table_columns, "lower_is_better": options["lower_is_better"]}
+        with telling() as tell, ExitStack() as stack:
+            if cluster:
+                expect_none_given(["merge", "duplicates"], " and --cluster")
+                client = stack.enter_context(cluster_at(cluster))
+                table = stack.enter_context(cluster_reviews(list(paths), client, ".", **named))
+            else:
+                more = {"duplicates": options["duplicates"], "merge": session.spellings, "note": note}
+                table = stack.enter_context(stream_reviews(*paths, **named, **more, progress=tell))
+            for file in table.origin.files:
                 session.keep(file)
-            return run(session, stream, options, tell)
+            return run(session, table, options, tell)
 
     return decorate
 

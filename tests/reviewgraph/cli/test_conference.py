@@ -296,4 +296,4 @@ def test_streams_say_what_they_leave_aside(folder: Path) -> None:
     parquet.write_table(table, folder / "reviews.parquet")
     told = run("check reviews.parquet --stream", CONFERENCE)
     assert told.exit_code == 0, told.stderr
-    assert "--stream: not answered by batches, and left aside: items, reviewers, conflicts, demand, load" in told.stderr
+    assert "--stream: not answered in parts, and left aside: items, reviewers, conflicts, demand, load" in told.stderr
