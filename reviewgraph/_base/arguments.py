@@ -138,8 +138,8 @@ KINDS["Generator"] = _object("Generator", "a numpy.random.Generator such as nump
 def kinds_of(hint: str) -> tuple[Kind, ...]:
     """Return the kinds that a hint accepts; nothing where some part of it is not validated, or is None alone.
 
-    >>> [kind.words for kind in kinds_of("int | Stream")], kinds_of("Valued | None")
-    (['a whole number', 'a Stream'], ())
+    >>> [kind.words for kind in kinds_of("int | PartedReviews")], kinds_of("Valued | None")
+    (['a whole number', 'a PartedReviews'], ())
     """
     parts = [part for part in _parts(hint) if part != "None"]
     names = [part if part in KINDS else part.partition("[")[0].rpartition(".")[2] for part in parts]
