@@ -21,7 +21,7 @@ from reviewgraph.formats.audit.tables import sentinel_of
 from reviewgraph.formats.columns import ITEM, REVIEWER, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
 from reviewgraph.parts.files import LABELS, Labels, Source, engine_of
-from reviewgraph.parts.parts import PIECE, LocalParts, Part, mapped, pieces
+from reviewgraph.parts.parts import LARGE, PIECE, LocalParts, Part, mapped, pieces
 from reviewgraph.parts.table import PartedReviews, opened
 from reviewgraph.table.rows import Duplicates, merge_duplicates, say_fulfilled, say_twice
 
@@ -137,8 +137,9 @@ def stream_reviews(
             raise InputError(message)
         tell(f"SHA-256 of {source.n_rows:,} rows")
         origin = Origin(files=source.files_read())
-    # Vectors over items are to be small beside the reviews of a part.
-    number = -(-table.item.size // max(piece, len(items)))
+    # Vectors over items are to be small beside the reviews of a part; two parts are worked on at a time.
+    size = table.item.size
+    number = max(-(-size // max(piece, len(items))), 2 if size >= LARGE else 1)
     parts = LocalParts(pieces(table, number), len(items), on_disk=True)
     reviews = opened(reviewers, items, parts, lower_is_better=lower_is_better, origin=origin)
     counts = source.n_rows, sum(source.scored), reviews.n_reviews, reviews.n_scored

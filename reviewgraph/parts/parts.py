@@ -25,7 +25,7 @@ from reviewgraph.formats.files import cut
 
 #: Arrays over items, shapes (N, ...); empty ones stand for none.
 Vectors: TypeAlias = tuple[npt.NDArray[Any], ...]
-#: Reviews per part of a large table, and from which a table in memory has two parts, for two threads.
+#: Least number of reviews per part on disk, and from which there are two parts, for two threads.
 PIECE = 1 << 24
 LARGE = 200_000
 #: Entries from which an array of the state of a part on disk is in a file.
@@ -154,12 +154,6 @@ class LocalParts(Parts):
             made = make(state, vectors, *shared)
             states.append(_in_files(made) if self.on_disk else made)
         return LocalParts(states, self.n_items, on_disk=self.on_disk)
-
-
-def in_memory(part: Part, n_items: int) -> LocalParts:
-    """Return the parts of a table in memory: two of a large one, which share its memory."""
-    size = part.item.size
-    return LocalParts(pieces(part, max(-(-size // PIECE), 2 if size >= LARGE else 1)), n_items)
 
 
 def pieces(part: Part, number: int) -> list[Part]:
