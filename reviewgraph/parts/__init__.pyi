@@ -1,3 +1,4 @@
+from .parts import LARGE as LARGE
 from .parts import Answer as Answer
 from .parts import LocalParts as LocalParts
 from .parts import Part as Part
@@ -8,4 +9,3 @@ from .parts import only_scored as only_scored
 from .table import ROWS as ROWS
 from .table import PartedReviews as PartedReviews
 from .table import TooLarge as TooLarge
-from .parts import LARGE as LARGE
