@@ -834,7 +834,7 @@ class PartedPosterior(InParts, PosteriorEstimate):
 def posterior_of_parts(table: PartedReviews, seed: int, tell: Callable[[str], None]) -> PartedPosterior:
     """Infer the qualities of a table in parts, by passes over them: those of :func:`lsc.posterior`, up to rounding.
 
-    A sweep is a pass; some tens of sweeps are needed for any size. Temporary files take some 130 bytes per review.
+    A sweep is a pass; some 30 to 100 are needed for any size. Temporary files take some 130 bytes per review.
     """
     expect_scores(table)
     beliefs = infer_parts(table.parts, seed, tell)
