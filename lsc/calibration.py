@@ -372,7 +372,7 @@ def calibrate(
     """
     if isinstance(reviews, PartedReviews):
         if references is not None or tolerance is not None or max_iterations is not None:
-            message = "reviews: expected no option beside hypothesis, max_slope and progress for a table in parts"
+            message = "reviews: expected hypothesis, max_slope and progress alone for a table in parts, found more"
             raise InputError(message)
         return calibrate_parts(reviews, hypothesis, max_slope, progress)
     reviews = as_reviews(reviews)

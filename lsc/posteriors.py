@@ -146,7 +146,7 @@ def posterior(
     if isinstance(reviews, PartedReviews):
         asked = weights, references, confidence, item_covariates, reviewer_covariates, rankings
         if any(value is not None for value in asked) or only_target:
-            message = "reviews: expected no option beside seed and progress for a table in parts; leave the others out"
+            message = "reviews: expected seed and progress alone for a table in parts, found more; leave the others out"
             raise InputError(message)
         return posterior_of_parts(reviews, whole_seed(seed), teller(progress))
     passed = reviews

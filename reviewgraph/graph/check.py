@@ -406,7 +406,7 @@ def check(
     """
     if isinstance(reviews, PartedReviews):
         if given or any(value is not None for value in (like, assumptions, n_selected, fragile, missing, rules)):
-            message = "reviews: expected no option beside it for a table in parts; leave the others out"
+            message = "reviews: expected no other argument for a table in parts, found some; leave them out"
             raise InputError(message)
         return check_parts(reviews)
     whole = as_reviews(reviews)

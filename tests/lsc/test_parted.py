@@ -223,7 +223,7 @@ def test_what_takes_all_reviews_at_once_is_one_message(tmp_path: Path) -> None:
         ):
             with pytest.raises(InputError, match="in parts"):
                 ask()
-        with pytest.raises(InputError, match="expected no option"):
+        with pytest.raises(InputError, match="expected seed and progress alone"):
             lsc.posterior(reviews, references={"1": 2.0})
         with pytest.raises(InputError, match="expected linear or offset"):
             lsc.calibrate(reviews, "convex")
