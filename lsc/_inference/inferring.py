@@ -16,7 +16,7 @@ from lsc._inference.covariates import Effects, Factor, Gains
 from lsc._inference.fitting import LEAST_KAPPA, LEAST_NOISE, Fit, Population, Problem, fit
 from lsc._inference.kernels.likeness import add_means
 from lsc._inference.likeness import Spectrum, spectrum_of
-from lsc._inference.parts import PartState, pieces_of, state_of
+from lsc._inference.parts import PartState, keep_state, pieces_of, settle_state, state_of
 from lsc._inference.scores import Unit, check, prepare
 from lsc._inference.step import WIDTH, Moments, Part
 from reviewgraph._base import FloatArray, IntArray
@@ -296,23 +296,29 @@ def best_fit(
     similar papers the spectrum of their prior.
     """
     tell("severity, slope and noise of reviewers")
-    starts = first_populations(problem, rounding)
-    fits = [fit(problem, start, tell=at_sweep) for start in starts]
-    best = int(np.argmax([result.evidence for result in fits]))
-    fitted = fits[best]
+    first, *others = first_populations(problem, rounding)
+    best = fit(problem, first, tell=at_sweep)
+    # Whether the parts have the state of the best fit; otherwise they keep a copy of it.
+    held = True
+    for start in others:
+        problem.parts.map(keep_state)
+        other = fit(problem, start, tell=at_sweep)
+        held = other.evidence > best.evidence
+        best = other if held else best
     spectrum = None
-    if fitted.squares < fitted.plain * float(problem.degree[problem.known].mean()):
+    if best.squares < best.plain * float(problem.degree[problem.known].mean()):
         spectrum = spectrum_of(laplacian(problem), problem.degree, problem.known, rng)
-    if spectrum is not None and spectrum.promise(fitted.squares, fitted.plain) >= MIN_PROMISE:
+    if spectrum is not None and spectrum.promise(best.squares, best.plain) >= MIN_PROMISE:
         tell("similarity of papers that share reviewers")
-        kappa = max(spectrum.best(fitted.squares, fitted.plain), LEAST_KAPPA)
-        similar = fit(problem, fitted.population._replace(kappa=kappa), spectrum, tell=at_sweep)
-        if similar.evidence > fitted.evidence + MIN_GAIN:
-            return similar, spectrum
-    elif best == len(starts) - 1:
-        return fitted, None
-    # The parts have the state of another fit.
-    return fit(problem, starts[best], tell=at_sweep), None
+        if held:
+            problem.parts.map(keep_state)
+        kappa = max(spectrum.best(best.squares, best.plain), LEAST_KAPPA)
+        similar = fit(problem, best.population._replace(kappa=kappa), spectrum, tell=at_sweep)
+        held = similar.evidence > best.evidence + MIN_GAIN
+        if held:
+            best = similar
+    problem.parts.map(settle_state, (), held)
+    return best, spectrum if best.population.kappa else None
 
 
 def with_factors(

@@ -9,14 +9,15 @@ import numpy as np
 
 from lsc._inference.step import Nodes, Part, Sites
 from reviewgraph._base import FloatArray, IntArray
-from reviewgraph.parts import LARGE, LocalParts
+from reviewgraph.parts import LARGE, LocalParts, Vectors, copied
 
 
 class PartState(NamedTuple):
     """A part with its state.
 
     ``first``: code of its first reviewer; ``load`` (m,): reviews of each reviewer; ``squares``, ``information`` (m,):
-    expected squared residuals of the last sweep, and what they say about the noise; 0 before the first.
+    expected squared residuals of the last sweep, and what they say about the noise; 0 before the first; ``kept``: a
+    copy of all that sweeps change, if there is one.
     """
 
     part: Part
@@ -26,13 +27,34 @@ class PartState(NamedTuple):
     load: IntArray
     squares: FloatArray
     information: FloatArray
+    kept: list[FloatArray]
+
+    @property
+    def changing(self) -> tuple[FloatArray, ...]:
+        """What sweeps change."""
+        return (*self.sites, *self.nodes, self.squares, self.information)
+
+
+def keep_state(state: PartState, _: Vectors) -> tuple[Vectors, None]:
+    """Keep a copy of the state of a part beside it."""
+    state.kept[:] = [copied(array) for array in state.changing]
+    return (), None
+
+
+def settle_state(state: PartState, _: Vectors, held: bool) -> tuple[Vectors, None]:
+    """Return a part to the state that was kept, unless that is held already; the copy is given up."""
+    if not held:
+        for array, copy in zip(state.changing, state.kept, strict=True):
+            array[:] = copy
+    state.kept.clear()
+    return (), None
 
 
 def state_of(part: Part, first: int = 0) -> PartState:
     """Return a part with its state of zeros."""
     load = np.diff(part.start)
     sites = Sites(*(np.zeros(part.item.size) for _ in Sites._fields))
-    return PartState(part, sites, Nodes(*np.zeros((4, load.size))), first, load, *np.zeros((2, load.size)))
+    return PartState(part, sites, Nodes(*np.zeros((4, load.size))), first, load, *np.zeros((2, load.size)), [])
 
 
 def pieces_of(state: PartState, n_items: int) -> LocalParts:
@@ -60,4 +82,5 @@ def _piece(state: PartState, reviewers: slice) -> PartState:
         state.load[reviewers],
         state.squares[reviewers],
         state.information[reviewers],
+        [],
     )

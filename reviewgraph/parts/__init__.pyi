@@ -4,6 +4,7 @@ from .parts import LocalParts as LocalParts
 from .parts import Part as Part
 from .parts import Parts as Parts
 from .parts import Vectors as Vectors
+from .parts import copied as copied
 from .parts import mapped as mapped
 from .parts import only_scored as only_scored
 from .table import ROWS as ROWS

@@ -204,15 +204,22 @@ def no_room(error: object) -> InputError:
     )
 
 
+def copied(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy of an array, in a file if the array is in one."""
+    return _written(array) if isinstance(array.base, np.memmap) else array.copy()
+
+
+def _written(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    copy = mapped(array.size, array.dtype)
+    if array.any():
+        copy[:] = array
+    return copy
+
+
 def _in_files(state: Any) -> Any:
     """Return a state with its large arrays in files."""
     if isinstance(state, np.ndarray):
-        if state.size < SMALL or isinstance(state.base, np.memmap):
-            return state
-        array = mapped(state.size, state.dtype)
-        if state.any():
-            array[:] = state
-        return array
+        return state if state.size < SMALL or isinstance(state.base, np.memmap) else _written(state)
     if isinstance(state, tuple):
         return type(state)(*map(_in_files, state))
     if is_dataclass(state) and not isinstance(state, type):
