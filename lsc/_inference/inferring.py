@@ -329,6 +329,7 @@ def with_factors(
     Returns the fit with the factors in use, whose state the problem has, or ``best`` again without any.
     """
     base = fit(problem, best.population, spectrum)
+    problem.parts.map(keep_state)
 
     def fitted(places: Sequence[int]) -> Fit:
         return fit(problem, base.population, spectrum, Effects.start([factors[place] for place in places]))
@@ -342,8 +343,10 @@ def with_factors(
         together = fitted(used)
         gain = together.evidence - base.evidence
         if gain >= MIN_GAIN:
+            problem.parts.map(settle_state, (), True)
             return together, Gains(gains, gain, tuple(used))
-    return fit(problem, base.population, spectrum), Gains(gains, 0.0, ())
+    problem.parts.map(settle_state, (), False)
+    return base, Gains(gains, 0.0, ())
 
 
 def assemble(problem: Problem, unit: Unit, best: Fit) -> Beliefs:
