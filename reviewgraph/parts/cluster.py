@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -121,10 +122,12 @@ class Stored:
 
     def __init__(self, paths: list[str]) -> None:
         self.paths = paths
+        weakref.finalize(self, _remove, paths)
 
-    def __del__(self) -> None:
-        for path in self.paths:
-            Path(path).unlink(missing_ok=True)
+
+def _remove(paths: Sequence[str]) -> None:
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
 
 
 def _store(value: Any, path: str) -> str:
