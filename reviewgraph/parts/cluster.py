@@ -344,29 +344,41 @@ def cluster_reviews(
 
 def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Future], list[str]]:
     """Return the pieces of the input on the cluster, and the names of its columns of reviewer, item and score."""
-    name = "table"
-    if not (hasattr(source, "to_delayed") and hasattr(source, "columns")):
-        import dask.dataframe
-        import pyarrow
+    if hasattr(source, "to_delayed") and hasattr(source, "columns"):
+        names = _names([str(name) for name in source.columns], columns, "table")
+        return client.compute(source[names].to_delayed()), names
+    import pyarrow
+    import pyarrow.parquet
 
-        paths = map(str, source if isinstance(source, list | tuple) else [source])
-        files = [file for path in paths for file in sorted(glob(f"{path}/*.parquet" if Path(path).is_dir() else path))]
-        if not files:
-            message = f"source: expected a Dask data frame or Parquet files with rows, found {source!r:.80}"
-            raise InputError(message)
-        name = files[0]
-        try:
-            source = dask.dataframe.read_parquet(files, split_row_groups=True)
-        except (OSError, ValueError, pyarrow.ArrowInvalid) as error:
-            message = f"{name}: expected Parquet files with the same columns, found one that cannot be read ({error})"
-            raise InputError(message) from error
-    names = _names([str(column) for column in source.columns], columns, name)
-    return client.compute(source[names].to_delayed()), names
+    # A task for each row group of each file.
+    paths = source if isinstance(source, list | tuple) else [source]
+    names = []
+    groups: list[tuple[str, int]] = []
+    for path in map(str, paths):
+        for name in sorted(glob(f"{path}/*.parquet" if Path(path).is_dir() else path)):
+            try:
+                file = pyarrow.parquet.ParquetFile(name)
+            except (OSError, pyarrow.ArrowInvalid) as error:
+                message = f"{name}: expected a Parquet file, found one that cannot be read ({error})"
+                raise InputError(message) from error
+            names = names or _names(file.schema_arrow.names, columns, name)
+            groups += [(name, group) for group in range(file.num_row_groups)]
+    if not groups:
+        message = f"source: expected a Dask data frame or Parquet files with rows, found {source!r:.80}"
+        raise InputError(message)
+    return client.map(_read_group, *zip(*groups, strict=True), names=names, pure=False), names
 
 
 def _names(header: Sequence[str], columns: dict[str, str], name: str) -> list[str]:
     places = locate(header, ROLES, columns, name, lambda message: None)
     return [header[places[role.name]] for role in ROLES if role.name in places]
+
+
+def _read_group(path: str, group: int, names: Sequence[str]) -> Any:
+    """Read a row group of a Parquet file."""
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetFile(path).read_row_group(group, columns=list(names)).to_pandas()
 
 
 def _read(
