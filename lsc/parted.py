@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +15,6 @@ from lsc.selection import Selection
 from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, csv_parts, or_none, write_whole
 from reviewgraph.graph import pieces_of
 from reviewgraph.parts import ROWS, Part, PartedReviews, Parts, TooLarge, Vectors
-
-if TYPE_CHECKING:
-    import os
 
 
 def _refuse(result: object) -> Any:
@@ -132,12 +131,21 @@ class InParts(Estimate):
         import pyarrow as pa
         import pyarrow.parquet
 
-        tables = map(pa.table, blocks)
-        first = next(tables)
-        with pyarrow.parquet.ParquetWriter(path, first.schema) as writer:
-            writer.write_table(first)
-            for table in tables:
-                writer.write_table(table.cast(first.schema))
+        kinds = {"item": pa.string(), "list": pa.string(), "rank": pa.int64(), "group": pa.int64()}
+        part = Path(f"{os.fspath(path)}.part")
+        writer = None
+        try:
+            for block in blocks:
+                block["item"] = list(map(str, block["item"]))
+                arrays = {name: pa.array(values, kinds.get(name, pa.float64())) for name, values in block.items()}
+                table = pa.table(arrays)
+                writer = writer or pyarrow.parquet.ParquetWriter(part, table.schema)
+                writer.write_table(table)
+            if writer is not None:
+                writer.close()
+                part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def expect_scores(table: PartedReviews) -> None:

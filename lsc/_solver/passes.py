@@ -11,7 +11,6 @@ items block by block.
 from __future__ import annotations
 
 import math
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -345,16 +344,10 @@ class Passes(Objective):
         return list(self._threads.map(lambda half: kernel(*half), halves))
 
 
-#: The slots of a part, of each thread.
-_memory = threading.local()
-
-
 def _over(state: Lines, x: FloatArray, kernel: Any, *, fit: bool) -> tuple[FloatArray, float]:
     """Gather items to slots, run a kernel on the reviewers, and add the slots by item; returns these and its result."""
     part = state.part
-    slots = getattr(_memory, "slots", None)
-    if slots is None or slots.size < len(part.block):
-        slots = _memory.slots = np.empty(len(part.block))
+    slots = np.empty(len(part.block))
     gather(part, x, slots)
     total = kernel(part, state.slope_free, fit, slots, np.array(part.slot))
     by_item = np.zeros(x.size)

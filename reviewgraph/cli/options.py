@@ -440,14 +440,15 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
 
         session = Session.of()
         unsupported = set(session.params) - {"paths", "merge", "score", "stream", "cluster", *IN_BATCHES, *supported}
-        expect_none_given(unsupported)
+        flag = "cluster" if cluster else "stream"
+        expect_none_given(unsupported, flag=flag)
         if aside := [option.key for name, option in session.taken.items() if name in unsupported]:
-            say(f"{'--cluster' if cluster else '--stream'}: not answered in parts, and left aside: {', '.join(aside)}")
+            say(f"--{flag}: not answered in parts, and left aside: {', '.join(aside)}")
         paths = options["paths"]
         named = {"columns": session.table_columns, "lower_is_better": options["lower_is_better"]}
         with telling() as tell, ExitStack() as stack:
             if cluster:
-                expect_none_given(["merge", "duplicates"], " and --cluster")
+                expect_none_given(["merge", "duplicates"], flag=flag)
                 client = stack.enter_context(cluster_at(cluster))
                 table = stack.enter_context(cluster_reviews(list(paths), client, ".", **named))
             else:
@@ -460,15 +461,15 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
     return decorate
 
 
-def expect_none_given(names: Collection[str], among: str = "") -> None:
-    """Refuse options that are not supported in batches (``among`` which others, if not in general)."""
+def expect_none_given(names: Collection[str], among: str = "", flag: str = "stream") -> None:
+    """Refuse options that are not supported in parts, by ``flag`` (``among`` which others, if not in general)."""
     session = Session.of()
     command = click.get_current_context().command
     for name in session.params:
         if session.is_typed(name) and name in names:
             option = next(param.opts[0] for param in command.params if param.name == name)
             message = (
-                f"stream: expected no {option} with it{among}, which is not answered by batches; leave one of the two "
+                f"{flag}: expected no {option} with it{among}, which is not answered by batches; leave one of the two "
                 "out"
             )
             raise InputError(message)

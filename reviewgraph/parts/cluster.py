@@ -6,6 +6,7 @@ few steps, what steps have changed are in files that all workers see, so that li
 
 from __future__ import annotations
 
+import os
 import pickle
 import shutil
 import tempfile
@@ -13,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from glob import glob
+from glob import escape
 from itertools import chain, count, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -25,7 +26,7 @@ from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph._base.errors import DuplicateReview, InputError
 from reviewgraph._base.labels import Whole, encode
-from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, locate
+from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, columns_of, locate
 from reviewgraph.parts.parts import Answer, Part, Parts, Vectors
 from reviewgraph.parts.table import PartedReviews, opened
 from reviewgraph.table.rows import merge_duplicates
@@ -184,9 +185,16 @@ class ClusterParts(Parts):
         self._loaded = cluster.each(_load, fixed.paths)
         # Steps since states were stored, and the files from which they can be repeated.
         self._age = 0
-        self._files: list[Stored] = []
+        self._files: list[Any] = []
+
+    def close(self) -> None:
+        super().close()
+        self._loaded = []
+        self._files = []
+        self.changing = None
 
     def each(self, step: Callable[..., tuple[Vectors, Any]], vectors: Vectors = (), *shared: Any) -> Iterator[Answer]:
+        self._expect_open()
         cluster = self.cluster
         sent = self._send(vectors)
         if self.changing is None:
@@ -207,6 +215,7 @@ class ClusterParts(Parts):
             self._age = 0
 
     def derive(self, make: Callable[..., Any], vectors: Vectors = (), *shared: Any) -> ClusterParts:
+        self._expect_open()
         cluster = self.cluster
         sent = self._send(vectors)
         made = cluster.each(_make, self._loaded, sent.paths, make=make, shared=shared)
@@ -214,7 +223,7 @@ class ClusterParts(Parts):
         changes = any(cluster.fetch(cluster.each(_is_there, made)))
         changing = cluster.each(itemgetter(1), made) if changes else None
         derived = ClusterParts(cluster, fixed, changing, self.items, self.n_items)
-        derived._files.append(sent)
+        derived._files += [sent, self]  # from which the state is made again if a worker dies
         return derived
 
     def _send(self, vectors: Vectors) -> Stored:
@@ -331,42 +340,47 @@ def cluster_reviews(
     if not all(hasattr(client, name) for name in ("gather", "map", "nthreads")) or isinstance(client, type):
         message = f"client: expected a distributed.Client, as Client('tcp://host:8786'), found {client!r:.80}"
         raise InputError(message)
-    home = Path(tempfile.mkdtemp(prefix="reviewgraph-", dir=folder))
+    # Workers have folders of their own: paths are absolute.
+    home = Path(tempfile.mkdtemp(prefix="reviewgraph-", dir=Path(folder).resolve()))
     try:
         with reporting():
-            frames, names = _frames(source, columns or {}, client)
             number = partitions or max(1, sum(client.nthreads().values()))
-        cluster = Cluster(client, home)
-        yield _read(frames, names, cluster, number, lower_is_better=lower_is_better)
+        sign = -1.0 if lower_is_better else 1.0
+        table = _read(source, columns or {}, Cluster(client, home), number, sign)
+        try:
+            yield table
+        finally:
+            table.parts.close()
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Future], list[str]]:
-    """Return the pieces of the input on the cluster, and the names of its columns of reviewer, item and score."""
+def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Future], list[list[str]]]:
+    """Return the pieces of the input on the cluster, and of each the names of reviewer, item and score."""
     if hasattr(source, "to_delayed") and hasattr(source, "columns"):
         names = _names([str(name) for name in source.columns], columns, "table")
-        return client.compute(source[names].to_delayed()), names
+        frames = client.compute(source[names].to_delayed())
+        return frames, [names] * len(frames)
     import pyarrow
     import pyarrow.parquet
 
+    from reviewgraph.parts.files import expanded
+
     # A task for each row group of each file.
-    paths = source if isinstance(source, list | tuple) else [source]
-    names = []
-    groups: list[tuple[str, int]] = []
-    for path in map(str, paths):
-        for name in sorted(glob(f"{path}/*.parquet" if Path(path).is_dir() else path)):
+    groups: list[tuple[str, int, list[str]]] = []
+    for path in source if isinstance(source, list | tuple) else [source]:
+        for name in expanded([f"{escape(str(path))}/*.parquet" if Path(path).is_dir() else path]):
             try:
                 file = pyarrow.parquet.ParquetFile(name)
             except (OSError, pyarrow.ArrowInvalid) as error:
                 message = f"{name}: expected a Parquet file, found one that cannot be read ({error})"
                 raise InputError(message) from error
-            names = names or _names(file.schema_arrow.names, columns, name)
-            groups += [(name, group) for group in range(file.num_row_groups)]
+            names = _names(file.schema_arrow.names, columns_of(columns, name), name)
+            groups += [(os.path.abspath(name), group, names) for group in range(file.num_row_groups)]
     if not groups:
         message = f"source: expected a Dask data frame or Parquet files with rows, found {source!r:.80}"
         raise InputError(message)
-    return client.map(_read_group, *zip(*groups, strict=True), names=names, pure=False), names
+    return client.map(_read_group, *zip(*groups, strict=True), pure=False), [names for _, _, names in groups]
 
 
 def _names(header: Sequence[str], columns: dict[str, str], name: str) -> list[str]:
@@ -381,12 +395,12 @@ def _read_group(path: str, group: int, names: Sequence[str]) -> Any:
     return pyarrow.parquet.ParquetFile(path).read_row_group(group, columns=list(names)).to_pandas()
 
 
-def _read(
-    frames: list[Future], names: list[str], cluster: Cluster, number: int, *, lower_is_better: bool
-) -> PartedReviews:
+def _read(source: Any, columns: dict[str, str], cluster: Cluster, number: int, sign: float) -> PartedReviews:
     """Code the labels, and route the reviews to their parts."""
-    sign = -1.0 if lower_is_better else 1.0
-    coded = cluster.each(_coded, frames, [names] * len(frames), range(len(frames)), sign=sign)
+    with reporting():
+        frames, names = _frames(source, columns, cluster.client)
+    coded = cluster.each(_coded, frames, names, range(len(frames)), sign=sign)
+    del frames  # rows stay on the workers only as long as they are needed
     reviewers, codes_of_reviewers = _joined(cluster.fetch(cluster.each(_labels, coded, side=0)))
     items, codes_of_items = _joined(cluster.fetch(cluster.each(_labels, coded, side=1)))
     if not len(reviewers):
@@ -415,7 +429,7 @@ def _read(
     stored = cluster.store(cluster.each(itemgetter(0), parts))
     used = list(cluster.fetch(cluster.each(itemgetter(1), parts)))
     table = ClusterParts(cluster, stored, None, used, len(items))
-    return opened(reviewers, items, table, lower_is_better=lower_is_better)
+    return opened(reviewers, items, table, lower_is_better=sign < 0.0)
 
 
 def _coded(frame: Any, names: Sequence[str], number: int, sign: float) -> Coded:
@@ -434,7 +448,7 @@ def _coded(frame: Any, names: Sequence[str], number: int, sign: float) -> Coded:
             blank = np.array([isinstance(label, str) and not label.strip() for label in distinct], np.bool_)
             _expect_none(blank[code], number, f"the {role.name} is empty")
         codes.append(code)
-        labels.append(np.asarray(distinct) if isinstance(distinct, Whole) else distinct)
+        labels.append(np.asarray(distinct, np.uint64) if isinstance(distinct, Whole) else distinct)
     score = np.full(len(frame), np.nan)
     if len(names) > 2:
         try:
@@ -466,8 +480,12 @@ def _joined(pieces: Iterable[Sequence[Any]]) -> tuple[Sequence[Any], list[IntArr
     sizes = np.cumsum([len(labels) for labels in every])[:-1]
     if all(isinstance(labels, np.ndarray) for labels in every):
         code, distinct = encode(np.concatenate(every))
-    else:
-        code, distinct = encode(chain.from_iterable(np.asarray(labels, object).tolist() for labels in every))
+        return distinct, np.split(code, sizes)
+    each = list(chain.from_iterable(np.asarray(labels, object).tolist() for labels in every))
+    if any(isinstance(label, str) for label in each):
+        # Numbers in one file and text in another are text.
+        each = list(map(str, each))
+    code, distinct = encode(each)
     return distinct, np.split(code, sizes)
 
 

@@ -75,7 +75,7 @@ def stream_reviews(
     batch
         Rows that are sorted in memory at once; results do not depend on it.
     piece
-        Least number of reviews of a part, two of which are in memory at once; results depend on it by rounding only.
+        About how many reviews a part has, two of which are in memory at once; results depend on it by rounding only.
     note
         Called with notes for the user; by default there are none.
     progress
@@ -145,7 +145,10 @@ def stream_reviews(
     counts = source.n_rows, sum(source.scored), reviews.n_reviews, reviews.n_scored
     if note and (fulfilled := say_fulfilled(*counts)):
         note(fulfilled)
-    yield reviews
+    try:
+        yield reviews
+    finally:
+        parts.close()
 
 
 #: Distinct scores in the first rows beyond which scores are no grades, and how many rows these are.

@@ -78,6 +78,16 @@ class Parts(ABC):
     """States of the parts of a table, one each, such as its reviews."""
 
     n_items: int
+    closed = False
+
+    def close(self) -> None:
+        """Give up the states, at the end of the ``with`` in which their table is open."""
+        self.closed = True
+
+    def _expect_open(self) -> None:
+        if self.closed:
+            message = "reviews: expected a table in parts within the with that opened it, found it closed"
+            raise InputError(message)
 
     @abstractmethod
     def each(self, step: Callable[..., tuple[Vectors, Any]], vectors: Vectors = (), *shared: Any) -> Iterator[Answer]:
@@ -130,7 +140,13 @@ class LocalParts(Parts):
         self.n_items = n_items
         self.on_disk = on_disk
 
+    def close(self) -> None:
+        super().close()
+        self.states = ()
+
     def each(self, step: Callable[..., tuple[Vectors, Any]], vectors: Vectors = (), *shared: Any) -> Iterator[Answer]:
+        self._expect_open()
+
         def run(state: Any) -> Answer:
             return Answer(slice(None), *step(state, vectors, *shared))
 
@@ -149,6 +165,7 @@ class LocalParts(Parts):
                     future.cancel()
 
     def derive(self, make: Callable[..., Any], vectors: Vectors = (), *shared: Any) -> LocalParts:
+        self._expect_open()
         states = []
         for state in self.states:
             made = make(state, vectors, *shared)

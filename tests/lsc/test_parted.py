@@ -238,6 +238,21 @@ def test_a_result_is_saved_as_parquet(tmp_path: Path) -> None:
         assert sum(columns["probability"]) == pytest.approx(3)
 
 
+def test_a_file_is_whole_where_the_first_papers_have_no_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {
+        "reviewer": [1, 1, 2, 2, 3],
+        "item": [1, 2, 3, 4, 3],
+        "score": pa.array([None, None, 1, 2, 3], pa.float64()),
+    }
+    monkeypatch.setattr("lsc.parted.ROWS", 2)
+    with on_disk(tmp_path, rows, 1) as reviews:
+        found = lsc.posterior(reviews)
+        found.save(tmp_path / "q.parquet")
+        assert len(list(found.blocks(2))) == 2
+    assert pa.parquet.read_table(tmp_path / "q.parquet")["quality"].null_count == 2
+    assert not list(tmp_path.glob("*.part"))
+
+
 def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -16,6 +16,7 @@ from tests.trials import sampled
 pandas = pytest.importorskip("pandas")
 distributed = pytest.importorskip("distributed")
 frames = pytest.importorskip("dask.dataframe")
+AtOnce: Any = pytest.importorskip("tests.lsc.at_once").AtOnce
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def test_what_is_wrong_is_said(client: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no item column"):
         opened(reviewer=["ann"], score=[1.0])
     with (
-        pytest.raises(InputError, match="expected a Dask data frame or Parquet files"),
+        pytest.raises(InputError, match="expected a Parquet file, found one that cannot be read"),
         cluster_reviews(str(tmp_path / "none.parquet"), client, tmp_path),
     ):
         pass
@@ -98,6 +99,42 @@ def test_what_is_wrong_is_said(client: Any, tmp_path: Path) -> None:
     ):
         pass
     assert not list(tmp_path.glob("reviewgraph-*"))
+
+
+def labels_of(source: Any, folder: Path) -> tuple[list[Any], list[Any]]:
+    """Return the labels of a table on a cluster whose tasks are done at once."""
+    with cluster_reviews(source, AtOnce(), folder, partitions=2) as table:
+        return list(table.reviewers), list(table.items)
+
+
+def test_labels_are_those_of_all_pieces(tmp_path: Path) -> None:
+    """An empty piece, numbers that floats do not tell apart, and numbers in one file that are text in another."""
+    rows = pandas.DataFrame({"reviewer": [5, 5, 2**60, 2**60 + 1], "item": [1, 2, 1, 2]})
+    frame = frames.from_pandas(rows, npartitions=2)
+    assert labels_of(frame[frame.reviewer > 5], tmp_path) == ([2**60, 2**60 + 1], [1, 2])
+    large = pandas.DataFrame({"reviewer": np.array([2**63 + 2, 2**63 + 3, 5, 6], np.uint64), "item": [1, 2, 1, 2]})
+    assert labels_of(frames.from_pandas(large, npartitions=2), tmp_path)[0] == [5, 6, 2**63 + 2, 2**63 + 3]
+    rows.head(2).to_parquet(tmp_path / "a.parquet", index=False)
+    text = pandas.DataFrame({"reviewer": ["5", "ann"], "paper": ["3", "1"], "score": [1.0, 2.0]})
+    text.to_parquet(tmp_path / "x[1].parquet", index=False)
+    paths = [str(tmp_path / "a.parquet"), str(tmp_path / "x[1].parquet")]
+    assert labels_of(paths, tmp_path) == (["5", "ann"], ["1", "2", "3"])
+    with pytest.raises(InputError, match=r"missing-\*\.parquet: expected a file or a pattern"):
+        labels_of([paths[0], str(tmp_path / "missing-*.parquet")], tmp_path)
+    with pytest.raises(InputError, match="cannot be read"):
+        labels_of([paths[0], str(tmp_path / "missing.parquet")], tmp_path)
+
+
+def test_a_table_that_is_closed_says_so(tmp_path: Path) -> None:
+    rows = pandas.DataFrame({"reviewer": [1, 1], "item": [1, 2]})
+    with cluster_reviews(frames.from_pandas(rows, npartitions=1), AtOnce(), tmp_path, partitions=1) as table:
+        pass
+    rows.to_parquet(tmp_path / "a.parquet", index=False)
+    with stream_reviews(tmp_path / "a.parquet") as stream:
+        pass
+    for closed in (table, stream):
+        with pytest.raises(InputError, match="found it closed"):
+            check(closed)
 
 
 def test_a_planned_review_is_fulfilled_by_its_score() -> None:
