@@ -190,10 +190,13 @@ class _Enumeration:
         exposed = np.zeros(len(covers), np.int64)
         # A reviewer is lost as a whole, or one review after the other.
         lost = [1 << item for item in range(self.problem.n_items)] if self.aim.loses_reviews else [-1]
-        for j in range(covers.shape[1] if self.survive else 0):
+        # Of reviewers without a review in any row there is nothing to lose.
+        for j in np.flatnonzero(covers.any(axis=0)).tolist() if self.survive else []:
             safe = np.ones(len(covers), np.bool_)
             for bits in lost:
                 tried = np.flatnonzero(safe & (covers[:, j] & bits != 0))
+                if not tried.size:
+                    continue
                 remaining = covers[tried]
                 remaining[:, j] &= ~bits
                 safe[tried] = self._covering(remaining)
@@ -206,7 +209,7 @@ class _Enumeration:
         Two covers that share enough become their union, both of them, until nothing changes.
         """
         wanted = sum(1 << item for item in np.flatnonzero(self.problem.required).tolist())
-        covers = covers.copy()
+        covers = covers[:, covers.any(axis=0)]
         changed = True
         while changed:
             changed = False

@@ -62,6 +62,9 @@ HOPELESS = 2.0
 #: Multiple of the work after which the search ends even if nothing reaches the level.
 PATIENCE = 10
 
+#: Share of the work for releasing pairs where all of it is spent.
+RELEASING = 0.25
+
 #: Share of the work that goes into searching pairs; work of a test of the level, per review, of one that needs a table
 #: besides, and of one after every loss, per review.
 SEARCHED_SHARE = 0.4
@@ -88,6 +91,7 @@ class Linker:
     rng: np.random.Generator = field(default_factory=np.random.default_rng)  # for the orders
     enough: float = -math.inf  # a total at which the search stops
     forced: list[int] = field(default_factory=list)  # pairs forced in so far, which are locked
+    say: Callable[[], object] = lambda: None  # called where more is linked
 
     def __post_init__(self) -> None:
         self.net = self.core.net
@@ -165,9 +169,14 @@ class Linker:
                 missing = self.missing()
                 if missing > least[0]:
                     continue
+                if effort.over():
+                    # What was reached late is mended, too.
+                    self.changes.effort = patience.effort(RELEASING * work)
                 self.release(missing)
+                self.changes.effort = effort
                 merit = (missing, self.changes.total())
                 if merit < least:
+                    self.say()
                     least = merit
                     best = self.state()
                     stale = 0
@@ -263,6 +272,7 @@ class Linker:
                 missing = self.missing()
                 size = GROWN
                 grown = True
+                self.say()
             elif some.size > 1:
                 size = (some.size + 1) // 2
             else:

@@ -78,7 +78,7 @@ def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Gene
 
     1. The best assignment of the problem under its rules.
     2. The level: where few assignments are possible, by enumeration; else by cheapest cycles (:mod:`.linking`), where
-       many papers are apart by a skeleton (:mod:`.spanning`), under rules by forced pairs (:mod:`.forcing`).
+       many papers are apart by a skeleton (:mod:`.spanning`), under rules by forced pairs (:mod:`.changes`).
     """
     aim = asked.aim
     clock = asked.clock

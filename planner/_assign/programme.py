@@ -111,6 +111,7 @@ class Relaxation:
         self.upper = np.ones(self.value.size)
         self.z = np.zeros(self.value.size)
         self.short = 0.0
+        self.dual = np.zeros(self.low.size)
         self.problem: Problem | None = None  # of which it is the relaxation over all papers, if that
         self.dear = DEAR
         self.solver = highspy.Highs()

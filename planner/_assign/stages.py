@@ -230,9 +230,10 @@ class Run:
             self.problem = ways[-1]
             return self._settled(start, tiny)
         # Under the strictest of the floors that allows the level.
-        for way in ways:
+        for number, way in enumerate(ways):
             self.problem = way
             linker = self._linker(start)
+            linker.clock = self.clock.share(1.0 / (len(ways) - number))
             reached = self._link(linker)
             if reached or self.clock.over():
                 break
@@ -293,9 +294,14 @@ class Run:
             bound = self.solution.bound
             enough = objective(problem, problem.given) - bound + NEAR * abs(bound)
             return Linker(core, Programmed(core.net, problem, relaxation), self.clock, rng, enough)
+        settled = settle(core.net, start.cost)
+        if not settled and (best := unrouted(problem, start.cost)) is not None:
+            # The start is not the best one, as under floors that are given up: cycles begin at that.
+            core = Core(problem.network(best), problem.required, self.aim)
+            settled = settle(core.net, start.cost)
         cycles = Cycles(core.net, start.cost, self.clock)
         # The bound counts pairs that leave groups: it holds only where groups suffice for the level.
-        if settle(core.net, start.cost) and self.aim.core_suffices and not core.at_level() and problem.concerns is None:
+        if settled and self.aim.core_suffices and not core.at_level() and problem.concerns is None:
             units = self.scale * 2.0**TIE_BITS
             loss = least_loss(core, cycles, problem, self.clock)
             self.least_loss = loss / units if units > 0 else 0.0
@@ -305,7 +311,13 @@ class Run:
     def _link(self, linker: Linker) -> bool:
         """Bring the assignment to the level: where many papers are apart, by a skeleton completed by a flow."""
         core = linker.core
-        self.say(f"{core.count()} of {core.total} papers in the core", core.count() / max(core.total, 1))
+
+        def say() -> None:
+            count = core.count()
+            self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
+
+        say()
+        linker.say = say
         cycles = linker.changes
         if not isinstance(cycles, Cycles):
             return linker.link(RULED_WORK)

@@ -141,6 +141,8 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
             f"even all allowed pairs together miss the level. {problem.advice()}"
         )
     unknown = NO_OTHER if proved else "It is not proved that it must: raise demands or loads."
+    if not proved and clock.over():
+        unknown = "The time limit ended the search: raise it, demands or loads."
     return f"The level still depends on {who}. {proof or unknown}"
 
 

@@ -171,11 +171,6 @@ class People:
     def attribute_names(self) -> list[str]:
         return list(self.ruled.names)
 
-    @property
-    def asks(self) -> bool:
-        """Whether items must have more than the level."""
-        return self.min_reviews > 0 or bool(self.panels.least.any() or self.panels.different.any())
-
     def without_needs(self) -> People:
         panels = self.panels
         free = panels._replace(least=np.zeros_like(panels.least), different=np.zeros_like(panels.different))

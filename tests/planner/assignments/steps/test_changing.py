@@ -94,8 +94,11 @@ def test_without_a_core_the_core_grows_pair_by_pair():
     affinity = coo_array((rng.random(reviewer.size), (item, reviewer)), shape=(n, n)).T
     institutions = dict(enumerate(rng.integers(0, 20, n).tolist()))
     senior = np.flatnonzero(rng.random(n) < 0.35).tolist()
+    told = []
     with pytest.warns(ColumnWarning, match="a square matrix"):
-        found = assign(affinity, demand=3, load=4, institutions=institutions, senior=senior)
+        found = assign(affinity, demand=3, load=4, institutions=institutions, senior=senior, progress=told.append)
     assert found.status.reached
+    counts = {now.words for now in told if "papers in the core" in now.words}
+    assert len(counts) > 5
     assert doubly_connected_components(found.reviews).covers_all
     assert found.price < 3.0
