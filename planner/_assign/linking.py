@@ -170,7 +170,7 @@ class Linker:
                 if missing > least[0]:
                     continue
                 if effort.over():
-                    # What was reached late is mended, too.
+                    # What is reached late is released, too.
                     self.changes.effort = patience.effort(RELEASING * work)
                 self.release(missing)
                 self.changes.effort = effort
