@@ -13,7 +13,7 @@ from lsc._model.formulation import Balance, Minimiser, Programme, References, ba
 from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, Shape, classes, hypothesis_of, level_of
 from lsc._solver import choosing, newton
 from lsc._solver.parted import minimise_parts
-from lsc.estimate import Estimate, plain_averages
+from lsc.estimate import Estimate, expect_scores, plain_averages
 from lsc.evidence.optimality import Residuals, ScoringFunction, fit_through, residuals, scale
 from lsc.evidence.support import (
     ReportingScale,
@@ -24,7 +24,7 @@ from lsc.evidence.support import (
     reporting_scale,
     support_of,
 )
-from lsc.parted import AT_ONCE, InParts, averages, expect_scores, scored_groups, totals_of
+from lsc.parted import AT_ONCE, InParts, averages, scored_groups, totals_of
 from reviewgraph._base import (
     BoolArray,
     FloatArray,
@@ -463,21 +463,7 @@ def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartedCalibration(InParts, Calibration):
-    """Least Square Calibration of a table in parts.
-
-    Parameters
-    ----------
-    average, group
-        As those of every estimate.
-
-    Examples
-    --------
-    See :func:`reviewgraph.stream_reviews`.
-    """
-
-    reviews: PartedReviews  # type: ignore[assignment]
-    average: FloatArray = ...  # type: ignore[assignment]
-    group: IntArray = ...  # type: ignore[assignment]
+    """Least Square Calibration of a table in parts."""
 
     kinds = noise = residuals = scoring_function = support = unique = is_optimal = AT_ONCE
 
@@ -517,7 +503,7 @@ def calibrate_parts(
         found = "a mapping" if line is None else repr(line.name)
         message = f"hypothesis: expected {lines} for a table in parts, found {found}"
         raise InputError(message)
-    expect_scores(table)
+    expect_scores(table.n_scored)
     lower = line.bounds[0]
     scored = table.parts.derive(only_scored)
     count, total = totals_of(scored)

@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 # References are items of known quality.
 
 
+def expect_scores(number: int) -> None:
+    """Raise InputError unless there are scores."""
+    if not number:
+        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
+        raise InputError(message)
+
+
 def known_values(reviews: Reviews, references: Valued) -> FloatArray:
     """Return the reference value of each item, shape (N,), in the direction of the scores; NaN for other items.
 
@@ -264,13 +271,18 @@ class Estimate(Paged):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return columns item, quality, average, rank, standard_error and group, None for missing values."""
+        return self._columns(slice(None))
+
+    def _columns(self, some: slice) -> dict[str, list[Any]]:
+        """Return :meth:`to_columns` of some items."""
+        printed = self.reviews.printed
         return {
-            "item": list(self.items),
-            "quality": or_none(self.reviews.printed(self.quality)),
-            "average": or_none(self.reviews.printed(self.average)),
-            "rank": [rank or None for rank in self.rank.tolist()],
-            "standard_error": or_none(self.standard_error),
-            "group": self.group.tolist(),
+            "item": list(self.items[some]),
+            "quality": or_none(printed(self.quality[some])),
+            "average": or_none(printed(self.average[some])),
+            "rank": [rank or None for rank in self.rank[some].tolist()],
+            "standard_error": or_none(self.standard_error[some]),
+            "group": self.group[some].tolist(),
         }
 
     def headline(self) -> str:

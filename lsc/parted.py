@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsc.estimate import Estimate
 from lsc.evidence.support import numbered
 from lsc.selection import Selection
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, csv_parts, or_none, write_whole
+from reviewgraph._base import BoolArray, FloatArray, IntArray, csv_parts, write_whole
 from reviewgraph.graph import pieces_of
-from reviewgraph.parts import ROWS, Part, PartedReviews, Parts, TooLarge, Vectors
+from reviewgraph.parts import ROWS, Part, PartedReviews, Parts, TooLarge, Vectors, joined
+
+if TYPE_CHECKING:
+    import os
 
 
 def _refuse(result: object) -> Any:
@@ -29,11 +33,24 @@ def _refuse(result: object) -> Any:
 AT_ONCE: Any = property(_refuse)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class InParts(Estimate):
-    """What all estimates of tables in parts have: averages and groups are known, columns come in blocks."""
+    """What all estimates of tables in parts have: averages and groups are known, columns come in blocks.
+
+    Parameters
+    ----------
+    average, group
+        As those of every estimate.
+
+    Examples
+    --------
+    See :func:`reviewgraph.stream_reviews`.
+    """
 
     in_parts = True
     reviews: PartedReviews  # type: ignore[assignment]
+    average: FloatArray = ...  # type: ignore[assignment]
+    group: IntArray = ...  # type: ignore[assignment]
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of every estimate, and of a selection; ``items`` is None, since there may be too many.
@@ -75,17 +92,8 @@ class InParts(Estimate):
         --------
         ``next(result.blocks(1000))`` are the first thousand rows of a result.
         """
-        printed = self.reviews.printed
         for first in range(0, self.reviews.n_items, rows):
-            some = slice(first, first + rows)
-            yield {
-                "item": list(self.items[some]),
-                "quality": or_none(printed(self.quality[some])),
-                "average": or_none(printed(self.average[some])),
-                "rank": [rank or None for rank in self.rank[some].tolist()],
-                "standard_error": or_none(self.standard_error[some]),
-                "group": self.group[some].tolist(),
-            }
+            yield self._columns(slice(first, first + rows))
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
         """Return all :meth:`blocks` at once.
@@ -104,11 +112,7 @@ class InParts(Estimate):
         --------
         ``result.to_columns()["quality"]`` are the qualities of a result.
         """
-        columns: dict[str, list[Any]] = {}
-        for block in self.blocks(selection=selection):
-            for name, values in block.items():
-                columns.setdefault(name, []).extend(values)
-        return columns
+        return joined(self.blocks(selection=selection))
 
     def save(self, path: str | os.PathLike[str], selection: Selection | None = None) -> None:
         """Write a row per item, in blocks: Parquet if the name ends in ``.parquet``, else CSV.
@@ -132,27 +136,19 @@ class InParts(Estimate):
         import pyarrow.parquet
 
         kinds = {"item": pa.string(), "list": pa.string(), "rank": pa.int64(), "group": pa.int64()}
-        part = Path(f"{os.fspath(path)}.part")
         writer = None
-        try:
+        with tempfile.TemporaryFile(prefix="reviewgraph-") as file:
             for block in blocks:
                 block["item"] = list(map(str, block["item"]))
-                arrays = {name: pa.array(values, kinds.get(name, pa.float64())) for name, values in block.items()}
-                table = pa.table(arrays)
-                writer = writer or pyarrow.parquet.ParquetWriter(part, table.schema)
+                table = pa.table(
+                    {name: pa.array(column, kinds.get(name, pa.float64())) for name, column in block.items()}
+                )
+                writer = writer or pyarrow.parquet.ParquetWriter(file, table.schema)
                 writer.write_table(table)
             if writer is not None:
                 writer.close()
-                part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-
-
-def expect_scores(table: PartedReviews) -> None:
-    """Raise if no review has a score."""
-    if not table.n_scored:
-        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
-        raise InputError(message)
+            file.seek(0)
+            write_whole(path, iter(partial(file.read, 1 << 20), b""))
 
 
 def totals_of(scored: Parts) -> tuple[FloatArray, FloatArray]:

@@ -17,9 +17,9 @@ from lsc._inference.joint import Joint, joint
 from lsc._inference.step import WIDTH
 from lsc._inference.validation import HeldOutGain, Misfit, held_out_gain, misfit_of
 from lsc._inference.validity import Validity, validity_of, without_references
-from lsc.estimate import Estimate, central_interval, known_values, warn_unconverged, weights_of_reviews
+from lsc.estimate import Estimate, central_interval, expect_scores, known_values, warn_unconverged, weights_of_reviews
 from lsc.evidence.support import groups_of
-from lsc.parted import AT_ONCE, InParts, averages, expect_scores, scored_groups, totals_of
+from lsc.parted import AT_ONCE, InParts, averages, scored_groups, totals_of
 from lsc.predictions import (
     Prediction,
     Residuals,
@@ -152,9 +152,7 @@ def posterior(
     passed = reviews
     reviews = as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)
-    if not rows.size:
-        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
-        raise InputError(message)
+    expect_scores(rows.size)
     value = reviews.printed(known_values(reviews, {} if references is None else references))
     weight = weights_of_reviews(reviews, rows, weights, passed)
     sureness = _sureness(reviews, rows, weights, confidence)
@@ -787,21 +785,7 @@ class PosteriorEstimate(Estimate, Uncertain):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartedPosterior(InParts, PosteriorEstimate):
-    """The posterior of a table in parts: qualities with their uncertainty, and reviewers.
-
-    Parameters
-    ----------
-    average, group
-        As those of every estimate.
-
-    Examples
-    --------
-    See :func:`reviewgraph.stream_reviews`.
-    """
-
-    reviews: PartedReviews  # type: ignore[assignment]
-    average: FloatArray = ...  # type: ignore[assignment]
-    group: IntArray = ...  # type: ignore[assignment]
+    """The posterior of a table in parts: qualities with their uncertainty, and reviewers."""
 
     gain = misfit = modelled = score = AT_ONCE
     accounts = difference = draws = predict = probability_better = rank_probabilities = residuals = to_arviz = AT_ONCE
@@ -836,10 +820,10 @@ def posterior_of_parts(table: PartedReviews, seed: int, tell: Callable[[str], No
 
     A sweep is a pass; some 30 to 100 are needed for any size. Temporary files take some 130 bytes per review.
     """
-    expect_scores(table)
-    beliefs = infer_parts(table.parts, seed, tell)
-    warn_unconverged(beliefs.off)
+    expect_scores(table.n_scored)
     scored = table.parts.derive(only_scored)
+    beliefs = infer_parts(scored, seed, tell)
+    warn_unconverged(beliefs.off)
     count, total = totals_of(scored)
     beliefs = beliefs.with_prior(np.flatnonzero(count))
     group, _ = scored_groups(scored)

@@ -21,7 +21,7 @@ from lsc._inference.scores import Unit, check, prepare
 from lsc._inference.step import WIDTH, Moments, Part
 from reviewgraph._base import FloatArray, IntArray
 from reviewgraph.parts import Part as Reviewed
-from reviewgraph.parts import Parts, Vectors, only_scored
+from reviewgraph.parts import Parts, Vectors
 
 #: Gain in log evidence that a score test must promise for similarity of papers that share reviewers to be tried, which
 #: it underestimates, and from which they are modelled as similar, or a factor of covariates is used.
@@ -139,8 +139,8 @@ def infer(
     return posterior.with_prior(item), gains
 
 
-def infer_parts(parts: Parts, seed: int, tell: Callable[[str], None]) -> Beliefs:
-    """Infer qualities from the reviews of a table in parts, which keep the site parameters, as :func:`infer` does."""
+def infer_parts(scored: Parts, seed: int, tell: Callable[[str], None]) -> Beliefs:
+    """Infer qualities from the reviews with a score of a table in parts, as :func:`infer` does."""
     stage = "checking the scores"
     sweeps = 0
 
@@ -155,7 +155,7 @@ def infer_parts(parts: Parts, seed: int, tell: Callable[[str], None]) -> Beliefs
         tell(f"{stage}, pass {sweeps:,}")
 
     begin(stage)
-    used, unit, _ = check(parts.derive(only_scored))
+    used, unit, _ = check(scored)
     problem = problem_of(used.derive(_state_of, (), unit))
     best, _ = best_fit(problem, unit.rounding, np.random.default_rng(seed), begin, count)
     return assemble(problem, unit, best)

@@ -9,7 +9,7 @@ import numpy as np
 
 from lsc._inference.step import Nodes, Part, Sites
 from reviewgraph._base import FloatArray, IntArray
-from reviewgraph.parts import LARGE, LocalParts, Vectors, copied
+from reviewgraph.parts import LARGE, LocalParts, Vectors, borders, copied
 
 
 class PartState(NamedTuple):
@@ -66,10 +66,7 @@ def pieces_of(state: PartState, n_items: int) -> LocalParts:
 
 def cut(state: PartState, pieces: int) -> list[PartState]:
     """Cut a part into pieces of about equal numbers of reviews, which share its memory."""
-    start = state.part.start
-    ends = np.searchsorted(start, np.linspace(0, start[-1], pieces + 1)[1:-1]).tolist()
-    borders = [0, *ends, start.size - 1]
-    return [_piece(state, slice(low, high)) for low, high in pairwise(borders) if low < high]
+    return [_piece(state, slice(low, high)) for low, high in pairwise(borders(state.part.start, pieces))]
 
 
 def _piece(state: PartState, reviewers: slice) -> PartState:

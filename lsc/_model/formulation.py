@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from lsc._model.hypotheses import CONCAVE, CONVEX, LINEAR, HypothesisLike, classes, hypothesis_of
-from lsc.estimate import known_values
+from lsc.estimate import expect_scores, known_values
 from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
 from reviewgraph.io import Valued
 from reviewgraph.table import Reviews
@@ -136,9 +136,7 @@ def formulate(
     np.cumsum(size, out=start[1:])
     order = order_by_score(start, reviews.score if all_scored else reviews.score[rows])
     row = (order if all_scored else rows[order]).astype(np.int64, copy=False)
-    if not row.size:
-        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
-        raise InputError(message)
+    expect_scores(row.size)
     reviewer = np.repeat(np.arange(reviews.n_reviewers), size)
     # Reviewers without a score have no scoring function, hence no class.
     kind, lower, upper = _classes(reviews, hypothesis, max_slope, size > 0)

@@ -47,7 +47,7 @@ from lsc._solver.kernels.lines import (
 )
 from lsc._solver.kernels.projections import Table, distances, first_face, levels_of
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
-from reviewgraph.parts import LocalParts, Parts, Vectors
+from reviewgraph.parts import LocalParts, Parts, Vectors, borders
 
 if TYPE_CHECKING:
     pass
@@ -248,7 +248,7 @@ def in_memory(table: Table, n_items: int) -> LocalParts:
     unit = np.asarray(table.unit)
     floor, ceiling = unit_slopes(np.asarray(table.norm), np.asarray(table.lower), np.asarray(table.upper))
     states = []
-    for first, last in pairwise([0, int(np.searchsorted(start, start[-1] // 2)), floor.size]):
+    for first, last in pairwise(borders(start, 2)):
         rows = slice(int(start[first]), int(start[last]))
         bounds = floor[first:last], ceiling[first:last]
         states.append(lines_of(start[first : last + 1] - rows.start, item[rows], unit[rows], bounds, n_items))

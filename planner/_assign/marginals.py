@@ -269,7 +269,8 @@ class Support(NamedTuple):
         first = order[::2]
         second = order[1::2]
         alike = (first < size) != (second < size)
-        # Code a stands for rounding an arc up, a + size for down; each walk has two components, one for each direction.
+        # Number a means that arc a is rounded up, a + size that it is rounded down. A walk can be gone along in two
+        # directions, so it has two components.
         one = first % size
         other = second % size
         start = np.concatenate([one, one + size])

@@ -18,7 +18,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted, listed, noun
 
 #: The content of a file, whole or in parts.
-Content: TypeAlias = str | bytes | Iterable[str]
+Content: TypeAlias = str | bytes | Iterable[str] | Iterable[bytes]
 
 #: Names of open streams: a file behind one must be neither replaced nor truncated.
 _STREAM = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/self/fd/(\d+)")

@@ -16,7 +16,7 @@ from reviewgraph._base.text import counted
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk, union_ends
 from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
 from reviewgraph.parts.parts import Part, Parts, Vectors
-from reviewgraph.parts.table import ROWS
+from reviewgraph.parts.table import ROWS, joined
 
 if TYPE_CHECKING:
     from reviewgraph.parts.table import PartedReviews
@@ -136,8 +136,8 @@ def _begin(state: Growth, vectors: Vectors, busiest: int) -> tuple[Vectors, None
 def _grow(state: Growth, vectors: Vectors) -> tuple[Vectors, int]:
     """Add the reviewers of a part who share two items with the cover, and their items; returns their number."""
     covered = vectors[0].copy()
-    joined = grow_cover(state.joined, covered, 0, state.part.start, state.part.item)
-    return (covered,), joined
+    number = grow_cover(state.joined, covered, state.part.start, state.part.item)
+    return (covered,), number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -264,11 +264,7 @@ class Connection(Paged):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row for each reviewer and item: role, label, and group, its piece."""
-        columns: dict[str, list[Any]] = {"role": [], "label": [], "group": []}
-        for block in self.blocks():
-            for name, values in block.items():
-                columns[name] += values
-        return columns
+        return joined(self.blocks())
 
     def blocks(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
         """Return :meth:`to_columns` in blocks of rows.

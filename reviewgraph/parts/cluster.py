@@ -6,6 +6,7 @@ few steps, what steps have changed are in files that all workers see, so that li
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import shutil
@@ -14,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from glob import escape
 from itertools import chain, count, pairwise
 from operator import itemgetter
@@ -26,8 +28,9 @@ from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph._base.errors import DuplicateReview, InputError
 from reviewgraph._base.labels import Whole, encode
-from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, columns_of, locate
-from reviewgraph.parts.parts import Answer, Part, Parts, Vectors
+from reviewgraph._base.storing import FileRead
+from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Origin, columns_of, locate
+from reviewgraph.parts.parts import Answer, Part, Parts, Vectors, borders
 from reviewgraph.parts.table import PartedReviews, opened
 from reviewgraph.table.rows import merge_duplicates
 
@@ -355,19 +358,29 @@ def cluster_reviews(
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Future], list[list[str]]]:
-    """Return the pieces of the input on the cluster, and of each the names of reviewer, item and score."""
+class Input(NamedTuple):
+    """Pieces of the input on the cluster; of each the names of reviewer, item and score, and the place of its file."""
+
+    frames: list[Future]
+    names: list[list[str]]
+    file: list[int]
+    files: list[FileRead]
+
+
+def _input(source: Any, columns: dict[str, str], client: Any) -> Input:
+    """Send a data frame, or a task for each row group of each Parquet file, to the cluster."""
     if hasattr(source, "to_delayed") and hasattr(source, "columns"):
         names = _names([str(name) for name in source.columns], columns, "table")
         frames = client.compute(source[names].to_delayed())
-        return frames, [names] * len(frames)
+        return Input(frames, [names] * len(frames), [], [])
     import pyarrow
     import pyarrow.parquet
 
     from reviewgraph.parts.files import expanded
 
-    # A task for each row group of each file.
     groups: list[tuple[str, int, list[str]]] = []
+    owner: list[int] = []
+    files: list[FileRead] = []
     for path in source if isinstance(source, list | tuple) else [source]:
         for name in expanded([f"{escape(str(path))}/*.parquet" if Path(path).is_dir() else path]):
             try:
@@ -375,12 +388,16 @@ def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Fut
             except (OSError, pyarrow.ArrowInvalid) as error:
                 message = f"{name}: expected a Parquet file, found one that cannot be read ({error})"
                 raise InputError(message) from error
-            names = _names(file.schema_arrow.names, columns_of(columns, name), name)
+            header = file.schema_arrow.names
+            names = _names(header, columns_of(columns, name), name)
             groups += [(os.path.abspath(name), group, names) for group in range(file.num_row_groups)]
+            owner += [len(files)] * file.num_row_groups
+            files.append(FileRead(name, rows=file.metadata.num_rows, header=tuple(header)))
     if not groups:
         message = f"source: expected a Dask data frame or Parquet files with rows, found {source!r:.80}"
         raise InputError(message)
-    return client.map(_read_group, *zip(*groups, strict=True), pure=False), [names for _, _, names in groups]
+    frames = client.map(_read_group, *zip(*groups, strict=True), pure=False)
+    return Input(frames, [names for _, _, names in groups], owner, files)
 
 
 def _names(header: Sequence[str], columns: dict[str, str], name: str) -> list[str]:
@@ -398,9 +415,16 @@ def _read_group(path: str, group: int, names: Sequence[str]) -> Any:
 def _read(source: Any, columns: dict[str, str], cluster: Cluster, number: int, sign: float) -> PartedReviews:
     """Code the labels, and route the reviews to their parts."""
     with reporting():
-        frames, names = _frames(source, columns, cluster.client)
+        frames, names, owner, files = _input(source, columns, cluster.client)
     coded = cluster.each(_coded, frames, names, range(len(frames)), sign=sign)
     del frames  # rows stay on the workers only as long as they are needed
+    digests = cluster.each(_digest, [os.path.abspath(file.file) for file in files])
+    scored = np.zeros(len(files), np.int64)
+    np.add.at(scored, owner, list(cluster.fetch(cluster.each(_n_scored, coded[: len(owner)]))))
+    read = tuple(
+        replace(file, scored=number, sha256=digest)
+        for file, number, digest in zip(files, scored.tolist(), cluster.fetch(digests), strict=True)
+    )
     reviewers, codes_of_reviewers = _joined(cluster.fetch(cluster.each(_labels, coded, side=0)))
     items, codes_of_items = _joined(cluster.fetch(cluster.each(_labels, coded, side=1)))
     if not len(reviewers):
@@ -411,13 +435,10 @@ def _read(source: Any, columns: dict[str, str], cluster: Cluster, number: int, s
     load = np.zeros(len(reviewers), np.int64)
     for codes, counts in zip(codes_of_reviewers, cluster.fetch(cluster.each(_counts, coded)), strict=True):
         load[codes] += counts
-    total = np.cumsum(load)
-    ends = np.searchsorted(total, np.linspace(0, total[-1], number + 1)[1:-1]) + 1
-    borders = np.unique(np.concatenate([[0], np.minimum(ends, load.size), [load.size]]))
-
-    routed = cluster.each(_route, coded, codes_of_reviewers, codes_of_items, borders=borders)
+    ends = borders(np.concatenate([[0], np.cumsum(load)]), number)
+    routed = cluster.each(_route, coded, codes_of_reviewers, codes_of_items, ends=ends)
     parts = []
-    for place, (first, last) in enumerate(pairwise(borders.tolist())):
+    for place, (first, last) in enumerate(pairwise(ends)):
         pieces = cluster.each(itemgetter(place), routed)
         parts.append(cluster.each(_assembled, [pieces], first=first, last=last)[0])
     for pair in cluster.fetch(cluster.each(_twice, parts)):
@@ -429,7 +450,7 @@ def _read(source: Any, columns: dict[str, str], cluster: Cluster, number: int, s
     stored = cluster.store(cluster.each(itemgetter(0), parts))
     used = list(cluster.fetch(cluster.each(itemgetter(1), parts)))
     table = ClusterParts(cluster, stored, None, used, len(items))
-    return opened(reviewers, items, table, lower_is_better=sign < 0.0)
+    return opened(reviewers, items, table, lower_is_better=sign < 0.0, origin=Origin(files=read))
 
 
 def _coded(frame: Any, names: Sequence[str], number: int, sign: float) -> Coded:
@@ -466,6 +487,15 @@ def _expect_none(bad: BoolArray, number: int, problem: str) -> None:
         raise InputError(message)
 
 
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _n_scored(coded: Coded) -> int:
+    return int(np.count_nonzero(~np.isnan(coded.score)))
+
+
 def _labels(coded: Coded, side: int) -> Sequence[Any]:
     return coded.labels[side]
 
@@ -481,22 +511,22 @@ def _joined(pieces: Iterable[Sequence[Any]]) -> tuple[Sequence[Any], list[IntArr
     if all(isinstance(labels, np.ndarray) for labels in every):
         code, distinct = encode(np.concatenate(every))
         return distinct, np.split(code, sizes)
-    each = list(chain.from_iterable(np.asarray(labels, object).tolist() for labels in every))
-    if any(isinstance(label, str) for label in each):
+    listed = list(chain.from_iterable(np.asarray(labels, object).tolist() for labels in every))
+    if any(isinstance(label, str) for label in listed):
         # Numbers in one file and text in another are text.
-        each = list(map(str, each))
-    code, distinct = encode(each)
+        listed = list(map(str, listed))
+    code, distinct = encode(listed)
     return distinct, np.split(code, sizes)
 
 
 def _route(
-    coded: Coded, reviewers: IntArray, items: IntArray, borders: IntArray
+    coded: Coded, reviewers: IntArray, items: IntArray, ends: list[int]
 ) -> list[tuple[IntArray, IntArray, FloatArray]]:
     """Return the rows of each part, by code: reviewers, items and scores."""
     reviewer = reviewers[coded.codes[0]]
     item = items[coded.codes[1]]
     order = np.argsort(reviewer, kind="stable")
-    cuts = np.searchsorted(reviewer[order], borders[1:-1])
+    cuts = np.searchsorted(reviewer[order], ends[1:-1])
     rows = np.split(order, cuts)
     return [(reviewer[some], item[some], coded.score[some]) for some in rows]
 

@@ -23,7 +23,7 @@ from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.files import cut
 
-#: Arrays over items, shapes (N, ...); empty ones stand for none.
+#: Arrays with an entry for each item, shapes (N, ...); an empty array means that there is none.
 Vectors: TypeAlias = tuple[npt.NDArray[Any], ...]
 #: Least number of reviews per part on disk, and from which there are two parts, for two threads.
 PIECE = 1 << 24
@@ -173,16 +173,25 @@ class LocalParts(Parts):
         return LocalParts(states, self.n_items, on_disk=self.on_disk)
 
 
+def borders(start: IntArray, number: int) -> list[int]:
+    """Return the first reviewer of each of ``number`` parts, or fewer, of about as many reviews each, and the end.
+
+    >>> borders(np.array([0, 2, 3, 9, 10]), 2)
+    [0, 3, 4]
+    """
+    ends = np.searchsorted(start, np.linspace(0, start[-1], number + 1)[1:-1])
+    found: list[int] = np.unique(np.concatenate([[0], ends, [start.size - 1]])).tolist()
+    return found
+
+
 def pieces(part: Part, number: int) -> list[Part]:
     """Cut a part into ``number`` or fewer of about as many reviews each, which share its memory."""
     start = part.start
-    ends = np.searchsorted(start, np.linspace(0, start[-1], number + 1)[1:-1]).tolist()
     cut_parts = []
-    for low, high in pairwise([0, *ends, start.size - 1]):
-        if low < high:
-            rows = slice(int(start[low]), int(start[high]))
-            own_start = start[low : high + 1] - rows.start
-            cut_parts.append(Part(part.first + low, own_start, part.item[rows], part.score[rows]))
+    for low, high in pairwise(borders(start, number)):
+        rows = slice(int(start[low]), int(start[high]))
+        own_start = start[low : high + 1] - rows.start
+        cut_parts.append(Part(part.first + low, own_start, part.item[rows], part.score[rows]))
     return cut_parts or [part]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,19 @@ from reviewgraph.parts.parts import Part, Parts, Vectors
 
 #: Rows converted to text at once.
 ROWS = 1 << 18
+
+
+def joined(blocks: Iterable[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Return the columns of all blocks of rows.
+
+    >>> joined([{"item": ["p1"]}, {"item": ["p2"]}])
+    {'item': ['p1', 'p2']}
+    """
+    columns: dict[str, list[Any]] = {}
+    for block in blocks:
+        for name, values in block.items():
+            columns.setdefault(name, []).extend(values)
+    return columns
 
 
 class TooLarge(InputError, AttributeError):

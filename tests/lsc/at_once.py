@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Sequence
-from itertools import count
 from typing import Any
 
 import cloudpickle
-from dask.delayed import Delayed
-
-NUMBERS = count()
 
 
-class Done(Delayed):  # type: ignore[misc]
+class Done:
     """The result of a task, copied when it is sent and when it is read, as between processes."""
 
     def __init__(self, result: Any) -> None:
-        super().__init__(f"done-{next(NUMBERS)}", None)
         self.sent = cloudpickle.dumps(result, protocol=5)
 
     @property
     def result(self) -> Any:
         """A copy for each who asks."""
         return pickle.loads(self.sent)
-
-    @property
-    def dask(self) -> dict[str, Any]:
-        """A graph of this result alone, for data frames."""
-        return {self.key: self.result}
 
 
 def given(value: Any) -> Any:

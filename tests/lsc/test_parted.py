@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -415,3 +415,19 @@ def test_a_scheduler_that_is_gone_is_one_message(tmp_path: Path, monkeypatch: py
         with pytest.raises(InputError, match="expected a Dask scheduler that answers"):
             lsc.posterior(reviews)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_commands_say_of_a_cluster_what_they_say_of_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path, runner = Path(written(tmp_path, conference(1, apart=2))).name, CliRunner()
+    monkeypatch.setattr(clusters, "cluster_at", lambda address: nullcontext(AtOnce()))
+    for words in (["check"], ["calibrate", "--select", "3", "--by-group-average"], ["calibrate", "--method", "lsc"]):
+        on_one = runner.invoke(main, [*words, path, "--stream"])
+        on_many = runner.invoke(main, [*words, path, "--cluster", "tcp://head:8786"])
+        assert on_one.exit_code == on_many.exit_code == 0, on_many.output
+        assert on_one.stdout == on_many.stdout
+    for options in (["--duplicates", "last"], ["--select", "3", "--references", path]):
+        refused = runner.invoke(main, ["calibrate", path, "--cluster", "tcp://head:8786", *options])
+        assert refused.exit_code == 2
+        assert refused.stderr.startswith(f"Error: --cluster tcp://head:8786: expected no {options[-2]} with it")
+    assert [entry.name for entry in tmp_path.iterdir()] == [path]

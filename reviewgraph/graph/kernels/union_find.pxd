@@ -16,5 +16,5 @@ cpdef void union_chunk(
 )
 cpdef void point_at_roots(parent_t[::1] parent)
 cpdef int64_t grow_cover(
-    uint8_t[::1] joined, uint8_t[::1] covered, int64_t first, const int64_t[::1] start, const uint32_t[::1] item
+    uint8_t[::1] joined, uint8_t[::1] covered, const int64_t[::1] start, const uint32_t[::1] item
 )

@@ -1,4 +1,4 @@
-"""Union-find on an array of parents, and covers that grow by chunks of tables larger than memory."""
+"""Union-find on an array of parents, and covers that grow by parts of a table."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ def point_at_roots(parent: IntArray | CodeArray) -> None:
             parent[vertex] = find(parent, vertex)
 
 
-def grow_cover(joined: BoolArray, covered: BoolArray, first: int, start: IntArray, item: CodeArray) -> int:
-    """Join every reviewer of a chunk who shares two items with the cover, and add their items; returns the number."""
+def grow_cover(joined: BoolArray, covered: BoolArray, start: IntArray, item: CodeArray) -> int:
+    """Join every reviewer of a part who shares two items with the cover, and add their items; returns the number."""
     count = 0
     with cython.nogil:
         for j in range(len(start) - 1):
-            if joined[first + j]:
+            if joined[j]:
                 continue
             shared = 0
             for r in range(start[j], start[j + 1]):
                 if covered[item[r]]:
                     shared += 1
             if shared >= 2:
-                joined[first + j] = True
+                joined[j] = True
                 count += 1
                 for r in range(start[j], start[j + 1]):
                     covered[item[r]] = True
