@@ -42,7 +42,7 @@ TESTS = (
     "tests/planner/test_solving.py",
     "tests/reviewgraph/cli/test_check.py",
     "tests/reviewgraph/exchange",
-    "tests/reviewgraph/formats/test_arrow.py",
+    "tests/reviewgraph/formats/test_engine.py",
     "tests/test_takes.py",
     "tests/reviewgraph/report",
     "tests/test_notebooks.py",

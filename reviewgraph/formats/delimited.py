@@ -1,7 +1,4 @@
-"""Delimited text: CSV, TSV, semicolons. The standard library reads it line by line, Arrow where it is large.
-
-Arrow takes half a second to load, so that the functions that need it import it.
-"""
+"""Delimited text: CSV, TSV, semicolons. The standard library reads it line by line, DuckDB where it is large."""
 
 from __future__ import annotations
 
@@ -11,9 +8,10 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,12 +19,13 @@ from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import unguarded
 from reviewgraph.formats.columns import recognised
-from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, cut, find_encoding, quote
+from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, find_encoding, quote
 from reviewgraph.formats.systems.system import LOOKED_AT, filled, find_header, whole_header
 from reviewgraph.formats.tables import Column, Line, Rows, Table
 
 if TYPE_CHECKING:
     from reviewgraph.formats.columns import Role
+    from reviewgraph.formats.engine import Engine, ParquetFile
     from reviewgraph.formats.systems.system import Export
 
 DELIMITERS = (",", "\t", ";", "|")
@@ -36,7 +35,7 @@ _DELIMITER = re.compile(r"sep=(?P<delimiter>[^\w\"\r\n])\s*", re.IGNORECASE)
 #: A cell below a header of Qualtrics, in the row after the texts of the questions.
 _DESCRIBES = re.compile(r'\s*\{\s*"ImportId"')
 
-#: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
+#: Bytes from which loading DuckDB (a tenth of a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 1_500_000
 #: Start of a cell that :func:`~reviewgraph._base.storing.guarded` may have written.
 _GUARD = re.compile(rb"'[=+\-@\t\r]")
@@ -61,6 +60,7 @@ class Delimited(Table):
     ) -> None:
         self.name = name
         self.data = data
+        self.open: Callable[[], IO[bytes]] = partial(io.BytesIO, data)
         self.encoding = find_encoding(data, name, note)
         self.header_lines = 0
         self.delimiter, rows = self._first_rows(roles, columns)
@@ -88,13 +88,13 @@ class Delimited(Table):
     def leniently(self) -> Self:
         table = super().leniently()
         if table._has_blanks:
-            reader = table._reader()
-            with contextlib.suppress(csv.Error):
+            with contextlib.suppress(csv.Error), table._text() as text:
+                reader = table._reader(text)
                 table.header = next(row for row in reader if reader.line_num == self.header_lines)
         return table
 
     def rows_below(self) -> Iterator[Line]:
-        for line, cells in self._rows_after_header(Problems(), 0):
+        for line, cells in self.numbered_rows(Problems(), 0):
             yield Line(cells, f"line {line}")
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
@@ -109,7 +109,7 @@ class Delimited(Table):
 
     def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
         width = len(self.header)
-        numbered = self._rows_after_header(problems, file)
+        numbered = self.numbered_rows(problems, file)
         # One dictionary per column turns cells into codes, chunk by chunk; no row is kept.
         lines: array[int] = array("q")
         seen: list[dict[str, int]] = [{} for _ in positions]
@@ -142,16 +142,18 @@ class Delimited(Table):
         ]
         return Rows(columns, lines)
 
-    def _rows_after_header(self, problems: Problems, file: int) -> Iterator[tuple[int, list[str]]]:
-        reader = self._reader()
-        last = 0
-        try:
-            for row in reader:
-                if last >= self.header_lines and any(map(str.strip, row)):
-                    yield last + 1, row
-                last = reader.line_num
-        except csv.Error as error:
-            problems.add(file, last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
+    def numbered_rows(self, problems: Problems, file: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows below the header that are not empty, each with the line on which it begins."""
+        with self._text() as text:
+            reader = self._reader(text)
+            last = 0
+            try:
+                for row in reader:
+                    if last >= self.header_lines and any(map(str.strip, row)):
+                        yield last + 1, row
+                    last = reader.line_num
+            except csv.Error as error:
+                problems.add(file, last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
 
     def _first_rows(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[_Row]]:
         """Return the delimiter and the first rows that are not empty, with the lines on which they end."""
@@ -185,11 +187,11 @@ class Delimited(Table):
     def _has_blanks(self) -> bool:
         return self.lenient and f"{self.delimiter} ".encode() in self.data
 
-    def _reader(self) -> Any:
-        return csv.reader(self._text(), delimiter=self.delimiter, strict=True, skipinitialspace=self.lenient)
+    def _reader(self, text: Iterable[str]) -> Any:
+        return csv.reader(text, delimiter=self.delimiter, strict=True, skipinitialspace=self.lenient)
 
     def _text(self) -> io.TextIOWrapper:
-        return io.TextIOWrapper(io.BytesIO(self.data), encoding=self.encoding, newline="")
+        return io.TextIOWrapper(self.open(), encoding=self.encoding, newline="")
 
 
 #: The line on which a row ends, and its cells.
@@ -217,10 +219,9 @@ def say_quoting(error: Exception) -> str:
     return text or "there is none"
 
 
-# Tables by Arrow: large delimited text without quotes, and Parquet.
+# Tables by DuckDB: large delimited text without quotes, and Parquet.
 
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
-_BLOCK = 1 << 24
 
 
 def read_plain(
@@ -230,34 +231,26 @@ def read_plain(
 
     None if a line is ragged, blank or otherwise unusual.
     """
-    import pyarrow as pa
-    import pyarrow.csv
+    from reviewgraph.formats.engine import coded, engine_of, text_rows
 
     ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
     start = next((end.end() for end in ends), len(data) if header_lines else 0)
     if header_lines and data.startswith(codecs.BOM_UTF8, start):
-        return None  # Arrow would skip the byte order mark, which is part of the first label
-    names = [f"c{place}" for place in range(width)]
-    # One column may serve two purposes, as when titles name the papers.
-    wanted = [names[place] for place in dict.fromkeys(positions)]
-    # Encoding while reading avoids the compute functions of Arrow, which take longer to load.
-    encoded = pa.dictionary(pa.int32(), pa.large_string())
+        return None  # DuckDB would skip the byte order mark, which is part of the first label
     try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(pa.py_buffer(memoryview(data)[start:])),
-            read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=_BLOCK),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
-            convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, encoded), check_utf8=False
-            ),
-        )
-    except pa.ArrowException:
+        with engine_of() as engine:
+            rows = text_rows(engine.file(memoryview(data)[start:]), delimiter, width)
+            # One column may serve two purposes, as when titles name the papers.
+            wanted = list(dict.fromkeys(positions))
+            cells = ", ".join(f"coalesce(c{place}, '') AS c{place}" for place in wanted)
+            engine.run(f"CREATE TABLE rows AS SELECT {cells} FROM {rows}")
+            # DuckDB skips blank lines; then the line numbers, which messages need, are lost.
+            if engine.first("SELECT count(*) FROM rows")[0] != _count_lines(data, start):
+                return None
+            columns = dict(zip(wanted, coded(engine, "rows", "rowid", [f"c{n}" for n in wanted]), strict=True))
+    except Exception:  # whatever is unusual, or no room for a file: the standard library reads it
         return None
-    # Arrow skips blank lines; then the line numbers, which messages need, are lost.
-    if table.num_rows != _count_lines(data, start):
-        return None
-    columns = {name: _column(table.column(name).unify_dictionaries()) for name in wanted}
-    return [columns[names[place]] for place in positions]
+    return [columns[place] for place in positions]
 
 
 def _count_lines(data: bytes, start: int) -> int:
@@ -272,123 +265,61 @@ def _count_lines(data: bytes, start: int) -> int:
     return feeds + 1 if end > start else 0
 
 
-def _column(encoded: Any, *, compact: bool = False) -> Column:
-    """Return a column of Arrow that has one dictionary, ``compact`` where that may hold a value twice or unused."""
-    if not len(encoded):  # which Arrow before 26 cannot combine
-        return Column(np.empty(0, np.int64), [])
-    whole = encoded.combine_chunks()
-    values = _texts(whole.dictionary)
-    if compact or whole.null_count:
-        return _compact(whole.indices.fill_null(len(values)), [*values, ""])
-    return Column(_numbers(whole.indices), values)
-
-
-def _compact(indices: Any, values: Sequence[str]) -> Column:
-    """Return a column whose values are distinct and used, which need not hold in a file."""
-    codes = _numbers(indices)
-    used = np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist()
-    index: dict[str, int] = {}
-    place = np.zeros(len(values), np.int64)
-    place[used] = [index.setdefault(values[code], len(index)) for code in used]
-    return Column(place[codes], list(index))
-
-
-def _numbers(indices: Any) -> IntArray:
-    # Not to_numpy, which imports pandas where it is installed and so would triple the time of a small table.
-    if not len(indices):
-        return np.empty(0, np.int64)
-    codes = np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
-    return codes.astype(np.int64)
-
-
-def _texts(values: Any) -> list[str]:
-    import pyarrow as pa
-
-    if pa.types.is_large_string(values.type) or pa.types.is_string(values.type):
-        return list(values.to_pylist())
-    if pa.types.is_boolean(values.type):
-        return [str(value).lower() for value in values.to_pylist()]
-    return [str(value).removesuffix(".0") for value in values.to_pylist()]
-
-
 class Parquet(Table):
     """A Parquet file; numbers become text, whole ones without a point, nulls empty cells."""
 
     decimal_comma = False
 
     def __init__(self, name: str, data: bytes) -> None:
-        import pyarrow as pa
-        from pyarrow.parquet import ParquetFile  # not where text is read
-
         self.name = name
         self.data = data
-        with refused(name):
-            file = ParquetFile(pa.BufferReader(pa.py_buffer(data)))
-            self.schema = file.schema_arrow
-            self.header: list[str] = list(self.schema.names)
-            # Texts keep the dictionaries of the file: a long one in many rows is held once.
-            texts = [field.name for field in self.schema if _is_text(field.type)]
-            self.file = ParquetFile(pa.BufferReader(pa.py_buffer(data)), metadata=file.metadata, read_dictionary=texts)
+        with self._opened() as (_, file):
+            self.header = file.header
+            self.kinds = file.kinds
         COLUMNS.expect(name, len(self.header))
-        self.unread = [place for place, field in enumerate(self.schema) if not _is_read(field.type)]
+        self.unread = [place for place, kind in enumerate(self.kinds) if not _is_read(kind)]
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[tuple[Engine, ParquetFile]]:
+        from reviewgraph.formats.engine import ParquetFile, engine_of, refused
+
+        with engine_of() as engine, refused(self.name):
+            yield engine, ParquetFile(engine, engine.file(self.data))
 
     def place(self, line: int) -> str:
         return f"{self.name}: row {line}"
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        for field in map(self.schema.field, positions):
-            if not _is_read(field.type):
-                message = f"{self.name}: column {quote(field.name)}: expected text or numbers, found {field.type}"
-                raise InputError(message)
-        with refused(self.name):
-            self._expect_bounded(positions)
-            table = self.file.read(columns=list(dict.fromkeys(self.header[place] for place in positions)))
-            columns = [_encoded(table.column(self.header[place])) for place in positions]
-        return Rows(columns, range(1, table.num_rows + 1))
+        from reviewgraph.formats.engine import FLOATS, TEXT, coded
 
-    def _expect_bounded(self, positions: Sequence[int]) -> None:
+        for place in positions:
+            if not _is_read(self.kinds[place]):
+                found = self.kinds[place].lower()
+                message = f"{self.name}: column {quote(self.header[place])}: expected text or numbers, found {found}"
+                raise InputError(message)
+        wanted = list(dict.fromkeys(positions))
+        cells = [f"coalesce(c{place}{'::DOUBLE' * (self.kinds[place] in FLOATS)}::VARCHAR, '')" for place in wanted]
+        with self._opened() as (engine, source):
+            self._expect_bounded(engine, source, len(positions))
+            columns = dict(zip(wanted, coded(engine, source.rows, "file_row_number", cells), strict=True))
+        for place, column in columns.items():
+            if self.kinds[place] in FLOATS:
+                column.values[:] = [str(float(text)) if text else "" for text in column.values]
+            if self.kinds[place] != TEXT:
+                column.values[:] = [text.removesuffix(".0") for text in column.values]
+        rows = columns[wanted[0]].codes.size
+        return Rows([columns[place] for place in positions], range(1, rows + 1))
+
+    def _expect_bounded(self, engine: Engine, source: ParquetFile, n_columns: int) -> None:
         """Refuse a file that would take far more memory than it has bytes, by its metadata."""
-        # Only totals are read: reading the metadata of single columns from here crashes the process if it is damaged.
-        metadata = self.file.metadata
-        unpacked = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+        [unpacked] = engine.first(f"SELECT sum(total_uncompressed_size) FROM parquet_metadata({source.source})")
+        [rows] = engine.first(f"SELECT num_rows FROM parquet_file_metadata({source.source})")
         # A cell takes eight bytes in memory, however few in the file.
         most = max(PARQUET.most, TIMES * len(self.data))
-        PARQUET._replace(most=most).expect(self.name, max(unpacked, 8 * len(positions) * metadata.num_rows))
+        PARQUET._replace(most=most).expect(self.name, max(unpacked or 0, 8 * n_columns * rows))
 
 
-def _is_read(kind: Any) -> bool:
-    import pyarrow as pa
+def _is_read(kind: str) -> bool:
+    from reviewgraph.formats.engine import FLOATS, NULLS, TEXT, WHOLE
 
-    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
-    return _is_text(kind) or any(is_kind(kind) for is_kind in kinds)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _encoded(column: Any) -> Column:
-    """Return a column of a file, dictionaries of numbers decoded, nulls as empty text."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_dictionary(kind) and not _is_text(kind):
-        column = column.cast(kind.value_type)
-    elif pa.types.is_null(kind):
-        column = column.cast(pa.large_string())
-    stored = pa.types.is_dictionary(column.type)
-    return _column(column.unify_dictionaries() if stored else column.dictionary_encode(), compact=stored)
-
-
-@contextlib.contextmanager
-def refused(name: str) -> Iterator[None]:
-    try:
-        yield
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:
-        message = f"{name}: the Parquet file cannot be read ({cut(error)}); write it anew, or use CSV"
-        raise InputError(message) from error
+    return kind in {TEXT, "BOOLEAN", NULLS, *FLOATS, *WHOLE} or kind.startswith("DECIMAL")

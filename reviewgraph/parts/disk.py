@@ -8,19 +8,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import CodeArray, FloatArray, IntArray
 from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import encode, identity, natural_order
+from reviewgraph._base.labels import encode, identity
 from reviewgraph._base.results import Progress
 from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.audit.tables import sentinel_of
 from reviewgraph.formats.columns import ITEM, REVIEWER, Origin
+from reviewgraph.formats.engine import engine_of
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
-from reviewgraph.parts.files import LABELS, Labels, Source, engine_of
+from reviewgraph.parts.files import LABELS, Labels, Source
 from reviewgraph.parts.parts import LARGE, PIECE, LocalParts, Part, mapped, pieces
 from reviewgraph.parts.table import PartedReviews, opened
 from reviewgraph.table.rows import Duplicates, merge_duplicates, say_fulfilled, say_twice
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
 
 
-#: Rows in memory at once; DuckDB takes a gigabyte of memory for them.
+#: Rows in memory at once, and bytes of DuckDB for each, so that it takes a gigabyte.
 BATCH = 1 << 22
+ROW_BYTES = 256
 #: Keys of items are looked up in a table of at most ``ROOM`` places per row of the files, larger ones by a join.
 ROOM = 2
 LEAST_ROOM = 1 << 20
@@ -119,7 +120,7 @@ def stream_reviews(
         if progress is not None:
             progress(Progress(clock.elapsed(), doing))
 
-    with engine_of(batch) as engine:
+    with engine_of(batch * ROW_BYTES >> 20) as engine:
         source = Source(engine, paths, columns or {}, note or (lambda message: None))
         tell("reading the files")
         source.read()
@@ -182,57 +183,55 @@ class Side(NamedTuple):
 
 def _sides(source: Source, spellings: Spellings, note: Callable[[str], object] | None) -> tuple[Side, Side]:
     """Collect the labels of reviewers and items."""
-    labels_of = {role: source.labels(role) for role in LABELS if source.is_text(role)}
-    texts = {role: labels.to_pylist() for role, labels in labels_of.items()}
+    texts = {role: source.labels(role).tolist() for role in LABELS if source.is_text(role)}
     source.expect_whole(texts)
-    refuse_uncorrected(", ".join(source.names), texts.get(REVIEWER.name, ()), texts.get(ITEM.name, ()))
+    name = ", ".join(source.names)
+    refuse_uncorrected(name, texts.get(REVIEWER.name, ()), texts.get(ITEM.name, ()))
     sides = dict[str, Side]()
     for role, kind in zip(LABELS, (PERSON, PAPER), strict=True):
         if role in texts:
-            values = labels_of[role].take(pa.array(natural_order(texts[role])))
-            name = ", ".join(source.names)
             gate = partial(spellings.respelled, role=kind, name=name, note=note)
-            codes, labels = _joined(values, gate)
+            codes, labels = _joined(texts[role], gate)
             spellings.without_near(labels[:], kind, name)
-            sides[role] = _coded(source, role, values, codes, labels)
+            sides[role] = _coded(source, role, codes, labels)
         elif role == REVIEWER.name:
             sides[role] = Side(None, f"rows.{role}")
         elif source.largest < max(LEAST_ROOM, ROOM * source.n_rows):
             sides[role] = _dense(source, role)
         else:
-            keys = np.sort(source.labels(role).to_numpy())
-            sides[role] = _coded(source, role, keys, np.arange(keys.size), source.labels_of(role, keys))
+            keys, codes = np.unique(source.labels(role), return_inverse=True)
+            sides[role] = _coded(source, role, codes, source.labels_of(role, keys))
     return sides[REVIEWER.name], sides[ITEM.name]
 
 
 def _dense(source: Source, role: str) -> Side:
     """Return the side of keys that are dense: a table of codes takes a fifth of the time of a join."""
     seen = np.zeros(source.largest + 1, np.bool_)
-    for batch in source.batches(f"SELECT {role} FROM rows"):
-        seen[batch.column(0).to_numpy()] = True
+    with source.reading():
+        for [keys] in source.engine.batches(f"SELECT {role} FROM rows"):
+            seen[keys] = True
     code = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
     return Side(source.labels_of(role, np.flatnonzero(seen).astype(np.uint64)), f"rows.{role}", code=code)
 
 
-def _coded(source: Source, role: str, values: Any, codes: IntArray | CodeArray, labels: Labels) -> Side:
-    """Return the side of values with codes, in a table of the engine."""
-    source.engine.connection.register(f"{role}_codes", pa.table({"label": values, "code": codes.astype(np.uint32)}))
-    return Side(labels, f"{role}_codes.code", f" JOIN {role}_codes ON rows.{role} = {role}_codes.label")
+def _coded(source: Source, role: str, codes: IntArray, labels: Labels) -> Side:
+    """Return the side of labels in a table of the engine, which have these codes."""
+    source.engine.connection.register(f"{role}_codes", {"code": codes.astype(np.uint32)})
+    coded = f"SELECT label, code FROM {role}_labels POSITIONAL JOIN {role}_codes"
+    source.engine.run(f"CREATE TABLE {role}_coded AS {coded}")
+    return Side(labels, f"{role}_coded.code", f" JOIN {role}_coded ON rows.{role} = {role}_coded.label")
 
 
-def _joined(values: Any, spelled: Callable[[list[str]], list[str]]) -> tuple[CodeArray, Labels]:
-    """Return codes and labels of distinct text in natural order, similar labels joined by ``spelled``."""
-    texts = values.to_pylist()
-    # Only labels with equal hashes are compared: a number per label suffices if none are similar.
+def _joined(texts: list[str], spelled: Callable[[list[str]], list[str]]) -> tuple[IntArray, Labels]:
+    """Return codes and labels of distinct text, similar labels joined by ``spelled``."""
+    # Only labels with equal hashes are compared, since most are similar to none.
     key = np.fromiter((hash(identity(text)) for text in texts), np.int64, len(texts))
     order = np.argsort(key)
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
     some = [texts[place] for place in np.unique(order[np.concatenate([same, same + 1])]).tolist()]
     becomes = dict(zip(some, spelled(some), strict=True))
-    if all(label == spelled_label for label, spelled_label in becomes.items()):
-        return np.arange(len(texts), dtype=np.uint32), Labels(values)
     codes, distinct = encode([becomes.get(text, text) for text in texts])
-    return codes.astype(np.uint32), Labels(pa.array(distinct, pa.large_string()))
+    return codes, Labels(np.array(distinct, np.dtypes.StringDType()))
 
 
 class Pairs(NamedTuple):
@@ -291,16 +290,15 @@ def _pairs(source: Source, reviewers: Side, items: Side) -> Iterator[Pairs]:
     query = f"SELECT {reviewers.number} AS reviewer, score, ({items.number}::UBIGINT << {bits}) | row::UBIGINT AS place"
     query += f" FROM rows{reviewers.tables}{items.tables} ORDER BY reviewer, place"
     kept: list[Any] = []
-    for batch in source.batches(query):
-        part = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-        if kept:
-            part = [np.concatenate(columns) for columns in zip(kept, part, strict=True)]
-        # The last pair may go on in the next batch.
-        last = (part[0] == part[0][-1]) & (part[2] >> np.uint64(bits) == part[2][-1] >> np.uint64(bits))
-        size = last.size - int(np.count_nonzero(last))
-        if size:
-            yield _unpacked([values[:size] for values in part], bits, items.code)
-        kept = [values[size:] for values in part]
+    with source.reading():
+        for batch in source.engine.batches(query):
+            part = [np.concatenate(columns) for columns in zip(kept, batch, strict=True)] if kept else batch
+            # The last pair may go on in the next batch.
+            last = (part[0] == part[0][-1]) & (part[2] >> np.uint64(bits) == part[2][-1] >> np.uint64(bits))
+            size = last.size - int(np.count_nonzero(last))
+            if size:
+                yield _unpacked([values[:size] for values in part], bits, items.code)
+            kept = [values[size:] for values in part]
     if kept:
         yield _unpacked(kept, bits, items.code)
 

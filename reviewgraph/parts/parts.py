@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.files import cut
+from reviewgraph.formats.engine import no_room
 
 #: Arrays with an entry for each item, shapes (N, ...); an empty array means that there is none.
 Vectors: TypeAlias = tuple[npt.NDArray[Any], ...]
@@ -219,15 +219,6 @@ def mapped(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
             return np.asarray(np.memmap(file, kind, "r+", shape=(size,)))
     except OSError as error:
         raise no_room(error) from error
-
-
-def no_room(error: object) -> InputError:
-    """Return the error of a temporary file that cannot be written."""
-    reason = getattr(error, "strerror", None) or cut(error)
-    return InputError(
-        f"{tempfile.gettempdir()}: the temporary file cannot be written ({reason}); a table larger than memory "
-        "needs about 60 bytes per row on disk, its posterior 130: set TMPDIR to a folder with room"
-    )
 
 
 def copied(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

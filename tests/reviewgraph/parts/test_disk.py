@@ -336,16 +336,10 @@ def test_a_full_disk_while_sorting_is_one_message(tmp_path: Path, monkeypatch: p
     assert list(room.iterdir()) == []
 
 
-def test_without_duckdb_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(InputError, match=r"pip install 'reviewgraph\[stream\]'"), stream_reviews("any.parquet"):
-        pass
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "from reviewgraph.parts.files import engine_of\n"
+        "from reviewgraph.formats.engine import engine_of\n"
         "with engine_of(1) as engine:\n"
         "    (engine.folder / 'file').write_text('x')\n"
         "    print('open', flush=True)\n"

@@ -1,4 +1,4 @@
-"""Large files and Parquet: what Arrow reads is what is read line by line."""
+"""Large files and Parquet: what DuckDB reads is what is read line by line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_parquet(write, tmp_path):
         ({"paper": pa.nulls(2)}, "row 1: the item is empty"),
         ({"paper": pa.array([7.0, float("nan")])}, "row 2: the item is nan"),
         ({"email": pa.array([float("nan")] * 2)}, "row 1: the reviewer is nan"),
-        ({"paper": pa.array(["1", "2"]).cast(pa.binary())}, "column 'paper': expected text or numbers, found binary"),
+        ({"paper": pa.array(["1", "2"]).cast(pa.binary())}, "column 'paper': expected text or numbers, found blob"),
     ],
 )
 def test_parquet_problems_name_rows(tmp_path, column, message):
@@ -113,7 +113,7 @@ def test_large_and_small_files_are_read_alike(tmp_path_factory, table, delimiter
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_large_files_give_lines_and_encodings(write, monkeypatch, encoding):
     monkeypatch.setattr(delimited, "LARGE", 0)
-    monkeypatch.setattr(delimited.Delimited, "_read_lines", None)  # Arrow alone
+    monkeypatch.setattr(delimited.Delimited, "_read_lines", None)  # DuckDB alone
     name = write("\n\nreviewer;item;score\nZoë;i;1\nZoë;j;x\n\n".encode(encoding))
     assert refused(name).startswith("reviews.csv:5: the score 'x'")
 
