@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from lsc.estimate import Estimate
 from lsc.evidence.support import numbered
 from lsc.selection import Selection
 from reviewgraph._base import BoolArray, FloatArray, IntArray, csv_parts, write_whole
+from reviewgraph.formats import parquet_parts
 from reviewgraph.graph import pieces_of
 from reviewgraph.parts import ROWS, Part, PartedReviews, Parts, TooLarge, Vectors, joined
 
@@ -129,26 +128,8 @@ class InParts(Estimate):
         ``result.save("qualities.parquet")`` writes the qualities of a result.
         """
         blocks = self.blocks(selection=selection)
-        if not str(path).endswith(".parquet"):
-            write_whole(path, csv_parts(blocks))
-            return
-        import pyarrow as pa
-        import pyarrow.parquet
-
-        kinds = {"item": pa.string(), "list": pa.string(), "rank": pa.int64(), "group": pa.int64()}
-        writer = None
-        with tempfile.TemporaryFile(prefix="reviewgraph-") as file:
-            for block in blocks:
-                block["item"] = list(map(str, block["item"]))
-                table = pa.table(
-                    {name: pa.array(column, kinds.get(name, pa.float64())) for name, column in block.items()}
-                )
-                writer = writer or pyarrow.parquet.ParquetWriter(file, table.schema)
-                writer.write_table(table)
-            if writer is not None:
-                writer.close()
-            file.seek(0)
-            write_whole(path, iter(partial(file.read, 1 << 20), b""))
+        kinds = {"item": "VARCHAR", "list": "VARCHAR", "rank": "BIGINT", "group": "BIGINT"}
+        write_whole(path, parquet_parts(blocks, kinds) if str(path).endswith(".parquet") else csv_parts(blocks))
 
 
 def totals_of(scored: Parts) -> tuple[FloatArray, FloatArray]:

@@ -429,8 +429,8 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         address = option(
             "Input",
             "--cluster ADDRESS",
-            help="The same on the Dask cluster of this scheduler, such as tcp://head:8786; REVIEWS are Parquet files "
-            "that all workers see, as they see this folder.",
+            help="The same on the Dask cluster of this scheduler, such as tcp://head:8786, whose workers see this "
+            "folder.",
         )
         return flag(address(refusing(streamed)))  # type: ignore[return-value]
 
@@ -445,15 +445,14 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         if aside := [option.key for name, option in session.taken.items() if name in unsupported]:
             say(f"--{flag}: not answered in parts, and left aside: {', '.join(aside)}")
         paths = options["paths"]
-        named = {"columns": session.table_columns, "lower_is_better": options["lower_is_better"]}
+        named = {"columns": session.table_columns, "merge": session.spellings, "note": note}
+        named |= {name: options[name] for name in ("lower_is_better", "duplicates")}
         with telling() as tell, ExitStack() as stack:
             if cluster:
-                expect_none_given(["merge", "duplicates"], flag=flag)
                 client = stack.enter_context(cluster_at(cluster))
-                table = stack.enter_context(cluster_reviews(list(paths), client, ".", **named))
+                table = stack.enter_context(cluster_reviews(list(paths), client, ".", **named, progress=tell))
             else:
-                more = {"duplicates": options["duplicates"], "merge": session.spellings, "note": note}
-                table = stack.enter_context(stream_reviews(*paths, **named, **more, progress=tell))
+                table = stack.enter_context(stream_reviews(*paths, **named, progress=tell))
             for file in table.origin.files:
                 session.keep(file)
             return run(session, table, options, tell)

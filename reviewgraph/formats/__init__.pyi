@@ -3,6 +3,7 @@ from .columns import REVIEWER as REVIEWER
 from .columns import Columns as Columns
 from .columns import Role as Role
 from .columns import nouns_of as nouns_of
+from .engine import parquet_parts as parquet_parts
 from .files import quote as quote
 from .files import quote_all as quote_all
 from .memory import with_rows as with_rows

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from glob import escape
 from itertools import count
 from pathlib import Path as Folder
@@ -25,8 +26,9 @@ from reviewgraph.formats.tables import Column
 
 Result = TypeVar("Result")
 
-#: Memory of DuckDB in MB: the least that it needs per thread.
+#: Memory of DuckDB in MB: the least that it needs per thread, and what it takes to write a file.
 LEAST_MEMORY = 64
+WRITING = 1_000
 #: Rows of a batch, in vectors of DuckDB, which have 2,048 each.
 VECTORS = 488
 #: Words of errors of DuckDB, or of the system in them, that stand for a full disk, and for a lack of memory.
@@ -217,3 +219,23 @@ def coded(engine: Engine, rows: str, number: str, cells: Sequence[str]) -> list[
         rank[order] = np.arange(values.size)
         columns.append(Column(rank[code], values[order].tolist()))
     return columns
+
+
+def parquet_parts(blocks: Iterable[Mapping[str, Sequence[Any]]], kinds: Mapping[str, str]) -> Iterator[bytes]:
+    """Return columns that come in blocks of rows as one Parquet file, part by part.
+
+    ``kinds`` are SQL types of columns by name; others are floating-point numbers.
+    """
+    with engine_of(WRITING) as engine:
+        verb = "CREATE TABLE rows AS"
+        for block in blocks:
+            types = {name: kinds.get(name, "DOUBLE") for name in block}
+            arrays = {name: np.array(block[name], object if types[name] == TEXT else np.float64) for name in block}
+            engine.connection.register("block", arrays)
+            cells = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in types.items())
+            engine.run(f"{verb} SELECT {cells} FROM block")
+            verb = "INSERT INTO rows"
+        path = engine.file()
+        engine.run(f"COPY rows TO {quoted(path)} (FORMAT parquet)")
+        with open(path, "rb") as file:
+            yield from iter(partial(file.read, 1 << 20), b"")

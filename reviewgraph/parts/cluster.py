@@ -6,38 +6,39 @@ few steps, what steps have changed are in files that all workers see, so that li
 
 from __future__ import annotations
 
-import hashlib
-import os
 import pickle
+import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
-from glob import escape
-from itertools import chain, count, pairwise
+from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from reviewgraph._base.arguments import checked
-from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from reviewgraph._base.errors import DuplicateReview, InputError
-from reviewgraph._base.labels import Whole, encode
-from reviewgraph._base.storing import FileRead
-from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Origin, columns_of, locate
-from reviewgraph.parts.parts import Answer, Part, Parts, Vectors, borders
+from reviewgraph._base.arrays import CodeArray
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.columns import Origin, locate
+from reviewgraph.formats.files import cut
+from reviewgraph.parts.disk import BATCH, sorted_reviews
+from reviewgraph.parts.files import ROLES
+from reviewgraph.parts.parts import Answer, Part, Parts, Vectors, pieces
 from reviewgraph.parts.table import PartedReviews, opened
-from reviewgraph.table.rows import merge_duplicates
+
+if TYPE_CHECKING:
+    from reviewgraph._base.results import Progress
+    from reviewgraph.formats.spellings import Merge
+    from reviewgraph.table.rows import Duplicates
 
 #: A result on the cluster, or one yet to come.
 Future: TypeAlias = Any
 
-ROLES = (REVIEWER, ITEM, SCORE)
 #: Steps after which what they changed is stored in files: the most that are repeated when a worker dies.
 STORE_AFTER = 5
 
@@ -103,10 +104,14 @@ class Cluster:
             return list(self.client.map(function, *map(list, values), pure=False, **same))
 
     def fetch(self, futures: Sequence[Future]) -> Iterator[Any]:
-        """Return values to the caller, one after another."""
+        """Return values to the caller, one after another; an interrupt cancels what is left."""
         for future in futures:
-            with reporting():
-                [value] = self.client.gather([future])
+            try:
+                with reporting():
+                    [value] = self.client.gather([future])
+            except KeyboardInterrupt:
+                self.client.cancel(list(futures), force=True)
+                raise
             yield value
 
     def put(self, values: Iterable[Any]) -> Stored:
@@ -260,17 +265,6 @@ def _is_there(made: tuple[Any, Any]) -> bool:
     return made[1] is not None
 
 
-# Reading: labels become codes, and reviews go to the parts of their reviewers.
-
-
-class Coded(NamedTuple):
-    """A piece of the input, of reviewers and items: codes by row within the piece, and distinct labels; scores."""
-
-    codes: tuple[IntArray, IntArray]
-    labels: tuple[Sequence[Any], Sequence[Any]]
-    score: FloatArray
-
-
 @contextmanager
 @checked
 def cluster_reviews(
@@ -279,15 +273,22 @@ def cluster_reviews(
     folder: str | Path,
     *,
     partitions: int | None = None,
-    columns: dict[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
+    duplicates: Duplicates = "error",
+    merge: Merge | None = None,
+    batch: int = BATCH,
+    note: Callable[[str], object] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Iterator[PartedReviews]:
     """Read reviews into the memory of a Dask cluster, in parts by reviewer.
+
+    They are read and sorted here, as by :func:`reviewgraph.stream_reviews`; steps over them are on the workers.
 
     Parameters
     ----------
     source
-        A Dask data frame, or a Parquet file, a folder or pattern of such files, or a list of paths. One row per review;
+        A Dask data frame, or a file, a folder of Parquet files or a pattern, or a list of these. One row per review;
         columns are found by name as by :func:`reviewgraph.read_reviews`. Labels are text or whole numbers, scores
         numbers.
     client
@@ -297,10 +298,8 @@ def cluster_reviews(
         up to 200 more for a posterior. What is written there is removed at the end.
     partitions
         Number of parts; by default one per thread of the workers. Results do not depend on it, up to rounding.
-    columns
-        Names of columns by role.
-    lower_is_better
-        1 is the best score; false by default.
+    columns, lower_is_better, duplicates, merge, batch, note, progress
+        As those of :func:`reviewgraph.stream_reviews`.
 
     Yields
     ------
@@ -310,14 +309,9 @@ def cluster_reviews(
     Raises
     ------
     InputError
-        If no scheduler answers, the table has no rows, a label is missing, or a score is not finite.
+        If no scheduler answers, the table has no rows, rows are malformed, or a disk is full.
     DuplicateReview
-        If a pair has two scores.
-
-    Notes
-    -----
-    A worker holds some pieces of the input and some parts at a time; the caller holds the labels, and vectors over
-    items and reviewers.
+        If a pair has two scores and ``duplicates`` is ``"error"``; the message names both rows.
 
     Examples
     --------
@@ -348,206 +342,52 @@ def cluster_reviews(
     try:
         with reporting():
             number = partitions or max(1, sum(client.nthreads().values()))
-        sign = -1.0 if lower_is_better else 1.0
-        table = _read(source, columns or {}, Cluster(client, home), number, sign)
+        is_frame = hasattr(source, "to_parquet") and hasattr(source, "columns")
+        paths = source if isinstance(source, list | tuple) else [source]
+        if is_frame:
+            paths = [_written(source, columns or {}, client, home / "rows")]
         try:
-            yield table
+            read = sorted_reviews(
+                paths, columns, duplicates, merge, batch, note, progress, lower_is_better=lower_is_better
+            )
+        except InputError as error:
+            message = re.sub(rf"{re.escape(str(home))}\S*part\.(\d+)\.parquet", r"partition \1", str(error))
+            raise type(error)(message) from error
+        origin = Origin() if is_frame else read.origin
+        parts = _sent(pieces(read.table, number), Cluster(client, home), len(read.items))
+        try:
+            yield opened(read.reviewers, read.items, parts, lower_is_better=lower_is_better, origin=origin)
         finally:
-            table.parts.close()
+            parts.close()
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-class Input(NamedTuple):
-    """Pieces of the input on the cluster; of each the names of reviewer, item and score, and the place of its file."""
-
-    frames: list[Future]
-    names: list[list[str]]
-    file: list[int]
-    files: list[FileRead]
-
-
-def _input(source: Any, columns: dict[str, str], client: Any) -> Input:
-    """Send a data frame, or a task for each row group of each Parquet file, to the cluster."""
-    if hasattr(source, "to_delayed") and hasattr(source, "columns"):
-        names = _names([str(name) for name in source.columns], columns, "table")
-        frames = client.compute(source[names].to_delayed())
-        return Input(frames, [names] * len(frames), [], [])
-    import pyarrow
-    import pyarrow.parquet
-
-    from reviewgraph.parts.files import expanded
-
-    groups: list[tuple[str, int, list[str]]] = []
-    owner: list[int] = []
-    files: list[FileRead] = []
-    for path in source if isinstance(source, list | tuple) else [source]:
-        for name in expanded([f"{escape(str(path))}/*.parquet" if Path(path).is_dir() else path]):
-            try:
-                file = pyarrow.parquet.ParquetFile(name)
-            except (OSError, pyarrow.ArrowInvalid) as error:
-                message = f"{name}: expected a Parquet file, found one that cannot be read ({error})"
-                raise InputError(message) from error
-            header = file.schema_arrow.names
-            names = _names(header, columns_of(columns, name), name)
-            groups += [(os.path.abspath(name), group, names) for group in range(file.num_row_groups)]
-            owner += [len(files)] * file.num_row_groups
-            files.append(FileRead(name, rows=file.metadata.num_rows, header=tuple(header)))
-    if not groups:
-        message = f"source: expected a Dask data frame or Parquet files with rows, found {source!r:.80}"
-        raise InputError(message)
-    frames = client.map(_read_group, *zip(*groups, strict=True), pure=False)
-    return Input(frames, [names for _, _, names in groups], owner, files)
-
-
-def _names(header: Sequence[str], columns: dict[str, str], name: str) -> list[str]:
-    places = locate(header, ROLES, columns, name, lambda message: None)
-    return [header[places[role.name]] for role in ROLES if role.name in places]
-
-
-def _read_group(path: str, group: int, names: Sequence[str]) -> Any:
-    """Read a row group of a Parquet file."""
-    import pyarrow.parquet
-
-    return pyarrow.parquet.ParquetFile(path).read_row_group(group, columns=list(names)).to_pandas()
-
-
-def _read(source: Any, columns: dict[str, str], cluster: Cluster, number: int, sign: float) -> PartedReviews:
-    """Code the labels, and route the reviews to their parts."""
-    with reporting():
-        frames, names, owner, files = _input(source, columns, cluster.client)
-    coded = cluster.each(_coded, frames, names, range(len(frames)), sign=sign)
-    del frames  # rows stay on the workers only as long as they are needed
-    digests = cluster.each(_digest, [os.path.abspath(file.file) for file in files])
-    scored = np.zeros(len(files), np.int64)
-    np.add.at(scored, owner, list(cluster.fetch(cluster.each(_n_scored, coded[: len(owner)]))))
-    read = tuple(
-        replace(file, scored=number, sha256=digest)
-        for file, number, digest in zip(files, scored.tolist(), cluster.fetch(digests), strict=True)
-    )
-    reviewers, codes_of_reviewers = _joined(cluster.fetch(cluster.each(_labels, coded, side=0)))
-    items, codes_of_items = _joined(cluster.fetch(cluster.each(_labels, coded, side=1)))
-    if not len(reviewers):
-        message = "cluster: expected one row per review, found a table without rows"
-        raise InputError(message)
-
-    # Parts of about as many reviews each.
-    load = np.zeros(len(reviewers), np.int64)
-    for codes, counts in zip(codes_of_reviewers, cluster.fetch(cluster.each(_counts, coded)), strict=True):
-        load[codes] += counts
-    ends = borders(np.concatenate([[0], np.cumsum(load)]), number)
-    routed = cluster.each(_route, coded, codes_of_reviewers, codes_of_items, ends=ends)
-    parts = []
-    for place, (first, last) in enumerate(pairwise(ends)):
-        pieces = cluster.each(itemgetter(place), routed)
-        parts.append(cluster.each(_assembled, [pieces], first=first, last=last)[0])
-    for pair in cluster.fetch(cluster.each(_twice, parts)):
-        if pair is not None:
-            reviewer = reviewers[pair[0]]
-            item = items[pair[1]]
-            message = f"reviewer {reviewer} and item {item}: expected one score, found two; leave one of them out"
-            raise DuplicateReview(message)
-    stored = cluster.store(cluster.each(itemgetter(0), parts))
-    used = list(cluster.fetch(cluster.each(itemgetter(1), parts)))
-    table = ClusterParts(cluster, stored, None, used, len(items))
-    return opened(reviewers, items, table, lower_is_better=sign < 0.0, origin=Origin(files=read))
-
-
-def _coded(frame: Any, names: Sequence[str], number: int, sign: float) -> Coded:
-    """Code the labels of a data frame and check its cells; ``names`` of columns, the score's missing without one."""
-    codes: list[IntArray] = []
-    labels: list[Any] = []
-    for role, name in zip((REVIEWER, ITEM), names, strict=False):
-        column = frame[name]
-        _expect_none(column.isna().to_numpy(), number, f"the {role.name} is empty")
-        whole = column.dtype.kind in "iu"
-        if column.dtype.kind in "fbcmM":
-            message = f"column {name!r}: expected text or whole numbers as labels, found {column.dtype}"
-            raise InputError(message)
-        code, distinct = encode(column.to_numpy() if whole else column.to_numpy(object))
-        if not whole:
-            blank = np.array([isinstance(label, str) and not label.strip() for label in distinct], np.bool_)
-            _expect_none(blank[code], number, f"the {role.name} is empty")
-        codes.append(code)
-        labels.append(np.asarray(distinct, np.uint64) if isinstance(distinct, Whole) else distinct)
-    score = np.full(len(frame), np.nan)
-    if len(names) > 2:
-        try:
-            score = sign * frame[names[2]].to_numpy(np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            message = f"column {names[2]!r}: expected numbers as scores, found {frame[names[2]].dtype}"
-            raise InputError(message) from error
-        _expect_none(np.isinf(score), number, "the score is not finite")
-    return Coded((codes[0], codes[1]), (labels[0], labels[1]), score)
-
-
-def _expect_none(bad: BoolArray, number: int, problem: str) -> None:
-    if bad.any():
-        message = f"partition {number}: row {int(np.flatnonzero(bad)[0]) + 1}: {problem} (partitions count from 0)"
-        raise InputError(message)
-
-
-def _digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _n_scored(coded: Coded) -> int:
-    return int(np.count_nonzero(~np.isnan(coded.score)))
-
-
-def _labels(coded: Coded, side: int) -> Sequence[Any]:
-    return coded.labels[side]
-
-
-def _counts(coded: Coded) -> IntArray:
-    return np.bincount(coded.codes[0], minlength=len(coded.labels[0]))
-
-
-def _joined(pieces: Iterable[Sequence[Any]]) -> tuple[Sequence[Any], list[IntArray]]:
-    """Return the labels of all pieces in natural order, and the codes of those of each piece."""
-    every = list(pieces)
-    sizes = np.cumsum([len(labels) for labels in every])[:-1]
-    if all(isinstance(labels, np.ndarray) for labels in every):
-        code, distinct = encode(np.concatenate(every))
-        return distinct, np.split(code, sizes)
-    listed = list(chain.from_iterable(np.asarray(labels, object).tolist() for labels in every))
-    if any(isinstance(label, str) for label in listed):
-        # Numbers in one file and text in another are text.
-        listed = list(map(str, listed))
-    code, distinct = encode(listed)
-    return distinct, np.split(code, sizes)
-
-
-def _route(
-    coded: Coded, reviewers: IntArray, items: IntArray, ends: list[int]
-) -> list[tuple[IntArray, IntArray, FloatArray]]:
-    """Return the rows of each part, by code: reviewers, items and scores."""
-    reviewer = reviewers[coded.codes[0]]
-    item = items[coded.codes[1]]
-    order = np.argsort(reviewer, kind="stable")
-    cuts = np.searchsorted(reviewer[order], ends[1:-1])
-    rows = np.split(order, cuts)
-    return [(reviewer[some], item[some], coded.score[some]) for some in rows]
-
-
-def _assembled(pieces: Sequence[Any], first: int, last: int) -> tuple[Any, Any]:
-    """Return a part and the codes of its items, ascending; or None and the codes of a pair that has two scores."""
-    reviewer, code, score = (np.concatenate(values) for values in zip(*pieces, strict=True))
-    order = np.lexsort((code, reviewer))
-    row = np.arange(reviewer.size)
-    scored = ~np.isnan(score[order])
+def _written(frame: Any, columns: Mapping[str, str], client: Any, folder: Path) -> Path:
+    """Let the workers write the columns of a data frame as Parquet, and return the folder."""
+    header = [str(name) for name in frame.columns]
+    places = locate(header, ROLES, columns, "table", lambda message: None)
+    chosen = frame[[frame.columns[place] for place in places.values()]]
     try:
-        reviewer, code, score, _ = merge_duplicates(
-            reviewer[order], code[order], score[order], scored, "error", lambda before, after: str(before), row
-        )
-    except DuplicateReview as error:
-        place = order[int(str(error))]
-        return None, (int(reviewer[place]), int(code[place]))
-    items, item = np.unique(code, return_inverse=True)
-    start = np.concatenate([[0], np.cumsum(np.bincount(reviewer - first, minlength=last - first))])
-    return Part(first, start, item.astype(np.uint32), score), items.astype(np.uint32)
+        with reporting():
+            client.gather(client.compute([chosen.to_parquet(str(folder), write_index=False, compute=False)]))
+    except (TypeError, ValueError) as error:
+        message = f"source: expected labels of one type in each column and numbers as scores, found {cut(error)}"
+        raise InputError(message) from error
+    return folder
 
 
-def _twice(assembled: tuple[Any, Any]) -> Any:
-    return assembled[1] if assembled[0] is None else None
+def _sent(table: Iterable[Part], cluster: Cluster, n_items: int) -> ClusterParts:
+    """Send parts to the cluster, each with codes of its own for its items."""
+    used: list[CodeArray] = []
+
+    def coded() -> Iterator[Part]:
+        for part in table:
+            seen = np.zeros(n_items, np.bool_)
+            seen[part.item] = True
+            code = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
+            used.append(np.flatnonzero(seen).astype(np.uint32))
+            yield Part(part.first, part.start, code[part.item], np.array(part.score))
+
+    stored = cluster.put(coded())
+    return ClusterParts(cluster, stored, None, used, n_items)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,7 +54,7 @@ def stream_reviews(
     note: Callable[[str], object] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Iterator[PartedReviews]:
-    """Read reviews from Parquet files that may be larger than memory.
+    r"""Read reviews from files that may be larger than memory.
 
     Labels and values per reviewer or item stay in memory; the reviews are sorted by reviewer in a temporary file in
     ``TMPDIR``, about 45 bytes per row, which is deleted at the end of the ``with``.
@@ -62,8 +62,8 @@ def stream_reviews(
     Parameters
     ----------
     *paths
-        Parquet files, one row per review; columns are found by name as by :func:`reviewgraph.read_reviews`.
-        Labels are text or whole numbers, scores numbers.
+        Files of Parquet or delimited text, folders of Parquet files, or patterns, one row per review; columns are found
+        by name as by :func:`reviewgraph.read_reviews`. Labels are text or whole numbers, scores numbers.
     columns
         Names of columns by role.
     lower_is_better
@@ -97,16 +97,47 @@ def stream_reviews(
 
     Examples
     --------
-    >>> import pyarrow as pa, pyarrow.parquet
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "scores.parquet"
-    ...     pa.parquet.write_table(pa.table({"reviewer": [2, 2, 10], "item": ["a", "b", "b"]}), path)
+    ...     path = Path(folder) / "scores.csv"
+    ...     _ = path.write_text("reviewer,item\n2,a\n2,b\n10,b\n")
     ...     with stream_reviews(path) as stream:
     ...         stream, stream.reviewers[:]
     (<PartedReviews: 2 reviewers, 2 items, 3 reviews>, ['2', '10'])
     """
+    read = sorted_reviews(paths, columns, duplicates, merge, batch, note, progress, lower_is_better=lower_is_better)
+    # Vectors over items are to be small beside the reviews of a part; two parts are worked on at a time.
+    size = read.table.item.size
+    number = max(-(-size // max(piece, len(read.items))), 2 if size >= LARGE else 1)
+    parts = LocalParts(pieces(read.table, number), len(read.items), on_disk=True)
+    try:
+        yield opened(read.reviewers, read.items, parts, lower_is_better=lower_is_better, origin=read.origin)
+    finally:
+        parts.close()
+
+
+class Sorted(NamedTuple):
+    """Reviews in files without a name, by reviewer and item, and their labels and source."""
+
+    table: Part
+    reviewers: Labels
+    items: Labels
+    origin: Origin
+
+
+def sorted_reviews(
+    paths: Iterable[Path],
+    columns: Mapping[str, str] | None,
+    duplicates: Duplicates,
+    merge: Merge | None,
+    batch: int,
+    note: Callable[[str], object] | None,
+    progress: Callable[[Progress], object] | None,
+    *,
+    lower_is_better: bool,
+) -> Sorted:
+    """Read and sort files; the arguments are those of :func:`stream_reviews`."""
     if batch < 1:
         message = f"batch: expected one row or more, found {batch}"
         raise InputError(message)
@@ -138,18 +169,10 @@ def stream_reviews(
             raise InputError(message)
         tell(f"SHA-256 of {source.n_rows:,} rows")
         origin = Origin(files=source.files_read())
-    # Vectors over items are to be small beside the reviews of a part; two parts are worked on at a time.
-    size = table.item.size
-    number = max(-(-size // max(piece, len(items))), 2 if size >= LARGE else 1)
-    parts = LocalParts(pieces(table, number), len(items), on_disk=True)
-    reviews = opened(reviewers, items, parts, lower_is_better=lower_is_better, origin=origin)
-    counts = source.n_rows, sum(source.scored), reviews.n_reviews, reviews.n_scored
-    if note and (fulfilled := say_fulfilled(*counts)):
+    n_scored = int(np.count_nonzero(~np.isnan(table.score)))
+    if note and (fulfilled := say_fulfilled(source.n_rows, sum(source.scored), table.item.size, n_scored)):
         note(fulfilled)
-    try:
-        yield reviews
-    finally:
-        parts.close()
+    return Sorted(table, reviewers, items, origin)
 
 
 #: Distinct scores in the first rows beyond which scores are no grades, and how many rows these are.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from itertools import islice
 from pathlib import Path as Folder
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -65,7 +65,7 @@ class Labels(Sequence[str]):
 
 
 def expanded(paths: Iterable[Path]) -> list[str]:
-    """Return the names of files, patterns such as ``part-*.parquet`` replaced by the files that match, in order.
+    """Return the names of files, folders and patterns such as ``part-*.parquet`` replaced by the files in them.
 
     Files are read more than once, so addresses and pipes are refused.
 
@@ -74,6 +74,9 @@ def expanded(paths: Iterable[Path]) -> list[str]:
     """
     names: list[str] = []
     for name in map(str, paths):
+        if os.path.isdir(name):
+            names += expanded([f"{escape(name)}/*.parquet"])
+            continue
         if "://" in name or Folder(name).is_fifo():
             message = f"{name}: cannot be read (expected a file on this machine); download it, or save it, first"
             raise InputError(message)

@@ -426,7 +426,7 @@ def test_the_commands_say_of_a_cluster_what_they_say_of_a_disk(tmp_path: Path, m
         on_many = runner.invoke(main, [*words, path, "--cluster", "tcp://head:8786"])
         assert on_one.exit_code == on_many.exit_code == 0, on_many.output
         assert on_one.stdout == on_many.stdout
-    for options in (["--duplicates", "last"], ["--select", "3", "--references", path]):
+    for options in (["--weights", path], ["--select", "3", "--references", path]):
         refused = runner.invoke(main, ["calibrate", path, "--cluster", "tcp://head:8786", *options])
         assert refused.exit_code == 2
         assert refused.stderr.startswith(f"Error: --cluster tcp://head:8786: expected no {options[-2]} with it")
