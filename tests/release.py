@@ -48,7 +48,7 @@ TESTS = (
     "tests/test_notebooks.py",
 )
 #: What these need. The lowest dependencies warn of what has changed since, which is no error here.
-TESTED_WITH = ("hypothesis", "joblib", "pandas", "polars", "pytest")
+TESTED_WITH = ("hypothesis", "joblib", "polars", "pyarrow", "pytest")
 CALM = ("-q", "-x", "-p", "no:cacheprovider", "-o", "filterwarnings=default")
 
 

@@ -27,7 +27,7 @@ MAY_IMPORT = {"reviewgraph": {"reviewgraph"}, "planner": {"planner", "reviewgrap
 KERNELS = {f"reviewgraph.graph.kernels.{path.stem}" for path in (ROOT / "reviewgraph/graph/kernels").glob("*.pxd")}
 MODULES = sorted(path.relative_to(ROOT) for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 HEAVY = {
-    *("cvxpy", "defusedxml", "igraph", "jinja2", "narwhals", "networkx", "numpy"),
+    *("cvxpy", "defusedxml", "duckdb", "igraph", "jinja2", "narwhals", "networkx", "numpy"),
     *("openpyxl", "ortools", "pandas", "polars", "pyarrow", "scipy"),
 }
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph;

@@ -117,7 +117,7 @@ def test_the_recipe_of_conda_is_of_this_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert recipe["context"]["version"] == __version__
     assert recipe["about"]["license"] == project["license"]
-    named = {"ortools": "ortools-python", "igraph": "python-igraph"}
+    named = {"duckdb": "python-duckdb", "igraph": "python-igraph", "ortools": "ortools-python"}
     wanted = {named.get(name, name) for name in (re.split(r"[<>= ]", line)[0] for line in project["dependencies"])}
     run = {line.split()[0] for line in recipe["requirements"]["run"]} - {"python"}
     assert run == wanted

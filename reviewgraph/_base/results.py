@@ -158,8 +158,8 @@ class Result(ABC):
         Parameters
         ----------
         backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default that of the reviews; for reviews from other sources
-            pandas if it is installed, else pyarrow.
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default that of the reviews; pandas for reviews from other
+            sources.
 
         Returns
         -------
@@ -204,14 +204,14 @@ class Result(ABC):
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
     """Return columns as a data frame, which has values of one type per column: other columns become text.
 
-    >>> frame_of({"item": ["p1", ("p", 2)]}, backend="pyarrow")["item"].to_pylist()
+    >>> frame_of({"item": ["p1", ("p", 2)]}, backend="pandas")["item"].tolist()
     ['p1', "('p', 2)"]
     """
     from importlib.util import find_spec
 
     import narwhals as nw
 
-    chosen: Backend = backend or ("pandas" if find_spec("pandas") else "pyarrow")
+    chosen: Backend = backend or "pandas"
     if chosen not in get_args(Backend) or not find_spec(chosen):
         message = f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r}"
         raise InputError(message)

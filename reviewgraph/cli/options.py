@@ -445,8 +445,8 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         if aside := [option.key for name, option in session.taken.items() if name in unsupported]:
             say(f"--{flag}: not answered in parts, and left aside: {', '.join(aside)}")
         paths = options["paths"]
-        named = {"columns": session.table_columns, "merge": session.spellings, "note": note}
-        named |= {name: options[name] for name in ("lower_is_better", "duplicates")}
+        named: dict[str, Any] = {name: options[name] for name in ("lower_is_better", "duplicates")}
+        named |= {"columns": session.table_columns, "merge": session.spellings, "note": note}
         with telling() as tell, ExitStack() as stack:
             if cluster:
                 client = stack.enter_context(cluster_at(cluster))

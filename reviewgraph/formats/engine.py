@@ -180,9 +180,7 @@ class ParquetFile:
         self.kinds: list[str] = [kind for _, kind, *_ in engine.run(f"DESCRIBE SELECT {cells} FROM {self.rows}")]
 
 
-def text_rows(
-    path: str, delimiter: str, width: int, skip: int = 0, quote: str = "", compression: str = "none"
-) -> str:
+def text_rows(path: str, delimiter: str, width: int, skip: int = 0, quote: str = "", compression: str = "none") -> str:
     """Return the SQL of the rows of delimited text, whose columns are ``c0``, ``c1``, ...; an empty cell is null."""
     cells = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(width))
     options = f"delim = {quoted(delimiter)}, quote = {quoted(quote)}, escape = {quoted(quote)}, columns = {{{cells}}}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Real
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -84,7 +85,7 @@ def from_frame(
     """
     if (side := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
         return _from_wide(frame, side, lower_is_better=lower_is_better)
-    table = FrameTable(_long(frame))
+    table = frame if isinstance(frame, ListTable) else FrameTable(_long(frame))
     grades = parse_scale(scale, lower_is_better=lower_is_better)
     problems = Problems()
 
@@ -152,6 +153,10 @@ class FrameTable(Table):
     def place(self, line: int) -> str:
         return f"row {line}"
 
+    def holds_numbers(self, place: int) -> bool:
+        kind = self.column(place).dtype
+        return bool(kind.is_numeric() or kind == nw.Boolean)
+
     def column(self, place: int) -> Any:
         return self.frame.get_column(self.frame.columns[place])
 
@@ -171,6 +176,58 @@ class FrameTable(Table):
             return Numbers(numbers, known)
         codes, values = encode(column.to_list())
         return Column(codes, list(values))
+
+
+class ListTable(Table):
+    """Columns of values of Python by name, None or NaN where one is missing, as a table like :class:`FrameTable`.
+
+    >>> ListTable({"paper": [7, 7], "score": [1.5, None]}).read([1], Problems()).columns[0].known.tolist()
+    [True, False]
+    """
+
+    name = "frame"
+    decimal_comma = False
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        self.header = list(columns)
+        self.cells = [[None if _is_missing(value) else value for value in values] for values in columns.values()]
+        self.types = [set(map(type, values)) - {type(None)} for values in self.cells]
+        for name, types in zip(self.header, self.types, strict=True):
+            if len(types) > 1 and not _are_numbers(types) and not all(issubclass(kind, str) for kind in types):
+                kinds = ", ".join(sorted(kind.__name__ for kind in types))
+                message = f"rows: expected values of one type in {name!r}, found {kinds}"
+                raise InputError(message)
+
+    def place(self, line: int) -> str:
+        return f"row {line}"
+
+    def holds_numbers(self, place: int) -> bool:
+        return _are_numbers(self.types[place] - {bool, np.bool_})
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        return Rows([self._read(place) for place in positions], range(len(self.cells[0])))
+
+    def _read(self, place: int) -> Column | Numbers:
+        values = self.cells[place]
+        types = self.types[place]
+        is_float = not all(issubclass(kind, Integral) for kind in types)
+        if types and _are_numbers(types):
+            if place not in self.labels:
+                known = np.array([value is not None for value in values], np.bool_)
+                return Numbers(np.array([np.nan if value is None else float(value) for value in values]), known)
+            values = [float(value) if is_float and value is not None else value for value in values]
+        codes, distinct = encode(values)
+        return Column(codes, list(distinct))
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, Real | Decimal):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _are_numbers(types: Iterable[type]) -> bool:
+    return all(issubclass(kind, Real | Decimal) and not issubclass(kind, bool) for kind in types)
 
 
 def _long(frame: Any) -> Any:
@@ -254,13 +311,12 @@ def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> A
     return native.reset_index(drop=True) if numbered else native
 
 
-def _ask_wide(table: FrameTable, wanted: Mapping[str, str]) -> str:
+def _ask_wide(table: FrameTable | ListTable, wanted: Mapping[str, str]) -> str:
     """Return advice for a frame that may have a column per reviewer, or per item; nothing for others."""
     if recognised(table.header, (REVIEWER, ITEM), wanted) == 2:
         return ""
-    schema = table.frame.schema
-    numbers = [name for name in table.frame.columns if schema[name].is_numeric() or schema[name] == nw.Boolean]
-    if len(table.header) < 2 or len(numbers) < len(table.header) - 1:
+    numbers = sum(map(table.holds_numbers, range(len(table.header))))
+    if len(table.header) < 2 or numbers < len(table.header) - 1:
         return ""
     return (
         ". If it is a wide table with a column per reviewer, name index and columns "
@@ -329,8 +385,6 @@ def from_records(rows: Any, *, note: Callable[[str], object] | None = None) -> C
     >>> from_records([{"reviewer": "ann", "paper": 1, "score": 3}, {"reviewer": "bob", "paper": 1, "score": None}])
     <Columns: 2 reviewers, 1 item, 2 rows>
     """
-    import pyarrow as pa
-
     if isinstance(rows, Mapping):
         odd = next((name for name, values in rows.items() if isinstance(values, str) or not _several(values)), None)
         if odd is not None:
@@ -343,19 +397,11 @@ def from_records(rows: Any, *, note: Callable[[str], object] | None = None) -> C
         records = [row if isinstance(row, Mapping) else row._asdict() for row in rows]
         names = dict.fromkeys(name for row in records for name in row)
         columns = {str(name): [row.get(name) for row in records] for name in names}
-    arrays = {}
-    for name, values in columns.items():
-        try:
-            arrays[name] = pa.array(values, from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
-            kinds = sorted({type(value).__name__ for value in values})
-            message = f"rows: expected values of one type in {name!r}, found {', '.join(kinds)} ({error})"
-            raise InputError(message) from error
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
         message = f"columns: expected as many values in each, found {sizes}"
         raise InputError(message)
-    return from_frame(pa.table(arrays), note=note)
+    return from_frame(ListTable(columns), note=note)
 
 
 def _several(values: Any) -> bool:

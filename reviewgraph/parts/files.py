@@ -153,7 +153,8 @@ class Text:
         stored = engine.file()
         self._write(engine, places, stored)
         cells = ", ".join(f"{role} AS c{place}" for role, place in places.items())
-        self.rows = f"(SELECT {cells}, other, file_row_number FROM read_parquet({quoted(stored)}, file_row_number = true))"
+        source = f"read_parquet({quoted(stored)}, file_row_number = true)"
+        self.rows = f"(SELECT {cells}, other, file_row_number FROM {source})"
         test = "bool_and({0} IS NULL OR coalesce({0} = TRY_CAST({0} AS BIGINT)::VARCHAR, false))"
         whole = engine.first(f"SELECT {', '.join(test.format(f'c{places[role]}') for role in LABELS)} FROM {self.rows}")
         self.kinds = dict.fromkeys(places.values(), "DOUBLE")
@@ -239,7 +240,7 @@ class Source:
     A key is a number; keys are in the natural order of the labels. Of a planned review the score is null.
     """
 
-    def __init__(self, engine: Engine, paths: Sequence[Path], columns: Mapping[str, str], note: Note) -> None:
+    def __init__(self, engine: Engine, paths: Iterable[Path], columns: Mapping[str, str], note: Note) -> None:
         self.names = expanded(paths)
         self.engine = engine
         self.paths = list(map(os.path.abspath, self.names))

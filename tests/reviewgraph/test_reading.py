@@ -115,11 +115,11 @@ def test_the_order_of_rows_and_files_does_not_matter(tmp_path_factory, tables):
         assert "a header but no reviews" in parts[0]
 
 
-def test_small_files_need_neither_arrow_nor_scipy(write):
+def test_small_files_need_neither_duckdb_nor_scipy(write):
     write(HOTCRP)
     code = (
         "import sys, reviewgraph; reviewgraph.read_reviews('reviews.csv');"
-        "print(sorted({'pyarrow', 'scipy', 'pandas', 'narwhals', 'networkx'} & set(sys.modules)))"
+        "print(sorted({'duckdb', 'pyarrow', 'scipy', 'pandas', 'narwhals', 'networkx'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

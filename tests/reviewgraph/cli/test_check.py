@@ -161,7 +161,7 @@ def test_small_tables_do_not_need_scipy(folder: Path) -> None:
     script = (
         "import sys\nfrom reviewgraph.cli import main\n"
         "try:\n    main(['check', 'r.csv'])\nexcept SystemExit as end:\n    assert not end.code\n"
-        "print(*sorted({'scipy', 'pyarrow', 'networkx'} & set(sys.modules)), file=sys.stderr)"
+        "print(*sorted({'duckdb', 'scipy', 'pandas', 'pyarrow', 'networkx'} & set(sys.modules)), file=sys.stderr)"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)

@@ -79,7 +79,7 @@ def test_bad_input_is_one_message_and_exit_status_2(run, args, message):
 def test_options_load_click_alone():
     code = (
         "import sys; import reviewgraph.cli.options;"
-        "print(sorted({'numpy', 'scipy', 'pyarrow', 'narwhals'} & set(sys.modules)))"
+        "print(sorted({'duckdb', 'numpy', 'scipy', 'pandas', 'pyarrow', 'narwhals'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

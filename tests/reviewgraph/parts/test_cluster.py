@@ -81,7 +81,8 @@ def test_what_is_wrong_is_said(client: Any, tmp_path: Path) -> None:
         with cluster_reviews(source, client, tmp_path, partitions=1):
             pass
 
-    with pytest.raises(DuplicateReview, match="'ann' reviews item 'p2' twice: partition 0: row 1 and partition 0: row 3"):
+    twice = "'ann' reviews item 'p2' twice: partition 0: row 1 and partition 0: row 3"
+    with pytest.raises(DuplicateReview, match=twice):
         opened(reviewer=["ann", "bob", "ann"], item=["p2", "p2", "p2"], score=[1.0, 2.0, 3.0])
     with pytest.raises(InputError, match="partition 0: row 2: the item is empty"):
         opened(reviewer=["ann", "bob"], item=["p2", None], score=[1.0, 2.0])
@@ -126,7 +127,8 @@ def test_labels_are_those_of_all_pieces(tmp_path: Path) -> None:
     frame = frames.from_pandas(rows, npartitions=2)
     assert labels_of(frame[frame.reviewer > 5], tmp_path) == ([str(2**60), str(2**60 + 1)], ["1", "2"])
     large = pandas.DataFrame({"reviewer": np.array([2**63 + 2, 2**63 + 3, 5, 6], np.uint64), "item": [1, 2, 1, 2]})
-    assert labels_of(frames.from_pandas(large, npartitions=2), tmp_path)[0] == ["5", "6", str(2**63 + 2), str(2**63 + 3)]
+    expected = ["5", "6", str(2**63 + 2), str(2**63 + 3)]
+    assert labels_of(frames.from_pandas(large, npartitions=2), tmp_path)[0] == expected
     rows.head(2).to_parquet(tmp_path / "a.parquet", index=False)
     text = pandas.DataFrame({"reviewer": ["5", "ann"], "paper": ["3", "1"], "score": [1.0, 2.0]})
     text.to_parquet(tmp_path / "x[1].parquet", index=False)
