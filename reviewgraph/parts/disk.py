@@ -242,7 +242,8 @@ def _coded(source: Source, role: str, codes: IntArray, labels: Labels) -> Side:
     source.engine.connection.register(f"{role}_codes", {"code": codes.astype(np.uint32)})
     coded = f"SELECT label, code FROM {role}_labels POSITIONAL JOIN {role}_codes"
     source.engine.run(f"CREATE TABLE {role}_coded AS {coded}")
-    return Side(labels, f"{role}_coded.code", f" JOIN {role}_coded ON rows.{role} = {role}_coded.label")
+    # A left join loses no row, whatever DuckDB concludes from statistics in the file.
+    return Side(labels, f"{role}_coded.code", f" LEFT JOIN {role}_coded ON rows.{role} = {role}_coded.label")
 
 
 def _joined(texts: list[str], spelled: Callable[[list[str]], list[str]]) -> tuple[IntArray, Labels]:
