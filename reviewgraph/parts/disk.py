@@ -156,7 +156,7 @@ def sorted_reviews(
         tell("reading the files")
         source.read()
         if not source.n_rows:
-            message = f"{', '.join(source.names)}: a header but no reviews below it; expected one row per review"
+            message = f"{source.name}: a header but no reviews below it; expected one row per review"
             raise InputError(message)
         if note and (odd := _sentinel(source)):
             note(odd)
@@ -206,9 +206,9 @@ class Side(NamedTuple):
 
 def _sides(source: Source, spellings: Spellings, note: Callable[[str], object] | None) -> tuple[Side, Side]:
     """Collect the labels of reviewers and items."""
-    texts = {role: source.labels(role).tolist() for role in LABELS if source.is_text(role)}
+    texts = {role: source.labels(role).tolist() for role in LABELS if source.is_text[role]}
     source.expect_whole(texts)
-    name = ", ".join(source.names)
+    name = source.name
     refuse_uncorrected(name, texts.get(REVIEWER.name, ()), texts.get(ITEM.name, ()))
     sides = dict[str, Side]()
     for role, kind in zip(LABELS, (PERSON, PAPER), strict=True):
@@ -223,7 +223,7 @@ def _sides(source: Source, spellings: Spellings, note: Callable[[str], object] |
             sides[role] = _dense(source, role)
         else:
             keys, codes = np.unique(source.labels(role), return_inverse=True)
-            sides[role] = _coded(source, role, codes, source.labels_of(role, keys))
+            sides[role] = _coded(source, role, codes, Labels(keys))
     return sides[REVIEWER.name], sides[ITEM.name]
 
 
@@ -234,7 +234,7 @@ def _dense(source: Source, role: str) -> Side:
         for [keys] in source.engine.batches(f"SELECT {role} FROM rows"):
             seen[keys] = True
     code = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
-    return Side(source.labels_of(role, np.flatnonzero(seen).astype(np.uint64)), f"rows.{role}", code=code)
+    return Side(Labels(np.flatnonzero(seen)), f"rows.{role}", code=code)
 
 
 def _coded(source: Source, role: str, codes: IntArray, labels: Labels) -> Side:
@@ -282,11 +282,8 @@ def _sort(
 
         def say(row: int, other_row: int, part: Pairs = part) -> str:
             at = np.flatnonzero(part.row == row)[0]
-            key = part.reviewer[at : at + 1]
-            if reviewers.labels is None:
-                reviewer = source.labels_of(REVIEWER.name, key)[0]
-            else:
-                reviewer = reviewers.labels[int(key[0])]
+            key = part.reviewer[at]
+            reviewer = str(key) if reviewers.labels is None else reviewers.labels[int(key)]
             return say_twice(reviewer, labels[int(part.item[at])], source.place(row), source.place(other_row))
 
         scored = ~np.isnan(part.score)
@@ -299,7 +296,7 @@ def _sort(
         size += code.size
         previous = key[-1]
     start = np.concatenate([*starts, [size]])
-    names = reviewers.labels or source.labels_of(REVIEWER.name, np.concatenate(keys))
+    names = reviewers.labels or Labels(np.concatenate(keys))
     return Part(0, start, item[:size], score[:size]), names, labels
 
 

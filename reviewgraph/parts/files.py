@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
@@ -35,8 +35,8 @@ LABELS = (REVIEWER.name, ITEM.name)
 #: Bytes of a text file in which its header is looked for.
 HEAD = 1 << 18
 
-#: SQL: numbers whose order is the natural order of labels, 0, 1, 2, ..., then -1, -2, ...
-KEY = "CASE WHEN {0} < 0 THEN (-({0} + 1))::UBIGINT + 9223372036854775808 ELSE {0}::UBIGINT END"
+#: SQL type of labels that are whole numbers; others are text, negative ones too.
+KEY = "UBIGINT"
 #: SQL: a cell without the apostrophe by which :func:`~reviewgraph._base.storing.guarded` keeps spreadsheets off it.
 CELL = "CASE WHEN starts_with({0}, '''') THEN regexp_replace({0}, '^''([=+@\\t\\r-])', '\\1') ELSE {0} END"
 #: SQL: a cell with a decimal comma, as one with a point.
@@ -107,7 +107,11 @@ class Parquet(ParquetFile):
             super().__init__(engine, path)
 
     def read(self, engine: Engine, places: Mapping[str, int], note: Note) -> None:
-        """Do nothing: the file is read in place."""
+        """Find out which labels are numbers; the file is read in place."""
+        for place in (places[role] for role in LABELS):
+            if self.kinds[place] in WHOLE:
+                [least] = engine.first(f"SELECT min(c{place}) FROM {self.rows}")
+                self.kinds[place] = TEXT if least is not None and least < 0 else KEY
 
     def further_scores(self, places: Mapping[str, int]) -> list[str]:
         """Return the names of columns that may be further criteria."""
@@ -155,11 +159,11 @@ class Text:
         cells = ", ".join(f"{role} AS c{place}" for role, place in places.items())
         source = f"read_parquet({quoted(stored)}, file_row_number = true)"
         self.rows = f"(SELECT {cells}, other, file_row_number FROM {source})"
-        test = "bool_and({0} IS NULL OR coalesce({0} = TRY_CAST({0} AS BIGINT)::VARCHAR, false))"
+        test = "bool_and({0} IS NULL OR coalesce({0} = TRY_CAST({0} AS UBIGINT)::VARCHAR, false))"
         whole = engine.first(f"SELECT {', '.join(test.format(f'c{places[role]}') for role in LABELS)} FROM {self.rows}")
         self.kinds = dict.fromkeys(places.values(), "DOUBLE")
         for role, is_whole in zip(LABELS, whole, strict=True):
-            self.kinds[places[role]] = "BIGINT" if is_whole else TEXT
+            self.kinds[places[role]] = KEY if is_whole else TEXT
         # Scores such as "8: accept" mean what they mean in memory.
         texts = [text for [text] in engine.run(f"SELECT DISTINCT other FROM {self.rows} WHERE other IS NOT NULL")]
         if texts:
@@ -235,13 +239,14 @@ def _no_utf8(name: str) -> InputError:
 
 
 class Source:
-    """Files as the view ``rows`` of an engine: reviewer, item, score, row; labels of a role are all text or all keys.
+    """Files as the view ``rows`` of an engine: file, row, reviewer, item and score, null where planned.
 
-    A key is a number; keys are in the natural order of the labels. Of a planned review the score is null.
+    Labels of a role are all text or all numbers.
     """
 
     def __init__(self, engine: Engine, paths: Iterable[Path], columns: Mapping[str, str], note: Note) -> None:
         self.names = expanded(paths)
+        self.name = ", ".join(self.names)
         self.engine = engine
         self.paths = list(map(os.path.abspath, self.names))
         self.files = [_opened(engine, name, path, columns) for name, path in zip(self.names, self.paths, strict=True)]
@@ -257,36 +262,32 @@ class Source:
             locate(header, ROLES, columns_of(columns, name), name, note)
             for name, header in zip(self.names, headers, strict=True)
         ]
-        self.scored = list[int]()
         self.note = note
-        self.starts = [0]
-        self._odd = 0
-        self.largest = 0  # key of an item
 
     def read(self) -> None:
-        """Find the rows of all files, count them, and create the view."""
+        """Find the rows of all files, create the view, and count."""
+        self.starts = [0]
         for file, places in zip(self.files, self.places, strict=True):
-            with self._reading():
+            with self._reading(), file.refused(file.name):
                 file.read(self.engine, places, self.note)
+                self.starts.append(self.starts[-1] + self.engine.first(f"SELECT count(*) FROM {file.rows}")[0])
             if SCORE.name in places and (beside := file.further_scores(places)):
                 self.note(_say_left_out(file.name, beside))
-        self.kinds = {role: self._kind(role) for role in LABELS}
-        self._expect_numbers()
-        for file in self.files:
-            self._look(file)
+        self.n_rows: int = self.starts[-1]
+        self._expect_types(SCORE.name, {NULLS, *WHOLE, *FLOATS}, "numbers as scores", "numbers")
+        self.is_text = {role: TEXT in self._expect_types(role, {TEXT, KEY}, *_LABEL_TYPES) for role in LABELS}
         self.engine.run(f"CREATE VIEW rows AS {' UNION ALL '.join(map(self._select, range(len(self.files))))}")
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of all files."""
-        return int(self.starts[-1])
-
-    def is_text(self, role: str) -> bool:
-        """Whether the labels of a role are text."""
-        return self.kinds[role] == TEXT
+        most = "0" if self.is_text[ITEM.name] else "coalesce(max(item), 0)"
+        odd = "count_if(reviewer IS NULL OR item IS NULL OR bad)"
+        with self.reading():
+            counts = self.engine.run(f"SELECT file, count(score), {odd}, {most} FROM rows GROUP BY file")
+        scored = {number: count for number, count, _, _ in counts}
+        self.scored = [scored.get(number, 0) for number in range(len(self.files))]
+        self.is_odd = any(odd for _, _, odd, _ in counts)
+        self.largest = max((most for *_, most in counts), default=0)  # number of an item
 
     def labels(self, role: str) -> Any:
-        """Return the distinct labels of a role, text or keys, in the order of the table ``ROLE_labels``."""
+        """Return the distinct labels of a role, text or numbers, in the order of the table ``ROLE_labels``."""
         with self.reading():
             distinct = f"SELECT DISTINCT {role} AS label FROM rows WHERE {role} IS NOT NULL"
             self.engine.run(f"CREATE TABLE {role}_labels AS {distinct}")
@@ -295,16 +296,8 @@ class Source:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Refuse files that cannot be read."""
-        with self._reading(), self.files[0].refused(", ".join(self.names)):
+        with self._reading(), self.files[0].refused(self.name):
             yield
-
-    def labels_of(self, role: str, keys: Any) -> Labels:
-        """Return the labels that are these keys."""
-        if self.kinds[role] == "UBIGINT":
-            return Labels(keys)
-        values = keys.view(np.int64)
-        most = np.int64(2**63 - 1)
-        return Labels(np.where(values < 0, ~(values & most), values))
 
     def place(self, row: int) -> str:
         """Return the name of a row in messages."""
@@ -317,16 +310,24 @@ class Source:
             role: [text for text, is_blank in zip(texts, missing_labels(texts), strict=True) if is_blank]
             for role, texts in labels.items()
         }
-        if not self._odd and not any(blank.values()):
+        if not self.is_odd and not any(blank.values()):
             return
         problems = Problems()
-        for number, file in enumerate(self.files):
-            for role in LABELS:
-                empty = "".join(f" OR {role} = {quoted(text)}" for text in blank.get(role, ()))
-                if self._note(problems, number, f"{role} IS NULL{empty}", f"the {role} is empty".format):
-                    problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
-            self._note(problems, number, "bad", partial(say_bad_score, scale=(), decimal_comma=file.decimal_comma))
+        for role in LABELS:
+            empty = "".join(f" OR {role} = {quoted(text)}" for text in blank.get(role, ()))
+            if self._note(problems, f"{role} IS NULL{empty}", partial(_say_empty, role)):
+                problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
+        self._note(problems, "bad", lambda file, written: say_bad_score(written, (), self.files[file].decimal_comma))
         problems.raise_any()
+
+    def _note(self, problems: Problems, condition: str, say: Callable[[int, str], str]) -> int:
+        """Note the rows that meet a condition; returns their number."""
+        count = int(self.engine.first(f"SELECT count(*) FROM rows WHERE {condition}")[0])
+        first = f"SELECT file, row, written FROM rows WHERE {condition} ORDER BY row LIMIT {LISTED}"
+        for file, row, written in self.engine.run(first):
+            problems.add(file, row, f"{self.place(row)}: {say(file, written)}")
+        problems.count += max(0, count - LISTED)
+        return count
 
     def files_read(self) -> tuple[FileRead, ...]:
         """Return the files as they were read.
@@ -358,23 +359,11 @@ class Source:
                 message += "again once it is complete"
                 raise InputError(message)
 
-    def _look(self, file: Parquet | Text) -> None:
-        """Count the rows of the next file, those with a score, and malformed ones."""
-        number = len(self.starts) - 1
-        counts = "count(*), count(score), coalesce(count_if(reviewer IS NULL OR item IS NULL OR bad), 0)"
-        counts += ", 0" if self.is_text(ITEM.name) else ", coalesce(max(item), 0)"
-        with self._reading(), file.refused(file.name):
-            rows, scored, odd, most = self.engine.first(f"SELECT {counts} FROM ({self._select(number)})")
-        self.starts.append(self.starts[-1] + rows)
-        self.scored.append(scored)
-        self._odd += odd
-        self.largest = max(self.largest, most)
-
     def _select(self, number: int) -> str:
         """Return the SQL for the rows of a file."""
         file = self.files[number]
         cells = {role: f"c{place}" for role, place in self.places[number].items()}
-        columns = [f"{self._label(role, cells[role])} AS {role}" for role in LABELS]
+        columns = [f"{cells[role]}::{TEXT if self.is_text[role] else KEY} AS {role}" for role in LABELS]
         score = "NULL::DOUBLE"
         written = "NULL::VARCHAR"
         rows = file.rows
@@ -388,51 +377,26 @@ class Source:
             score = f"coalesce({score}, CASE WHEN scored THEN number END)"
             written = "other"
             bad = f"coalesce({file.other}.bad, false)"
-        columns += [f"{score} AS score", f"file_row_number + {self.starts[number]} AS row"]
+        columns += [f"{score} AS score", f"file_row_number + {self.starts[number]} AS row", f"{number} AS file"]
         return f"SELECT {', '.join(columns)}, {written} AS written, {bad} AS bad FROM {rows}"
 
-    def _label(self, role: str, cell: str) -> str:
-        kind = self.kinds[role]
-        return KEY.format(f"{cell}::BIGINT") if kind == "BIGINT" else f"{cell}::{kind}"
-
-    def _note(self, problems: Problems, number: int, condition: str, say: Callable[[str], str]) -> int:
-        """Note the rows of a file that meet a condition; returns their number."""
-        rows = f"FROM ({self._select(number)}) WHERE {condition}"
-        count = int(self.engine.first(f"SELECT count(*) {rows}")[0])
-        for row, written in self.engine.run(f"SELECT row, written {rows} ORDER BY row LIMIT {LISTED}"):
-            problems.add(number, row, f"{self.place(row)}: {say(written)}")
-        problems.count += max(0, count - LISTED)
-        return count
-
-    def _types(self, role: str) -> Iterator[tuple[str, str]]:
-        """Yield the column of a role in each file that has it, as messages name it, and its type."""
+    def _expect_types(self, role: str, types: Collection[str], expected: str, advice: str) -> set[str]:
+        """Return the types of the columns of a role, all among ``types``."""
+        kinds = set()
         for file, places in zip(self.files, self.places, strict=True):
-            if role in places:
-                place = places[role]
-                yield f"{file.name}: column {quote(file.header[place])}", file.kinds[place]
-
-    def _kind(self, role: str) -> str:
-        """Return the type of the labels of a role: whole numbers if all files have them, otherwise text."""
-        for column, kind in self._types(role):
-            if kind != TEXT and kind not in WHOLE:
+            kind = file.kinds[places[role]] if role in places else None
+            if kind is not None and kind not in types:
                 message = (
-                    f"{column}: expected text or whole numbers in a table read by batches, found {kind.lower()}; write "
-                    "the column as text, or leave out --stream"
+                    f"{file.name}: column {quote(file.header[places[role]])}: expected {expected} in a table read by "
+                    f"batches, found {kind.lower()}; write the column as {advice}, or leave out --stream"
                 )
                 raise InputError(message)
-        kinds = [kind for _, kind in self._types(role)]
-        if TEXT in kinds:
-            return TEXT
-        return "UBIGINT" if all(kind.startswith("U") for kind in kinds) else "BIGINT"
+            kinds.add(kind or "")
+        return kinds
 
-    def _expect_numbers(self) -> None:
-        for column, kind in self._types(SCORE.name):
-            if kind not in {NULLS, *WHOLE, *FLOATS}:
-                message = (
-                    f"{column}: expected numbers as scores in a table read by batches, found {kind.lower()}; write the "
-                    "column as numbers, or leave out --stream"
-                )
-                raise InputError(message)
+
+#: What labels have to be, and what to do.
+_LABEL_TYPES = ("text or whole numbers", "text")
 
 
 def _opened(engine: Engine, name: str, path: str, columns: Mapping[str, str]) -> Parquet | Text:
@@ -441,6 +405,10 @@ def _opened(engine: Engine, name: str, path: str, columns: Mapping[str, str]) ->
     if magic == b"PAR1":
         return Parquet(engine, name, path)
     return Text(name, path, columns, is_gzip=magic.startswith(b"\x1f\x8b"))
+
+
+def _say_empty(role: str, file: int, written: str) -> str:
+    return f"the {role} is empty"
 
 
 def _say_left_out(name: str, beside: Sequence[str]) -> str:
