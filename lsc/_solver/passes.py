@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,9 +48,6 @@ from lsc._solver.kernels.lines import (
 from lsc._solver.kernels.projections import Table, distances, first_face, levels_of
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph.parts import LocalParts, Parts, Vectors, borders
-
-if TYPE_CHECKING:
-    pass
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:

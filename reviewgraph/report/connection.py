@@ -19,15 +19,16 @@ def page_of(connection: Connection) -> Page:
     missing = connection.least_degrees_of_freedom
     level = None if connection.level is None else level_named(connection.level)
     papers = counted(reviews.n_items, "paper")
+    every = f"all {papers}" if reviews.n_items != 1 else papers
     good: bool | None
     verdict, summary, good = "Not comparable:", f"{papers}, in {counted(connection.pieces, 'island')}", False
     if level is not None and level.compares:
-        verdict, summary, good = "Comparable:", f"all {papers}, {level.words.removeprefix('comparable').strip()}", True
+        verdict, summary, good = "Comparable:", f"{every}, {level.words.removeprefix('comparable').strip()}", True
     if good and level is not None and level.name == Connected.name:
         verdict, good = "Not comparable for certain:", False
         summary = f"{papers}, {level.words.removeprefix('comparable').strip()}"
     if good and 0 < reviews.n_scored < reviews.n_reviews:
-        summary, good = f"all {papers}, once all reviews are in", None
+        summary, good = f"{every}, once all reviews are in", None
     facts = [Fact("Reviews", sizes(reviews, reviews.n_scored))]
     if missing:
         facts.insert(0, Fact("Needed", f"at least {counted(missing, 'more review')}"))

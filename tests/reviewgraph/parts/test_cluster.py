@@ -115,6 +115,28 @@ def test_no_number_in_a_file_is_refused_and_in_a_frame_planned(tmp_path: Path) -
         pass
 
 
+class Interrupted(AtOnce):
+    """A client whose user presses Ctrl-C while it waits."""
+
+    def __init__(self) -> None:
+        self.cancelled: list[Any] = []
+
+    def gather(self, tasks: Any) -> list[Any]:
+        raise KeyboardInterrupt
+
+    def cancel(self, tasks: list[Any], *, force: bool) -> None:
+        self.cancelled += tasks
+
+
+def test_an_interrupt_cancels_the_tasks(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("reviewer,item\n1,2\n3,2\n")
+    client = Interrupted()
+    with pytest.raises(KeyboardInterrupt), cluster_reviews(tmp_path / "a.csv", client, tmp_path, partitions=2):
+        pass
+    assert len(client.cancelled) == 2
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.csv"]
+
+
 def labels_of(source: Any, folder: Path) -> tuple[list[Any], list[Any]]:
     """Return the labels of a table on a cluster whose tasks are done at once."""
     with cluster_reviews(source, AtOnce(), folder, partitions=2) as table:
