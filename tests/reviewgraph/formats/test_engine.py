@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import read_reviews
+from reviewgraph import read_reviews, stream_reviews
 from reviewgraph.formats import delimited
 from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
 
@@ -149,3 +151,36 @@ def test_dictionaries_of_parquet_hold_what_rows_have(tmp_path, monkeypatch):
         assert "row 3: the reviewer is empty" in refused("dictionary.parquet")
         pyarrow.parquet.write_table(table.take([0, 1, 3]), "dictionary.parquet", row_group_size=2)
         assert rows(read_reviews("dictionary.parquet")) == [("a", "p", None), ("a", "q", None), ("a", "s", None)]
+
+
+def test_labels_too_long_for_statistics_lose_no_row(tmp_path):
+    """DuckDB 1.4.0 took the cut statistics of such columns for the longest labels, and dropped rows in joins."""
+    pairs = [("y" * 9_000 + str(who), "z" * 9_000 + str(what)) for who in range(9) for what in range(3)]
+    table = pa.table({"reviewer": [who for who, _ in pairs], "paper": [what for _, what in pairs]})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet", row_group_size=4, use_dictionary=False)
+    assert read_reviews(tmp_path / "r.parquet").n_reviews == len(pairs)
+    with stream_reviews(tmp_path / "r.parquet") as stream:
+        assert stream.n_reviews == len(pairs)
+
+
+def test_columns_whose_names_differ_in_case_are_two(tmp_path):
+    """DuckDB gives the second another name."""
+    table = pa.table({"reviewer": ["a", "b"], "Paper": ["1", "2"], "paper": ["3", "4"]})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    assert "the item may be any of the columns 'Paper', 'paper'" in refused(tmp_path / "r.parquet")
+    inner = {"reviewer": ["a", "b"], "more": [{"paper": 1, "list": [2]}] * 2, "item": [5, 6], "score": [1.0, 2.0]}
+    pyarrow.parquet.write_table(pa.table(inner), tmp_path / "r.parquet")
+    assert rows(read_reviews(tmp_path / "r.parquet")) == [("a", "5", 1.0), ("b", "6", 2.0)]
+
+
+def test_parquet_is_read_and_written_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pyarrow.parquet.write_table(pa.table({"reviewer": ["a", "a"], "paper": [1, 2], "score": [1.0, 2.0]}), "r.parquet")
+    code = (
+        "import sys\nsys.modules['pyarrow'] = None\nimport lsc, reviewgraph\n"
+        "assert reviewgraph.read_reviews('r.parquet').n_reviews == 2\n"
+        "with reviewgraph.stream_reviews('r.parquet') as reviews:\n    lsc.calibrate(reviews).save('q.parquet')\n"
+        "reviewgraph.connected_components([{'reviewer': 'a', 'paper': 1}]).to_frame()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert pyarrow.parquet.read_table("q.parquet").column("item").to_pylist() == ["1", "2"]
