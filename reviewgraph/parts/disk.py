@@ -13,7 +13,7 @@ from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import CodeArray, FloatArray, IntArray
 from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import encode, identity
+from reviewgraph._base.labels import encode, identity, inverse, natural_order
 from reviewgraph._base.results import Progress
 from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.audit.tables import sentinel_of
@@ -214,9 +214,10 @@ def _sides(source: Source, spellings: Spellings, note: Callable[[str], object] |
     for role, kind in zip(LABELS, (PERSON, PAPER), strict=True):
         if role in texts:
             gate = partial(spellings.respelled, role=kind, name=name, note=note)
-            codes, labels = _joined(texts[role], gate)
-            spellings.without_near(labels[:], kind, name)
-            sides[role] = _coded(source, role, codes, labels)
+            codes, labels = _joined(texts.pop(role), gate)
+            spellings.without_near(labels, kind, name)
+            held = Labels(np.array(labels, np.dtypes.StringDType()))
+            sides[role] = _coded(source, role, codes, held)
         elif role == REVIEWER.name:
             sides[role] = Side(None, f"rows.{role}")
         elif source.largest < max(LEAST_ROOM, ROOM * source.n_rows):
@@ -246,7 +247,7 @@ def _coded(source: Source, role: str, codes: IntArray, labels: Labels) -> Side:
     return Side(labels, f"{role}_coded.code", f" LEFT JOIN {role}_coded ON rows.{role} = {role}_coded.label")
 
 
-def _joined(texts: list[str], spelled: Callable[[list[str]], list[str]]) -> tuple[IntArray, Labels]:
+def _joined(texts: list[str], spelled: Callable[[list[str]], list[str]]) -> tuple[IntArray, Sequence[str]]:
     """Return codes and labels of distinct text, similar labels joined by ``spelled``."""
     # Only labels with equal hashes are compared, since most are similar to none.
     key = np.fromiter((hash(identity(text)) for text in texts), np.int64, len(texts))
@@ -254,8 +255,11 @@ def _joined(texts: list[str], spelled: Callable[[list[str]], list[str]]) -> tupl
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
     some = [texts[place] for place in np.unique(order[np.concatenate([same, same + 1])]).tolist()]
     becomes = dict(zip(some, spelled(some), strict=True))
-    codes, distinct = encode([becomes.get(text, text) for text in texts])
-    return codes, Labels(np.array(distinct, np.dtypes.StringDType()))
+    if any(label != spelled_label for label, spelled_label in becomes.items()):
+        codes, distinct = encode([becomes.get(text, text) for text in texts])
+        return codes, list(map(str, distinct))
+    order = natural_order(texts)
+    return inverse(order), list(map(texts.__getitem__, order.tolist()))
 
 
 class Pairs(NamedTuple):
