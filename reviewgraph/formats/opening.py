@@ -86,7 +86,7 @@ class Text(Format):
 
 
 class Arrow(Format):
-    """Parquet, read by Arrow."""
+    """Parquet, read by DuckDB."""
 
     name = "parquet"
 

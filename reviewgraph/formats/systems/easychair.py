@@ -66,7 +66,7 @@ def _rows(grid: Grid, *names: str) -> Iterator[tuple[Any, ...]]:
 
 def _table(members: Members, base: str) -> Grid:
     """Return a table of the download, with its usual header if it has none; an empty one if it is missing."""
-    from reviewgraph.formats.delimited import Delimited  # loads Arrow
+    from reviewgraph.formats.delimited import Delimited  # loads NumPy
 
     inside = members.find(base)
     if inside is None:
