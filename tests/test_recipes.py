@@ -285,7 +285,7 @@ def packages(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_every_command_knows_what_the_recipes_add(packages: Path, tmp_path: Path) -> None:
-    assert len(RECIPES) == 7
+    assert len(RECIPES) == 6
     work = tmp_path / "work"
     work.mkdir()
     for name, text in tables().items():
