@@ -39,9 +39,6 @@ class Method:
         Whether the function takes tables in parts, too; false by default.
     takes
         Names of its options; None (default) for all parameters of the function but the first.
-    verifier
-        Its :class:`reviewgraph.verify.calibrations.Equations`, as ``"module:name"`` or the object itself; None
-        (default) if ``reviewgraph verify`` compares its qualities with those of a second run alone.
 
     Examples
     --------
@@ -59,7 +56,6 @@ class Method:
     probabilities: bool = False
     by_parts: bool = False
     takes: tuple[str, ...] | None = None
-    verifier: Any = None
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -109,7 +105,6 @@ METHODS: dict[str, Method] = {
             probabilities=True,
             by_parts=True,
             takes=("weights", "references", "seed", "progress", "only_target", "confidence", *COVARIATES),
-            verifier="reviewgraph.verify.calibrations:POSTERIOR",
         ),
         Method(
             "average",
@@ -160,7 +155,6 @@ METHODS: dict[str, Method] = {
             _from("lsc.calibration:calibrate"),
             by_parts=True,
             takes=("hypothesis", "max_slope", "references", "progress"),
-            verifier="reviewgraph.verify.calibrations:LEAST_SQUARES",
         ),
     )
 }

@@ -194,7 +194,7 @@ verify check.json double.csv --fragile | HOLDS
 plan double.csv --target twice --spare 1 -o plan.csv --html plan.html | read twice
 check double.csv plan.csv --require twice | reached
 plan apart.csv --items items.csv --target twice --json > plan.json
-verify plan.json apart.csv --items items.csv --target twice | HOLDS
+verify plan.json apart.csv --items items.csv --target twice | 4: the proof takes a search
 plan apart.csv --items items.csv --target reviewed --json > plan.json
 verify plan.json apart.csv --items items.csv --target reviewed | 4: reviewed
 plan apart.csv --items items.csv --target twice --max-reviews 0 --json | 1: budget_exhausted
@@ -202,7 +202,7 @@ plan apart.csv --items items.csv --target twice --spare 0 --json | 1: infeasible
 plan apart.csv --items items.csv --target twice --spare 0 --best-effort --json | 1: best_effort
 plan apart.csv --items items.csv --target reviewed --to mail -o letters.csv
 assign MARKET --target twice --json > assignment.json
-verify assignment.json MARKET --target twice | HOLDS
+verify assignment.json MARKET --target twice | 4: that none at the level
 assign MARKET --target reviewed -o assigned.csv --html report.html | reviewed by somebody
 assign MARKET --target twice --max-probability 0.9 --draws 4 --json | "twice"
 assign MARKET --target twice --survive | 2: --survive
@@ -216,7 +216,7 @@ plan double.csv --for total | 2:
 calibrate --help-all | twofold: twice the quality
 calibrate scores.csv --hypothesis steep --select 3 --html report.html | steep reviewers
 calibrate scores.csv --hypothesis steep --json > answer.json
-verify answer.json scores.csv --hypothesis steep | 4: averages of 12 papers
+verify answer.json scores.csv --hypothesis steep | HOLDS
 calibrate scores.csv --hypotheses kinds.csv --json | "mixed"
 simulate twofold --papers 20 --reviewers 20 -o made
 calibrate made/reviews.csv --hypothesis twofold --json | "optimal"

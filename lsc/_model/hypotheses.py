@@ -72,9 +72,6 @@ class Hypothesis(ABC):
     parameters
         Number of parameters of one reviewer's function, for standard errors; None if not finite, without standard
         errors.
-    verifier
-        Its :class:`reviewgraph.verify.calibrations.Form`, as ``"module:name"`` or the object itself; None,
-        by default, if ``reviewgraph verify`` has none.
     """
 
     name: ClassVar[str]
@@ -82,7 +79,6 @@ class Hypothesis(ABC):
     shape: ClassVar[Shape]
     level: ClassVar[Level]
     parameters: ClassVar[int | None]
-    verifier: ClassVar[Any] = None
 
     def __init_subclass__(cls, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -170,7 +166,6 @@ class Linear(Sloped):
     shape = Shape.LINEAR
     level = level_named("recoverable")
     parameters = 2
-    verifier = "reviewgraph.verify.calibrations:LINEAR"
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -202,7 +197,6 @@ class Monotone(Sloped):
     shape = Shape.MONOTONE
     level = level_named("recoverable")
     parameters = None
-    verifier = "reviewgraph.verify.calibrations:MONOTONE"
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -236,7 +230,6 @@ class Convex(Sloped):
     shape = Shape.CONVEX
     level = level_named("recoverable")
     parameters = None
-    verifier = "reviewgraph.verify.calibrations:CONVEX"
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -265,7 +258,6 @@ class Concave(Sloped):
     shape = Shape.CONCAVE
     level = level_named("recoverable")
     parameters = None
-    verifier = "reviewgraph.verify.calibrations:CONCAVE"
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -297,7 +289,6 @@ class Offset(Hypothesis):
     shape = Shape.LINEAR
     level = level_named("connected")
     parameters = 1
-    verifier = "reviewgraph.verify.calibrations:OFFSET"
 
     @property
     def bounds(self) -> tuple[float, float]:

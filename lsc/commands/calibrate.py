@@ -332,8 +332,8 @@ def answer(
         "--ties": "equal scores of a reviewer mean equal perceived qualities; leave it out",
         "--on-scale-of": "--references of the posterior leads to the scale of known papers; leave it out",
     },
-    # ``verify`` asks methods and hypothesis classes how their results are checked.
-    context_settings={"obj": {"methods": METHODS, "classes": HYPOTHESES}},
+    # ``verify`` asks methods what their results have.
+    context_settings={"obj": {"methods": METHODS}},
     epilog=examples(
         ("What is the quality of each paper?", "calibrate reviews.csv -o calibrated.csv"),
         ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),

@@ -43,13 +43,12 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, rules, the floor and the budget
     must hold. An optimal or feasible plan must meet the needs of every item and reach its target; no other plan may.
     Merges are replayed. An optimal plan must have as many reviews as its bound. Counts and costs are recomputed, and
-    so are lower bounds that are counts or by expansion. That there is no plan, no smaller or no cheaper one, is tried
-    in small cases.
+    so are lower bounds that are counts or by expansion. Where no plan is said to exist, all allowed reviews together
+    must not be one.
 
-    Not checked: bounds of the kinds ``flow``, ``parts``, ``groups`` and ``cuts``, and what small cases try, if that
-    takes more than 5,000 sets of reviews, or a million reviews in them; levels after a loss and their bounds, if losses
-    times reviews exceed 5 million; groups, and loads that are called smallest. ``reviewgraph verify`` does the same for
-    answers in files.
+    Not checked: bounds of the kinds ``flow``, ``parts``, ``groups`` and ``cuts``; that no plan is cheaper; levels after
+    a loss and their bounds, if losses times reviews exceed 5 million; groups, and loads that are called smallest.
+    ``reviewgraph verify`` does the same for answers in files.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import click
 
@@ -19,7 +20,7 @@ from reviewgraph._base.text import counted, noun
 from reviewgraph.cli.options import examples, preferring_reviewers, read_own_papers, read_papers, weighed
 from reviewgraph.cli.output import Refusal, notes_of, refusing, writable
 from reviewgraph.cli.session import Session
-from reviewgraph.io.affiliations import KINDS, PUBLIC_HOSTS
+from reviewgraph.io.affiliations import shared_by
 from reviewgraph.io.sides import without_gone
 from reviewgraph.verify.answers import Findings, compare_again, from_json, read_answer, verify_files
 from reviewgraph.verify.assignments import verify_assignment
@@ -35,7 +36,6 @@ from reviewgraph.verify.rules import (
     PlainRules,
     asks_papers,
     panel_rule,
-    sharing,
 )
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _rules(session: Session) -> PlainRules:
     papers = _papers(session, params["items"], reviews.item_code)
     barred += pairs_in(read_own_papers(session, reviews.reviewers, reviews.items))
     panels = list(_panels(session, table.reviewers, params["reviewers"], papers))
-    barred += _sharing(session, table.reviewers, params["reviewers"], papers)
+    barred += _sharing(session, table.reviewers, table.items, params["reviewers"], papers)
     if institutions := session.read("institutions"):
         institution = {str(label): {"institution": name or None} for label, name in institutions.items()}
         panels.append(panel_rule(AT_MOST, "institution=1", institution))
@@ -311,7 +311,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
     affinity, conflicts = _affinities(session, demand, loads, any_pair=any_pair)
     conflicts += pairs_in(session.read("conflicts"))
     own = _papers(session, params["items_file"], papers)
-    conflicts += _sharing(session, loads, params["reviewers_file"], own)
+    conflicts += _sharing(session, loads, demand, params["reviewers_file"], own)
     phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
     first = frozenset() if phase_one is None else frozenset(table_of(phase_one).score)
     # Whoever writes the meta review of a paper is not assigned to review it.
@@ -390,13 +390,19 @@ def _attributes(session: Session, reviewers: Iterable[str], path: str | None) ->
 
 
 def _sharing(
-    session: Session, reviewers: Iterable[str], path: str | None, papers: Mapping[str, Mapping[str, Any]]
+    session: Session,
+    reviewers: Iterable[str],
+    items: Iterable[str],
+    path: str | None,
+    papers: Mapping[str, Mapping[str, Any]],
 ) -> list[Pair]:
     """Return the conflicts of ``--conflict-by``."""
     by = session.params["conflict_by"]
     if by is None:
         return []
-    return sharing(by, _attributes(session, reviewers, path), papers, PUBLIC_HOSTS, KINDS[by].names)
+    with catch_warnings():
+        simplefilter("ignore")
+        return pairs_in(shared_by(by, [*reviewers], [*items], _attributes(session, reviewers, path), papers))
 
 
 def _panels(
@@ -412,30 +418,19 @@ def _panels(
 def _calibrate(session: Session, answer: Answer) -> Findings:
     params = session.params
     table = table_of(session.read_reviews(*params["paths"], items=params["items"]))
+    methods = click.get_current_context().command.context_settings["obj"]["methods"]
+    fitted = [name for name, method in methods.items() if "hypothesis" in method.options]
+    likely = [name for name, method in methods.items() if method.probabilities]
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope"))
-
-    # Without an option the class is that of the answer.
-    claimed = answer.get("hypothesis")
-    classes, methods = (
-        click.get_current_context().command.context_settings["obj"][kind] for kind in ("classes", "methods")
-    )
-    is_class = claimed in classes and not params["by_reviewer"]
-    usual = params["hypothesis"] or (claimed if is_class else None) or "linear"
-    by_reviewer = session.read("by_reviewer") or {}
-    default = next(name for name, method in methods.items() if not of_lsc or "hypothesis" in method.options)
     wanted = Wanted(
-        method=params["method"] or default,
+        method=params["method"] or next(iter(fitted if of_lsc else methods)),
         named=bool(params["method"]) or of_lsc,
         select=None if params["select"] is None else params["select"].of,
         error_rate=params["error_rate"],
         across_groups=params["by_group_average"],
-        hypotheses=dict.fromkeys(table.reviewers, usual) | {str(label): kind for label, kind in by_reviewer.items()},
-        max_slope=10.0 if params["max_slope"] is None else params["max_slope"],
-        references={str(item): value for item, value in (session.read("references") or {}).items()},
-        lottery=(params["seed"] or 0) if params["lottery"] else None,
-        methods={name: method.verifier for name, method in methods.items()},
-        # A class that is derived from another has other equations.
-        classes={name: vars(kind).get("verifier") for name, kind in classes.items()},
+        references=set(map(str, session.read("references") or ())),
+        by_piece=[*fitted, *likely],
+        probabilities=likely,
     )
     return verify_calibration(answer, table, wanted)
 

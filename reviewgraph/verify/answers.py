@@ -1,111 +1,26 @@
 """Answers (what a command printed with ``--json``), and the findings on them.
 
-Answers are read strictly: missing keys, values of another kind and repeated keys are errors. What nothing here
-recomputes is compared with a second run of the command.
+What nothing here recomputes is compared with a second run of the command.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, ReviewGraphError
 from reviewgraph.formats.files import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+F = TypeVar("F", bound="Callable[..., Any]")
 
-# The keys that are checked here, with their kinds: without one of them, or with another kind, it is no answer. A key
-# that ends with ``-`` is printed under some options or for some tables alone, one that ends with ``?`` may be null.
-
-NUMBER = "a number"
-WHOLE = "a whole number"
-TEXT = "a text"
-FLAG = "true or false"
-NAME = "a name"
-KINDS: dict[str, tuple[type, ...]] = {
-    NUMBER: (int, float),
-    WHOLE: (int,),
-    TEXT: (str,),
-    FLAG: (bool,),
-    NAME: (str, int, float),
-}
-
-
-def _of(kind: Any, keys: str) -> dict[str, Any]:
-    """Return keys that are all of one kind."""
-    return dict.fromkeys(keys.split(), kind)
-
-
-_PAIR = _of(NAME, "reviewer item")
-_CHANCES = [{"item": NAME, "probability": NUMBER}]
-# Null where a table larger than memory leaves it undecided.
-_STRUCTURE = {
-    **_of(WHOLE, "reviewers items reviews degrees_of_freedom?"),
-    "connected": {"components": WHOLE},
-    "doubly_connected?": _of(WHOLE, "components largest_cover"),
-    **_of(FLAG, "recovery_resilient? recoverable?"),
-    "level?": TEXT,
-}
-_FILES = [
-    {
-        **_of(TEXT, "file sha256"),
-        **_of(WHOLE, "rows scored?"),
-        "sheets": [TEXT],
-        "left_out": [{"rows": WHOLE, "why": TEXT}],
-        "options-": [_of(TEXT, "option value")],
-    }
-]
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "check": {
-        **_STRUCTURE,
-        "files": _FILES,
-        "undecided-": [TEXT],
-        "as_of_now-": _STRUCTURE,
-        "scored-": {"doubly_connected": _of(WHOLE, "components largest_cover"), "recovery_resilient": FLAG},
-    },
-    "plan": {
-        "files": _FILES,
-        **_of(TEXT, "status target?"),
-        **_of(WHOLE, "count lower_bound largest_load"),
-        **_of(NUMBER, "cost affinity?"),
-        "bounds": [{"value": WHOLE, "kind": TEXT}],
-        "reviews": [{**_PAIR, **_of(NUMBER, "cost affinity?")}],
-        "short": [{"item": NAME, "missing": WHOLE}],
-        "merges": [[WHOLE]],
-    },
-    "assign": {
-        "files": _FILES,
-        **_of(TEXT, "status target"),
-        "reviews": [{**_PAIR, "affinity": NUMBER}],
-        **_of(NUMBER, "affinity? affinity_unconstrained? rewards bound?"),
-        "short": [{"item": NAME, "missing": WHOLE}],
-        "usual_load?": {"load": WHOLE},
-    },
-    "calibrate": {
-        "files": _FILES,
-        **_of(TEXT, "method status? hypothesis?"),
-        "objective?": NUMBER,
-        "units?": [NUMBER],
-        "items": [
-            {
-                "item": NAME,
-                **_of(NUMBER, "quality? average? standard_error? probability-?"),
-                **_of(WHOLE, "rank? group"),
-                "interval-?": [NUMBER],
-            }
-        ],
-        **_of([NAME], "selected set_aside certain-"),
-        "discuss-": _CHANCES,
-        "error_rate-": NUMBER,
-        "lottery-": {"seed": WHOLE, "drawn": [NAME], "probabilities": _CHANCES},
-    },
-}
 #: Keys by which the JSON of each command is recognised.
 KEYS = {
     "check": {"doubly_connected", "degrees_of_freedom"},
@@ -113,35 +28,6 @@ KEYS = {
     "assign": {"affinity_unconstrained", "reviews"},
     "calibrate": {"method", "items"},
 }
-
-
-def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
-    """Yield what a schema does not allow in a value: missing keys, and values of another kind.
-
-    >>> list(misfits({"count": 1.5}, {"count": "a whole number", "sun": "a text", "star-": "a text"}))
-    ['expected a whole number at count, found 1.5', 'expected a key sun, found none']
-    """
-    if isinstance(schema, str):
-        if isinstance(value, bool) is not (schema == FLAG) or not isinstance(value, KINDS[schema]):
-            yield f"expected {schema} at {place}, found {cut(repr(value))}"
-    elif not isinstance(value, type(schema)):
-        yield f"expected {'a list' if isinstance(schema, list) else 'an object'} at {place}, found {cut(repr(value))}"
-    elif isinstance(schema, list):
-        for number, row in enumerate(value):
-            yield from misfits(row, schema[0], f"{place}[{number}]")
-    else:
-        for key, part in schema.items():
-            name = key.rstrip("-?")
-            inside = f"{place}.{name}" if place else name
-            if name not in value:
-                if "-" not in key:
-                    yield f"expected a key {inside}, found none"
-            elif value[name] is not None or "?" not in key:
-                yield from misfits(value[name], part, inside)
-
-
-# Answers and findings.
-
 #: Relative difference up to which numbers are equal: they are printed in full, but summed here in another order.
 ROUNDING = 1e-9
 
@@ -186,7 +72,7 @@ def shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a command; the keys that are checked are there, and of the kinds of their schema."""
+    """The answer of a command."""
 
     path: str
     command: str
@@ -252,7 +138,7 @@ class Findings:
             agree = bool(abs(claimed - actual) <= slack)
         else:
             agree = is_same(claimed, actual)
-        return self.expect(agree, f"{key}: claims {shown(claimed)}; recomputed {shown(actual)}")
+        return self.expect(agree, f"{key}: claims {cut(shown(claimed))}; recomputed {shown(actual)}")
 
     def value(self, key: str, actual: Any, slack: float | None = None) -> bool:
         """Compare the value of a key of the answer, dots meaning nesting, with the recomputed one."""
@@ -284,6 +170,24 @@ class Findings:
         return {"outcome": self.outcome, "holds": self.outcome == HOLDS, **lists}
 
 
+def expecting_keys(verifier: F) -> F:
+    """Make a verifier of answers raise InputError where keys are missing, or of another kind than commands print."""
+
+    @functools.wraps(verifier)
+    def run(subject: Answer | Findings, *others: Any) -> Any:
+        try:
+            return verifier(subject, *others)
+        except ReviewGraphError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            answer = subject.answer if isinstance(subject, Findings) else subject
+            why = f"{type(error).__name__}: {cut(str(error))}"
+            message = f"{answer.path}: expected the keys and values that {answer.command} prints, found others ({why})"
+            raise InputError(message) from error
+
+    return run  # type: ignore[return-value]
+
+
 def read_answer(path: str) -> Answer:
     """Return the answer in a file; raise InputError where no command printed it."""
     try:
@@ -300,29 +204,8 @@ def read_answer(path: str) -> Answer:
 
 def from_json(path: str, text: str) -> Answer:
     """Return the answer in a JSON text; ``path`` is its name in messages."""
-
-    # Readers differ in which of two equal keys counts, and in what they make of infinite numbers.
-    def refuse(why: str) -> NoReturn:
-        raise ValueError(why)
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        for key, count in Counter(key for key, _ in pairs).items():
-            if count > 1:
-                refuse(f"the key {cut(repr(key))} stands twice in one object")
-        return dict(pairs)
-
-    def finite(text: str) -> float:
-        value = float(text)
-        return value if math.isfinite(value) else refuse(f"{cut(text)} is too large for a number")
-
     try:
-        content = json.loads(
-            text,
-            parse_constant=lambda constant: refuse(f"{constant} is no number"),
-            parse_float=finite,
-            parse_int=lambda text: int(text) if finite(text) is not None else 0,
-            object_pairs_hook=once,
-        )
+        content = json.loads(text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         message = f"{path}: expected what a command printed with --json, found something else ({error})"
         raise InputError(message) from error
@@ -331,10 +214,26 @@ def from_json(path: str, text: str) -> Answer:
     if command is None:
         message = f"{path}: expected what check, plan, assign or calibrate prints with --json, found other keys"
         raise InputError(message)
-    for wrong in misfits(content, SCHEMAS[command]):
-        message = f"{path}: {wrong}; verify takes what {command} printed with --json"
-        raise InputError(message)
     return Answer(path, command, content)
+
+
+# Readers differ in which of two equal keys counts, and in what they make of infinite numbers.
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    for key, count in Counter(key for key, _ in pairs).items():
+        if count > 1:
+            message = f"the key {cut(repr(key))} stands twice in one object"
+            raise ValueError(message)
+    return dict(pairs)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        message = f"{cut(text)} is no finite number"
+        raise ValueError(message)
+    return value
 
 
 # A second run of the command.
@@ -344,6 +243,7 @@ AGAIN = 1e-6
 NAMED = 5
 
 
+@expecting_keys
 def compare_again(findings: Findings, again: Answer | None) -> None:
     """Compare an answer with a second run of its command, value by value, files aside."""
     answer = findings.answer
@@ -379,6 +279,7 @@ def _differences(claimed: Any, printed: Any, place: str = "") -> Iterator[tuple[
 # Files.
 
 
+@expecting_keys
 def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], arguments: Collection[str]) -> None:
     """Compare the files that an answer names with those read to verify it: each entry with one file.
 
@@ -391,18 +292,30 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
         findings.not_checked("that it was made from these files: it names none", decisive=False)
         return
     for file in files:
+        name = file["file"]
+
+        def likeness(entry: Mapping[str, Any], file: Mapping[str, Any] = file, name: str = name) -> tuple[bool, ...]:
+            same_name = _base(entry["file"]) == _base(name)
+            return entry["file"] == name, same_name, entry["sha256"] == file["sha256"]
+
         # The entry of the same path, else of the same name, else of the same bytes.
-        likeness = [
-            (
-                entry["file"] == file["file"],
-                _base(entry["file"]) == _base(file["file"]),
-                entry["sha256"] == file["sha256"],
-            )
-            for entry in remaining
-        ]
-        best = max(likeness, default=(False, False, False))
-        entry = remaining.pop(likeness.index(best)) if any(best) else None
-        _compare(findings, file, entry)
+        entry = max(remaining, key=likeness, default=None)
+        if entry is None or not any(likeness(entry)):
+            findings.not_checked(f"{name}: not among the files that the answer was made from")
+            continue
+        remaining.remove(entry)
+        if entry["sha256"] != file["sha256"]:
+            why = f"SHA-256 {entry['sha256'][:12]}..., here {file['sha256'][:12]}..."
+            findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})")
+            continue
+        # The same bytes read in the same way have the same rows, whatever the file is called.
+        for key in ("sheets", "rows", "scored", "left_out"):
+            words = f"files: {name}: {key}: claims {entry[key]}; recomputed {file[key]}"
+            findings.expect(entry[key] == file[key], words)
+        if entry.get("options") != file.get("options"):
+            findings.not_checked(f"{name}: other options of it were used where the answer was made")
+        if _base(entry["file"]) != _base(name):
+            findings.not_checked(f"{name}: called {entry['file']} where the answer was made", decisive=False)
     # Files that only the answer names.
     read = {(_base(file["file"]), file["sha256"]) for file in files}
     passed = {_base(word) for word in arguments} - {name for name, _ in read}
@@ -415,25 +328,6 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
         else:
             findings.not_checked(f"{name}: read for the answer, but not passed to verify")
     findings.check("files: the bytes of those that were read here, and which of their rows count")
-
-
-def _compare(findings: Findings, file: Mapping[str, Any], entry: Mapping[str, Any] | None) -> None:
-    """Compare a file with its entry in the answer."""
-    name = file["file"]
-    if entry is None:
-        findings.not_checked(f"{name}: not among the files that the answer was made from")
-    elif entry["sha256"] != file["sha256"]:
-        why = f"SHA-256 {entry['sha256'][:12]}..., here {file['sha256'][:12]}..."
-        findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})")
-    else:
-        # The same bytes read in the same way have the same rows, whatever the file is called.
-        for key in ("sheets", "rows", "scored", "left_out"):
-            words = f"files: {name}: {key}: claims {entry[key]}; recomputed {file[key]}"
-            findings.expect(entry[key] == file[key], words)
-        if entry.get("options") != file.get("options"):
-            findings.not_checked(f"{name}: other options of it were used where the answer was made")
-        if _base(entry["file"]) != _base(name):
-            findings.not_checked(f"{name}: called {entry['file']} where the answer was made", decisive=False)
 
 
 def _base(name: str) -> str:

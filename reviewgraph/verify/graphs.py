@@ -86,20 +86,6 @@ def groups(rows: Rows, items: Sequence[Any], score: Scores | None = None) -> lis
     return repeat_union(rows, class_of={item: classes.of(item) for item in items}, joined=joined).components
 
 
-def replayed(
-    rows: Rows, items: Sequence[Any], merges: Iterable[tuple[str, str, str, str]], score: Scores | None = None
-) -> tuple[int, set[str]]:
-    """Replay merges (a, b, u, v), each joining the groups of a and b, which both cover u and v.
-
-    Returns the row that fails to join two groups, or -1, and the largest set of items that the merges lead to.
-
-    >>> replayed({"ann": {"p", "q"}, "bob": {"p", "q", "r"}}, "pqr", [("ann", "bob", "p", "r")])[0]
-    0
-    """
-    wrong, components = replay(rows, merges, differ_by(rows, items, score))
-    return wrong, set() if wrong >= 0 else set(max((group.items for group in components), key=len, default=()))
-
-
 def differ_by(
     rows: Rows, items: Sequence[Any], score: Mapping[Any, Any] | None
 ) -> Callable[[Any, Any, Any, Any], bool]:
@@ -275,15 +261,17 @@ class Table:
         reviewers = dict.fromkeys([*self.reviewers, *(reviewer for reviewer, _ in new)])
         return replace(self, reviewers=tuple(reviewers), score={**self.score, **new})
 
-    def without_each_reviewer(self) -> Iterator[tuple[str, Table]]:
-        """Yield each reviewer with reviews, and the table without those."""
-        for reviewer, own in self.rows().items():
-            if own:
-                yield reviewer, self.without({(reviewer, item) for item in own})
-
-    def without_each_review(self) -> Iterator[tuple[Pair, Table]]:
-        """Yield each review, and the table without it."""
-        return ((pair, self.without({pair})) for pair in self.score)
+    def without_each(self, *, reviewer: bool) -> Iterator[Table]:
+        """Yield the table without the reviews of each reviewer who has any, or without each review."""
+        losses = dict[Any, set[Pair]]()
+        for pair in self.score:
+            losses.setdefault(pair[0] if reviewer else pair, set()).add(pair)
+        # A table in which that takes too long is not tried.
+        if len(losses) * len(self.score) > MOST_LOST:
+            message = f"{len(losses)} losses of a table of {len(self.score)} reviews are too many to be tried"
+            raise TooLarge(message)
+        for lost in losses.values():
+            yield self.without(lost)
 
     def loads(self) -> dict[str, int]:
         """Return the number of reviews of each reviewer."""
@@ -316,18 +304,13 @@ MOST_LOST = 5_000_000
 
 
 class TooLarge(InputError):
-    """A question that the plain algorithms would take too long over."""
-
-
-class NoTest(TooLarge):
-    """A level without a plain algorithm."""
+    """A question that the plain algorithms have no answer to, or would take too long over."""
 
 
 def is_connected(table: Table) -> bool:
     """Whether all items have a review and lie in one component."""
     classes = pieces(table.rows(), table.items)
-    reviewed = all(count > 0 for count in table.reviews_of().values())
-    return reviewed and len({classes.of((1, item)) for item in table.items}) <= 1
+    return all(table.reviews_of().values()) and len({classes.of((1, item)) for item in table.items}) <= 1
 
 
 def is_double(table: Table) -> bool:
@@ -350,43 +333,25 @@ def is_recoverable(table: Table) -> bool:
     return linked and all(table.reviews_of().values()) and missing_links(rows, table.items) == 0
 
 
-def expect_small(table: Table, losses: int) -> None:
-    """Raise TooLarge for a table in which that number of losses cannot be tried one by one."""
-    if losses * len(table.score) > MOST_LOST:
-        message = f"{losses} losses of a table of {len(table.score)} reviews are too many to be tried one by one"
-        raise TooLarge(message)
-
-
 def survives_reviewer(table: Table) -> bool:
     """Whether a table is doubly connected, and stays so without any one reviewer."""
-    expect_small(table, len(table.reviewers))
-    return is_double(table) and all(is_double(rest) for _, rest in table.without_each_reviewer())
+    return is_double(table) and all(map(is_double, table.without_each(reviewer=True)))
 
 
 def survives_review(table: Table) -> bool:
     """Whether a table is doubly connected, and stays so without any one review."""
-    expect_small(table, len(table.score))
-    return is_double(table) and all(is_double(rest) for _, rest in table.without_each_review())
+    return is_double(table) and all(map(is_double, table.without_each(reviewer=False)))
 
 
-def test_of(name: str) -> Callable[[Table], bool]:
-    """Return the test of a level; raise NoTest where it has none."""
-    test: Callable[[Table], bool] | None = level_named(name).part("verifier")
+def holds(level: str, table: Table, *, survive: bool = False) -> bool:
+    """Whether a table is at a level, with ``survive`` also without any one reviewer (some levels imply that)."""
+    test: Callable[[Table], bool] | None = level_named(level).part("verifier")
     if test is None:
-        message = f"the level {name} has no test that shares no code with what made the answer"
-        raise NoTest(message)
-    return test
+        message = f"the level {level} has no test that shares no code with what made the answer"
+        raise TooLarge(message)
+    return test(table) and (not survive or level not in NAMES or all(map(test, table.without_each(reviewer=True))))
 
 
 def highest_level(table: Table) -> str | None:
-    """Return the highest level that holds, or None; raise NoTest where a candidate has no test."""
-    return next((name for name in NAMES if test_of(name)(table)), None)
-
-
-def holds(level: Any, table: Table, *, survive: bool = False) -> bool:
-    """Whether a table is at a level, with ``survive`` also without any one reviewer (some levels imply that)."""
-    test = test_of(level)
-    if not survive or level not in NAMES:
-        return test(table)
-    expect_small(table, len(table.reviewers))
-    return test(table) and all(test(rest) for _, rest in table.without_each_reviewer())
+    """Return the highest level that holds, or None; raise TooLarge where a candidate has no test."""
+    return next((name for name in NAMES if holds(name, table)), None)

@@ -1,7 +1,7 @@
 """Constraints of plans and assignments as plain values, and checks that reviews respect them.
 
 :class:`PlainRules` are those of a plan, :class:`Market` those of an assignment; a :class:`PanelRule` restricts the
-reviewers of each paper. Whether demands can be met within loads is decided by flows.
+reviewers of each paper.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
 
 from reviewgraph.verify.graphs import Table
 
@@ -172,49 +170,6 @@ def missing(rules: Iterable[PanelRule], panel: Collection[str], item: str) -> in
         together = sum(lacking.values()) if most == 1 else max(lacking.values(), default=0)
         least = max(least, together, -(-(different or 0) // most))
     return least
-
-
-def sharing(
-    by: str,
-    people: Mapping[str, Mapping[str, Any]],
-    papers: Mapping[str, Mapping[str, Any]],
-    public: Collection[str],
-    names: Collection[str],
-) -> list[Pair]:
-    """Return the pairs of a reviewer and a paper that share an affiliation, or a domain but those that are public.
-
-    >>> people, papers = {"ann@b.c": {}}, {"p": {"author": ["eve@a.b.c", "dan@x.y"]}, "q": {"author": "eve@c.c"}}
-    >>> sharing("domain", people, papers, (), ["author"])
-    [('ann@b.c', 'p')]
-    """
-    homes_of = {reviewer: _homes(by, row, names, [reviewer]) for reviewer, row in people.items()}
-    writers_of = {item: _homes(by, row, names, []) for item, row in papers.items()}
-    pairs = []
-    for reviewer, homes in homes_of.items():
-        for item, writers in writers_of.items():
-            if any(_related(by, home, writer, public) for home in homes for writer in writers):
-                pairs.append((reviewer, item))
-    return pairs
-
-
-def _homes(by: str, row: Mapping[str, Any], names: Collection[str], more: list[str]) -> set[str]:
-    """Return affiliations in plain form, or hosts, of the columns of these names."""
-    cells = more if by == "domain" else []
-    for name, cell in row.items():
-        plain = "_".join(name.lower().replace("-", " ").replace("_", " ").split())
-        if plain.removeprefix("author_").removesuffix("s") in names:
-            cells = [*cells, *(map(str, cell) if isinstance(cell, list | tuple) else [str(cell)])]
-    if by == "affiliation":
-        return {" ".join(cell.split()).casefold() for cell in cells if cell.strip()}
-    return {cell.rpartition("@")[2].strip(" <>.").lower() for cell in cells if "@" in cell}
-
-
-def _related(by: str, home: str, writer: str, public: Collection[str]) -> bool:
-    if by == "affiliation":
-        return home == writer
-    if any(f".{home}".endswith(f".{host}") or f".{writer}".endswith(f".{host}") for host in public):
-        return False
-    return "." in home and "." in writer and (f".{home}".endswith(f".{writer}") or f".{writer}".endswith(f".{home}"))
 
 
 def panels_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
@@ -481,50 +436,3 @@ def earned(market: Market, pairs: list[Pair]) -> float:
         if rule.option == REWARD:
             total += sum((rule.number_of(item) or 0.0) * len(rule.held(panels[item], item)) for item in new)
     return total
-
-
-# Demands and loads alone.
-
-
-def can_be_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[str, tuple[int, int]]) -> bool:
-    """Whether demands can be met within loads, minimum reviews included, by flows.
-
-    >>> can_be_met({"p": 2}, [("ann", "p")], {"ann": (0, 5)})
-    False
-    """
-    listed = list(pairs)
-    # First up to the fewest reviews of each, then as many as papers need: an augmenting path takes no load away.
-    fewest = {reviewer: (least, least) for reviewer, (least, _) in loads.items()}
-    if most_met(demands, listed, fewest) < sum(least for least, _ in loads.values()):
-        return False
-    return most_met(demands, listed, loads) == sum(demands.values())
-
-
-def most_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[str, tuple[int, int]]) -> int:
-    """Return the largest number of demanded reviews within maximum loads, by a flow.
-
-    >>> most_met({"p": 2, "q": 1}, [("ann", "p"), ("ann", "q"), ("bob", "p")], {"ann": (0, 1), "bob": (0, 5)})
-    2
-    """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_flow
-
-    # From the source, 0, to reviewers, to their items, to the sink, 1.
-    listed = list(pairs)
-    reviewer_node = {name: place for place, name in enumerate(loads, 2)}
-    item_node = {name: place for place, name in enumerate(demands, 2 + len(loads))}
-    arcs = [(0, reviewer_node[reviewer], min(max(most, 0), len(listed))) for reviewer, (_, most) in loads.items()]
-    arcs += [(reviewer_node[reviewer], item_node[item], 1) for reviewer, item in listed]
-    arcs += [(item_node[item], 1, max(need, 0)) for item, need in demands.items()]
-    start, end, room = np.array(arcs, np.int32).reshape(-1, 3).T
-    size = 2 + len(loads) + len(demands)
-    return int(maximum_flow(csr_array((room, (start, end)), shape=(size, size)), 0, 1).flow_value)
-
-
-def beyond_fixed(market: Market) -> tuple[dict[str, int], list[Pair], dict[str, tuple[int, int]]]:
-    """Return demands, pairs and loads beyond the fixed pairs."""
-    reviews = Counter(reviewer for reviewer, _ in market.fixed)
-    count = Counter(item for _, item in market.fixed)
-    demands = {item: need - count[item] for item, need in market.demand.items()}
-    loads = {name: (max(low - reviews[name], 0), high - reviews[name]) for name, (low, high) in market.loads.items()}
-    return demands, [pair for pair in market.pairs() if pair not in market.fixed], loads

@@ -197,41 +197,14 @@ def _scored(answer: Answer) -> list[dict[str, Any]]:
     return [row for row in answer["items"] if row["quality"] is not None]
 
 
-def _quality(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
-    return _move_one(rng, answer, "quality")
-
-
 def _move_one(rng: np.random.Generator, answer: Answer, key: str) -> bool:
     rows = [row for row in answer["items"] if row[key] is not None]
-    # Qualities of other methods are compared with those of a second run alone.
-    if not rows or (answer["method"] != "lsc" and key == "quality"):
+    if not rows:
         return False
     # A paper of known quality may have no score, and then no average.
     averages = [row["average"] for row in answer["items"] if row["average"] is not None]
     spread = max(float(np.std(averages)), 0.1)
     rows[_pick(rng, rows)][key] += float(rng.choice([-1, 1])) * spread * 10.0 ** float(rng.uniform(-3, 0))
-    return True
-
-
-def _rescaled(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
-    """Move a quality of least squares, and bring its group back to the middle and spread that it had, ranks too."""
-    rows = _scored(answer)
-    if answer["method"] != "lsc" or "--references" in case.words:
-        return False
-    group = rows[_pick(rng, rows)]["group"]
-    mine = [row for row in rows if row["group"] == group]
-    before = np.array([row["quality"] for row in mine])
-    if len(mine) < 3 or np.std(before) < 1e-3:
-        return False
-    after = before.copy()
-    after[_pick(rng, mine)] += float(np.std(before)) * 10.0 ** float(rng.uniform(-2, 0))
-    fixed = case.option("--hypothesis") == "offset"
-    after = (after - after.mean()) * (1.0 if fixed else np.std(before) / np.std(after)) + before.mean()
-    for row, value in zip(mine, after.tolist(), strict=True):
-        row["quality"] = value
-    sign = 1 if "--lower-is-better" in case.words else -1
-    for place, row in enumerate(sorted(mine, key=lambda row: sign * row["quality"]), 1):
-        row["rank"] = place
     return True
 
 
@@ -256,13 +229,6 @@ def _selected(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
     if not answer["selected"]:
         return False
     answer["selected"][_pick(rng, answer["selected"])] = str(rng.choice([row["item"] for row in answer["items"]]))
-    return True
-
-
-def _objective(rng: np.random.Generator, case: Case, answer: Answer) -> bool:
-    if answer["objective"] is None:
-        return False
-    answer["objective"] += float(rng.choice([0.01, 0.1, 1.0]))
     return True
 
 
@@ -325,13 +291,10 @@ CHANGES: dict[str, dict[str, Change]] = {
         "the most affinity": _bounds_of_affinity,
     },
     "calibrate": {
-        "a quality": _quality,
-        "a quality, and all to fit": _rescaled,
         "an average": _average,
         "a rank": _rank,
         "a group": _group,
         "the selection": _selected,
-        "the objective": _objective,
         "an interval": _interval,
         "a chance": _chance,
     },

@@ -1,21 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from reviewgraph.verify.bounds import Case, expansion_proves
+from reviewgraph.verify.answers import Answer, Findings
+from reviewgraph.verify.assignments import most_affinity
+from reviewgraph.verify.bounds import Case, expansion_bound
 from reviewgraph.verify.graphs import Table
-from reviewgraph.verify.rules import PlainRules
+from reviewgraph.verify.rules import Market, PlainRules, check_market
 from tests.verifying.truth import at_level, links, rows_of
 
 
 @pytest.mark.parametrize("target", ["survives-reviewer", "survives-review"])
 @pytest.mark.parametrize("seed", range(4))
-def test_bounds_by_losses_are_what_each_loss_leaves_missing(
-    target: str, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The largest that is counted, without trying plans, is that of tables with the loss taken out one by one."""
-    monkeypatch.setattr("reviewgraph.verify.bounds.MOST_TRIED", 0)
+def test_bounds_by_losses_are_what_each_loss_leaves_missing(target: str, seed: int) -> None:
+    """The largest that is counted is that of tables with the loss taken out one by one."""
     rng = np.random.default_rng(seed)
     reviewers, items = [f"r{j}" for j in range(5)], [f"p{i}" for i in range(6)]
     score: dict[tuple[str, str], float | None] = {
@@ -47,8 +49,7 @@ def test_bounds_by_losses_are_what_each_loss_leaves_missing(
 
 @pytest.mark.parametrize("target", ["double", "recoverable"])
 @pytest.mark.parametrize("seed", range(15))
-def test_no_bound_exceeds_the_smallest_plan(target: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reviewgraph.verify.bounds.MOST_SETS", 10**6)
+def test_no_bound_exceeds_the_smallest_plan(target: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     reviewers = ("a", "b", "c", "d")
     items = ("p", "q", "r", "s", "t")[: 4 + seed % 2]
@@ -59,9 +60,12 @@ def test_no_bound_exceeds_the_smallest_plan(target: str, seed: int, monkeypatch:
     }
     spare = {who: int(rng.integers(0, 2)) if load[who] > 1 else int(rng.integers(2, 5)) for who in reviewers}
     case = Case(PlainRules(Table(reviewers, items, score), spare=spare), target)
-    smallest = min((len(plan) for plan in case.plans(6)), default=None)
-    for kind in ("pieces", "coverage", "degrees of freedom", "loads", "expansion") if smallest is not None else ():
-        wrong, unchecked = case.check_bound((smallest or 0) + 1, kind)
+    pairs = list(case.rules.open_pairs())
+    sets = (plan for size in range(7) for plan in combinations(pairs, size))
+    plans = (plan for plan in sets if case.rules.exceeded(plan) is None and case.reached(plan))
+    smallest = len(next(plans, pairs))
+    for kind in ("pieces", "coverage", "degrees of freedom", "loads", "expansion"):
+        wrong, unchecked = case.check_bound(smallest + 1, kind)
         assert (wrong is None, unchecked) == (False, False), (kind, smallest)
 
 
@@ -82,5 +86,37 @@ def test_an_expansion_proves_what_its_eigenvalue_implies(seed: int) -> None:
     most = max(min(need[b] + min(need[t - b : t]) for b in range(1, t)) for t in range(4, N + 1))
     claimed = int(np.ceil(most - 1e-6))
     assert claimed > 5
-    assert expansion_proves([sorted(cover) for cover in covers], N, claimed)
-    assert not expansion_proves([sorted(cover) for cover in covers], N, claimed + 1)
+    assert expansion_bound([sorted(cover) for cover in covers], N) == claimed
+
+
+def test_the_most_affinity_is_that_of_another_solver() -> None:
+    from scipy.optimize import linear_sum_assignment
+
+    rng = np.random.default_rng(1)
+    for size in (2, 5, 9):
+        worth = rng.random((size, size))
+        value = {(f"r{j}", f"p{i}"): float(worth[j, i]) for j in range(size) for i in range(size)}
+        market = Market({f"p{i}": 1 for i in range(size)}, {f"r{j}": (0, 1) for j in range(size)}, value)
+        best = worth[linear_sum_assignment(worth, maximize=True)].sum()
+        assert most_affinity(market, market.demand) == pytest.approx(best)
+        fixed = replace(market, fixed=tuple((f"r{j}", f"p{j}") for j in range(size)))
+        assert most_affinity(fixed, fixed.demand) == pytest.approx(np.trace(worth))
+
+
+def test_demands_are_met_within_loads_or_not() -> None:
+    loads = {"a": (1, 1), "b": (1, 1)}
+    assert most_affinity(Market({"p": 1, "q": 1}, loads), {"p": 1, "q": 1}) == 0.0
+    assert most_affinity(Market({"p": 1, "q": 0}, loads), {"p": 1, "q": 0}) is None
+    barred = frozenset([("b", "p"), ("b", "q")])
+    assert most_affinity(Market({"p": 1, "q": 1}, {"a": (0, 1), "b": (0, 1)}, barred=barred), {"p": 1, "q": 1}) is None
+
+
+def test_loads_have_a_minimum_and_a_maximum() -> None:
+    market = Market({"p": 1, "q": 1}, {"a": (1, 2), "b": (0, 1)})
+    wrong = []
+    for pairs in ([("b", "p"), ("b", "q")], [("a", "p"), ("b", "q")]):
+        findings = Findings(Answer("", "assign", {}))
+        check_market(findings, market, pairs, {})
+        wrong.append(findings.wrong)
+    expected = ["reviewer a has 0 reviews, the load is 1 to 2", "reviewer b has 2 reviews, the load is 0 to 1"]
+    assert wrong == [expected, []]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from reviewgraph.verify.graphs import Table, groups, is_double_by_scores, missing_links, pieces, replayed
+from reviewgraph.graph.closure import replay
+from reviewgraph.verify.graphs import Table, groups, is_double_by_scores, missing_links, pieces
 from tests.naive import PRIME, equations, rank, repeat_union, scored_union
 from tests.strategies import Rows, tables
 from tests.trials import examples
@@ -59,10 +60,11 @@ def test_pieces_are_what_one_shared_paper_joins(table: tuple[Rows, int]) -> None
 def test_merges_are_replayed_in_their_order() -> None:
     rows = {"a": {"p", "q"}, "b": {"p", "q", "r"}, "c": {"r", "s", "q"}}
     merges = [("a", "b", "p", "q"), ("a", "c", "q", "r")]
-    assert replayed(rows, "pqrs", merges) == (-1, set("pqrs"))
-    assert replayed(rows, "pqrs", merges[::-1])[0] == 0
-    assert replayed(rows, "pqrs", [merges[0], merges[0]])[0] == 1
-    assert replayed(rows, "pqrs", [("a", "b", "p", "p")])[0] == 0
+    wrong, (group,) = replay(rows, merges)
+    assert (wrong, group.items) == (-1, set("pqrs"))
+    assert replay(rows, merges[::-1])[0] == 0
+    assert replay(rows, [merges[0], merges[0]])[0] == 1
+    assert replay(rows, [("a", "b", "p", "p")])[0] == 0
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -67,7 +67,7 @@ def test_an_inference_that_has_not_converged_does_not_hold() -> None:
     answer["status"] = "exhausted"
     result = findings(answer)
     assert result["outcome"] == "not_refuted"
-    assert result["undecided"] == ["quality, rank: inference ended before it converged"]
+    assert result["undecided"] == ["quality, rank: the method ended before it converged"]
 
 
 def test_a_command_that_prints_no_answer_confirms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,9 +123,9 @@ REFUTED: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (_at("items", 1, "probability"), "probability: sum to"),
     (_at("items", 1, "interval", 0), "p1, interval: is not the 90 % interval about the quality"),
     (_at("items", 1, "average"), "p1, average: claims"),
-    (_at("lottery", "probabilities", 0, "probability"), "lottery.probabilities, "),
 ]
 SEEN_AGAIN: list[tuple[Callable[[dict[str, Any]], None], str]] = [
+    (_at("lottery", "probabilities", 0, "probability"), "lottery.probabilities[0].probability"),
     (_at("expected_wrong"), "expected_wrong"),
     (_at("reviewers", 2, "misfit", "mean_square"), "reviewers[2].misfit.mean_square"),
     (_at("accounts", 0, "parts", 1, "weight"), "accounts[0].parts[1].weight"),

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from reviewgraph import InputError
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
-from reviewgraph.verify.answers import from_json
 from tests.verifying.cases import MAKERS
 from tests.verifying.mutations import run
 
@@ -57,37 +54,6 @@ def test_a_verdict_and_its_reasons() -> None:
     assert "count: 2 reviews are fewer than the lower bound 3" in bad.stdout
 
 
-@pytest.mark.parametrize(
-    ("least", "words"),
-    [
-        (20, ("check", "reviews.csv")),
-        (20, ("plan", "reviews.csv")),
-        (15, ("calibrate", "reviews.csv", "--hypothesis", "linear", "--select", "1")),
-    ],
-    ids=["check", "plan", "lsc"],
-)
-def test_keys_that_are_checked_are_required(least: int, words: tuple[str, ...]) -> None:
-    answer = asked(*words)
-    required = 0
-    for place, key in keys_of(answer):
-        value = place.pop(key)
-        try:
-            from_json("answer.json", json.dumps(answer))
-        except InputError as error:
-            required += f"{key}, found none" in str(error) or "found other keys" in str(error)
-        place[key] = value
-    assert required > least
-
-
-def keys_of(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the keys of all objects in an answer, of lists those of the first entry."""
-    for key, part in list(value.items()):
-        yield value, key
-        first = part[0] if isinstance(part, list) and part else part
-        if isinstance(first, dict):
-            yield from keys_of(first)
-
-
 def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> None:
     words = ("reviews.csv", "--hypothesis", "linear")
     answer = asked("calibrate", *words)
@@ -95,7 +61,7 @@ def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> 
     assert page.exit_code == 4
     assert page.stdout.splitlines()[:2] == [
         "NOT REFUTED: answer.json depends on what could not be checked",
-        "  Depends on   qualities: status inaccurate, so optimality is not checked",
+        "  Depends on   quality, rank: the method ended before it converged",
     ]
     result = json.loads(verified("answer.json", *words, "--json").stdout)
     assert (result["outcome"], result["holds"], result["wrong"]) == ("not_refuted", False, [])
@@ -130,9 +96,9 @@ def test_rules_are_those_that_verify_is_told() -> None:
     [
         ("{", "found something else"),
         ('{"status": 1}', "found other keys"),
-        ('{"method": NaN, "items": []}', "NaN is no number"),
-        ('{"method": 1e999, "items": []}', "1e999 is too large for a number"),
-        ('{"method": 1, "items": [' + "9" * 400 + "]}", "is too large for a number"),
+        ('{"method": NaN, "items": []}', "NaN is no finite number"),
+        ('{"method": 1e999, "items": []}', "1e999 is no finite number"),
+        ('{"method": 1, "items": [' + "9" * 400 + "]}", "expected the keys and values that calibrate prints"),
         ("item,reviewer,affinity\np,a,1\n", "check a table with `reviewgraph check answer.json`"),
         ("", "expected what a command printed with --json"),
     ],
@@ -145,22 +111,32 @@ def test_what_is_no_answer_is_refused(content: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "forged", "message"),
+    ("command", "forged", "status", "message"),
     [
-        ("plan", ('"count": 2', '"moon": ["' + "x" * 10_000 + '"], "count": true'), "expected a whole number at count"),
-        ("plan", ('"count": 2', '"count": 2, "count": 2'), "the key 'count' stands twice in one object"),
-        ("plan", ('"count": 2', '"count": 2.0'), "expected a whole number at count, found 2.0"),
-        ("plan", ('"kind": "', '"Kind": "'), "expected a key bounds[0].kind, found none"),
-        ("calibrate", ('"rank": 1', '"rank": 1.9'), "rank, found 1.9"),
+        (
+            "plan",
+            ('"count": 2', '"moon": ["' + "x" * 10_000 + '"], "count": true'),
+            1,
+            "count: claims true; recomputed 2",
+        ),
+        ("plan", ('"count": 2', '"count": 2, "count": 2'), 2, "the key 'count' stands twice in one object"),
+        ("plan", ('"count": 2', '"count": "2' + "0" * 10_000 + '"'), 1, "count: claims 20000"),
+        ("plan", ('"value": ', '"Value": '), 2, "expected the keys and values that plan prints, found others"),
+        ("plan", ('"merges": [[', '"merges": [["'), 2, "expected what a command printed with --json"),
+        ("plan", ('"merges": [[', '"merges": [[1, '), 2, "expected the keys and values that plan prints"),
+        ("calibrate", ('"rank": 1', '"rank": 1.9'), 1, "rank: claims 1.9; recomputed 1"),
+        ("calibrate", ('"group": 1', '"group": [1]'), 2, "expected the keys and values that calibrate prints"),
     ],
 )
-def test_keys_that_are_checked_are_there_and_of_their_kind(command: str, forged: tuple[str, str], message: str) -> None:
+def test_keys_that_are_checked_are_there_and_of_their_kind(
+    command: str, forged: tuple[str, str], status: int, message: str
+) -> None:
     asked(command, "reviews.csv")
     text = Path("answer.json").read_text()
     assert forged[0] in text
     Path("answer.json").write_text(text.replace(*forged, 1))
     result = verified("answer.json", "reviews.csv")
-    assert (result.exit_code, message in result.stderr, len(result.stderr) < 500) == (2, True, True)
+    assert (result.exit_code, message in result.output, len(result.output) < 3000) == (status, True, True), result
 
 
 def _long_chain() -> dict[str, Any]:
@@ -189,14 +165,14 @@ def test_a_plan_of_28_for_27_is_refuted() -> None:
         assert reason in result.stdout
 
 
-@pytest.mark.parametrize("limits", [(), ("--spare", "5")])
-def test_no_plan_where_one_of_27_is_is_refuted(limits: tuple[str, ...]) -> None:
+def test_no_plan_where_all_reviews_are_one_is_refuted() -> None:
     plan = _long_chain()
     plan |= {"status": "infeasible", "count": 0, "cost": 0.0, "lower_bound": 0, "largest_load": 0, "bounds": []}
     plan |= {"reviews": [], "mail": [], "merges": [], "largest_load_lower_bound": None}
-    result = verified("answer.json", "reviews.csv", *limits, answer=plan)
-    assert result.exit_code == 1
-    assert "status infeasible: " in result.stdout
+    result = verified("answer.json", "reviews.csv", answer=plan)
+    assert (result.exit_code, "status infeasible: all 756 reviews" in result.stdout) == (1, True)
+    result = verified("answer.json", "reviews.csv", "--spare", "5", answer=plan)
+    assert (result.exit_code, "that there is no plan takes a search" in result.stdout) == (4, True)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +248,7 @@ def test_rules_on_panels_hold_for_plans_too(rules: tuple[str, ...]) -> None:
     result = verified("answer.json", *words)
     assert result.exit_code == 0, result.stdout
     if plan["status"] == "infeasible":
-        assert "that even all" in result.stdout or "that none of all sets" in result.stdout
+        assert "that even all" in result.stdout
         return
     plan["rules"][0]["papers"] -= 1
     assert "rules[0].papers: claims" in verified("answer.json", *words, answer=plan).stdout
@@ -334,18 +310,6 @@ def test_no_assignment_where_there_is_one_is_not_accepted() -> None:
     assert (result.exit_code, "that demands cannot be met within loads" in result.stdout) == (0, True)
 
 
-def test_a_quality_that_could_fit_better_is_refuted_though_the_objective_is_as_claimed() -> None:
-    rows = [f"r{j},p{i},{(3 * i + 5 * j + i * j) % 7}.{(i + j) % 3}" for j in range(5) for i in range(6)]
-    Path("reviews.csv").write_text("\n".join(["reviewer,item,score", *rows, ""]))
-    answer = asked("calibrate", "reviews.csv", "--hypothesis", "linear")
-    answer["items"][0]["quality"] += 1e-4
-    result = json.loads(
-        verified("answer.json", "reviews.csv", "--hypothesis", "linear", "--json", answer=answer).stdout
-    )
-    assert any("p0, quality: the objective falls where it moves" in wrong for wrong in result["wrong"]), result
-    assert not any("objective: claims" in wrong for wrong in result["wrong"])
-
-
 def test_a_number_to_select_that_was_not_repeated_is_named() -> None:
     asked("calibrate", "reviews.csv", "--method", "average", "--select", "2")
     result = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
@@ -365,33 +329,3 @@ def test_rounds_are_those_of_a_second_run() -> None:
     plan["reviews"][0]["reviewer"] = "zoe"
     result = json.loads(verified("answer.json", *words, "--json", answer=plan).stdout)
     assert "there is no such reviewer" in result["wrong"][0]
-
-
-def test_a_better_assignment_at_the_level_is_found() -> None:
-    """What is called optimal at a level, where that costs something, is compared with all that would have more."""
-    people = ("ann", "bob", "cleo", "dan")
-    papers = ("p1", "p2", "p3", "p4")
-    # Two islands are best, and the level costs a part of that.
-    near = {
-        (who, what): 1.0 - 0.2 * abs(j // 2 - i // 2) - 0.01 * i * j
-        for j, who in enumerate(people)
-        for i, what in enumerate(papers)
-    }
-    for name, sign in (("best", 1.0), ("worst", -1.0)):
-        rows = "".join(f"{who},{what},{sign * worth!r}\n" for (who, what), worth in near.items())
-        Path(f"{name}.csv").write_text(f"reviewer,item,affinity\n{rows}")
-    Path("items.csv").write_text("item\n" + "\n".join(papers) + "\n")
-    words = ("--items", "items.csv", "--demand", "2", "--load", "3")
-    answer = asked("assign", *words, "--affinity", "best.csv")
-    assert (answer["status"], answer["bound"] > answer["affinity"]) == ("optimal", True)
-    found = verified("answer.json", *words, "--affinity", "best.csv")
-    assert (found.exit_code, "by trying those that would" in found.stdout) == (0, True)
-    worse = asked("assign", *words, "--affinity", "worst.csv")["reviews"]
-    reviews = [{**review, "affinity": near[review["reviewer"], review["item"]]} for review in worse]
-    total = sum(review["affinity"] for review in reviews)
-    assert total < answer["affinity"]
-    claimed = verified(
-        "answer.json", *words, "--affinity", "best.csv", answer={**answer, "reviews": reviews, "affinity": total}
-    )
-    assert claimed.exit_code == 1
-    assert "an assignment has more affinity" in " ".join(claimed.stdout.split())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from reviewgraph.verify.bounds import least_slope, rises
+from reviewgraph.verify.bounds import SLACK, _needed
 from reviewgraph.verify.graphs import missing_links, pieces
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ROUNDING = 1e-9
 #: Groups up to which a part is enumerated; larger ones are not checked.
 LISTED_UP_TO = 2_000
+#: Steps of the bisection, after which the slope is exact to 2^-40 of the largest.
+HALVINGS = 40
 
 
 def flow_proves(every: Covers, n_items: int, claimed: int, weights: Sequence[float]) -> bool:
@@ -235,3 +237,35 @@ def _grown(group: int, covers: list[int]) -> int:
                 group = group | cover
                 grew = True
     return group
+
+
+def least_slope(weight: FloatArray, largest: int, claimed: int) -> float | None:
+    """Return a slope, rounded up, that a claim needs; 0 if it needs none, None if none suffices.
+
+    ``weight`` is the weight of each item in the components, ``largest`` the size of the largest component.
+    """
+    if claimed <= 0:
+        return 0.0
+    low = 0.0
+    high = float(2 * weight.max(initial=0.0))
+    if _needed(weight, high, largest) < claimed:
+        return None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if _needed(weight, middle, largest) >= claimed:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def rises(laplacian: FloatArray, slope: float) -> bool:
+    """Whether every eigenvalue of a Laplacian but that of the constant vector is at least a slope."""
+    n_items = len(laplacian)
+    top = float(2 * np.diag(laplacian).max(initial=0.0))
+    lifted = laplacian + (top + slope + 1.0) / n_items - (slope + SLACK * top) * np.eye(n_items)
+    try:
+        np.linalg.cholesky(lifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
