@@ -86,7 +86,6 @@ FURTHER = {
         name = "twice"
         term = "doubly connected and read twice"
         words = "comparable for certain, and read twice"
-        differ = "in severity and in how widely they spread their scores"
         shared = 2
 
         def holds(self, structure):

@@ -24,7 +24,7 @@ from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.graph.kernels.blocks import new_blocks
-from reviewgraph.graph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours
+from reviewgraph.graph.kernels.pairs import merge_pairs, nothing_reached, rank_neighbours
 from reviewgraph.graph.kernels.pebbles import Game, join_blocks, new_game, new_rigid_blocks, play
 from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk, union_ends
 from reviewgraph.graph.levels import Double, highest
@@ -260,9 +260,9 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     # 1. Merge reviewers who share two items, by the 4-cycles of the graph from its vertices of highest degree on.
     graph = rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
     reached = nothing_reached(M + N, scored=level.size > 0)
-    merges = no_merges(M)
+    merges = np.empty((max(M - 1, 0), 4), np.int64)
     parent = np.arange(M)
-    rows = merges.rows(merge_pairs(graph, reached, parent, merges))
+    rows = merges[: merge_pairs(graph, reached, parent, merges)]
     labels = np.zeros(M, np.int64)
     if len(rows) < M - 1:
         # 2. Merge components whose covers share two items.

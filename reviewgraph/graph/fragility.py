@@ -54,31 +54,21 @@ class Finder(NamedTuple):
     critical_reviews: Callable[..., IntArray]
 
 
-class OneByOne:
-    """The finder of a level without one of its own: it tests the level without each reviewer and each review."""
-
-    def __init__(self, level: Level) -> None:
-        self.level = level
-
-    def holds(self, reviews: Reviews) -> bool:
-        """Whether the level holds."""
-        return self.level.holds(structure_of(reviews))
-
-    def critical_reviewers(self, reviews: Reviews) -> IntArray:
-        """Return the reviewers without whom it fails."""
-        return self._critical(reviews, reviews.reviewer)
-
-    def critical_reviews(self, reviews: Reviews) -> IntArray:
-        """Return the reviews without which it fails."""
-        return self._critical(reviews, np.arange(reviews.n_reviews))
-
-    def _critical(self, reviews: Reviews, owner: IntArray) -> IntArray:
-        losses = np.unique(owner).tolist()
-        return np.array([loss for loss in losses if not self.holds(reviews.subset(owner != loss))], np.int64)
-
-
 def _finder(level: Level) -> Any:
-    return level.part("finder") or OneByOne(level)
+    """Return the finder of a level; where it names none, one that tests it without each reviewer and each review."""
+
+    def holds(reviews: Reviews) -> bool:
+        return level.holds(structure_of(reviews))
+
+    def critical(reviews: Reviews, owner: IntArray) -> IntArray:
+        losses = np.unique(owner).tolist()
+        return np.array([loss for loss in losses if not holds(reviews.subset(owner != loss))], np.int64)
+
+    return level.part("finder") or Finder(
+        holds,
+        lambda reviews: critical(reviews, reviews.reviewer),
+        lambda reviews: critical(reviews, np.arange(reviews.n_reviews)),
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -322,16 +312,14 @@ def reviews_connected_loses(reviews: Reviews) -> IntArray:
     """Return the bridges: one separates items unless its reviewer has no other review."""
     bridges = np.array(_graph(reviews).bridges(), np.int64)
     parting = bridges[reviews.loads[reviews.reviewer[bridges]] >= 2]
-    return np.union1d(parting, _alone(reviews))
+    return np.union1d(parting, np.flatnonzero(_alone(reviews)))
 
 
-def _alone(reviews: Reviews) -> IntArray:
-    """Return the reviews that are the only one of their item."""
-    return np.flatnonzero(reviews.reviews_per_item[reviews.item] == 1)
+def _alone(reviews: Reviews) -> BoolArray:
+    return reviews.reviews_per_item[reviews.item] == 1  # type: ignore[no-any-return]
 
 
 def _graph(reviews: Reviews) -> igraph.Graph:
-    """Return the reviewer-item graph, its edges in the order of the reviews."""
     import igraph
 
     M = reviews.n_reviewers
@@ -352,10 +340,7 @@ AT_ONCE = 10_000
 
 
 def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray:
-    """Return the reviewers without whom no doubly connected component covers all items, ascending codes; one does.
-
-    Takes the time of :func:`critical_reviews`; raises Clock.Over.
-    """
+    """Return the reviewers without whom no doubly connected component covers all items, ascending codes; one does."""
     return _critical(reviews, Units(reviews.reviewer_start, np.arange(reviews.n_reviews)), clock or Clock(None))
 
 
@@ -444,9 +429,8 @@ def reviews_recoverable_loses(reviews: Reviews) -> IntArray:
     """
     load = reviews.loads[reviews.reviewer]
     linking = int((reviews.loads >= 2).sum())
-    alone = reviews.reviews_per_item[reviews.item] == 1
     last = (load == 2) & (linking == 1) & (reviews.n_items >= 2)
-    return np.flatnonzero(alone | last | ((load >= 3) & ~recoverability(reviews).redundant))
+    return np.flatnonzero(_alone(reviews) | last | ((load >= 3) & ~recoverability(reviews).redundant))
 
 
 def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:

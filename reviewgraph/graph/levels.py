@@ -7,11 +7,10 @@ other packages (its finder of critical losses, its planning target, its verifier
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from reviewgraph._base.text import named
 
@@ -25,35 +24,19 @@ LevelName: TypeAlias = Literal["double", "recoverable", "connected", "survives-r
 LARGEST_SHARE = 0.9
 
 
-class _Findings(Protocol):
-    """What levels test; :class:`reviewgraph.graph.components.Structure` computes it."""
-
-    @property
-    def recovery_resilient(self) -> bool: ...
-    @property
-    def recoverable(self) -> bool: ...
-    @property
-    def is_connected(self) -> bool: ...
-    @property
-    def survives_any_reviewer(self) -> bool: ...
-    @property
-    def survives_any_review(self) -> bool: ...
-
-
-class Level(ABC):
+class Level:
     """A statement on comparing items, given who reviews what. More reviews never break a level."""
 
     name: ClassVar[str]  # As in commands, JSON and arguments
     term: ClassVar[str]  # The term of the field
     words: ClassVar[str]  # Plain words for the papers: "the papers are ..."
-    differ: ClassVar[str]  # How reviewers may differ for it to hold
+    finding: ClassVar[str]  # The attribute of a structure that tells whether it holds, unless ``holds`` is overridden
     shared: ClassVar[int]  # Items that two groups of reviewers must share to become one
     heeds_ties: ClassVar[bool] = False  # Whether tied scores count less than scores that differ
     outlives: ClassVar[bool] = False  # Whether it is about any one loss; such a level is not tested on scores
     core_suffices: ClassVar[bool] = False  # Whether it holds if one group covers all items, losses aside
     core_decides: ClassVar[bool] = False  # Whether it holds only then, losses aside
     loses_reviews: ClassVar[bool] = False  # Whether it survives the loss of a review, not of a reviewer
-    grouped: ClassVar[bool] = True  # Whether plans merge groups of reviewers who share ``shared`` items
     #: Parts in other modules, as ``"module:name"`` or the object itself; None, by default, for a general method.
     #: ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it each
     #: loss is tried in turn. ``target`` is a class derived from ``planner._plans.target.Target``; without it searches
@@ -63,9 +46,9 @@ class Level(ABC):
     target: ClassVar[Any] = None
     verifier: ClassVar[Any] = None
 
-    @abstractmethod
-    def holds(self, structure: _Findings) -> bool:
-        """Whether a table of reviews is at this level, scores left aside."""
+    def holds(self, structure: Any) -> bool:
+        """Whether a table, as its :class:`reviewgraph.graph.components.Structure`, is at this level by who reviews."""
+        return bool(getattr(structure, self.finding))
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Whether the level holds, from bounds for a table larger than memory; None if these do not decide it.
@@ -104,17 +87,13 @@ class Double(Level):
     name = "double"
     term = "doubly connected"
     words = "comparable for certain"
-    differ = "in severity and in how widely they spread their scores"
+    finding = "recovery_resilient"
     shared = 2
     core_suffices = core_decides = True
     heeds_ties = True
     finder = "reviewgraph.graph.fragility:DOUBLE_FINDER"
     target = "planner._plans.targets.double:DoubleTarget"
     verifier = "reviewgraph.verify.graphs:is_double"
-
-    def holds(self, structure: _Findings) -> bool:
-        """Whether one doubly connected component covers all items."""
-        return structure.recovery_resilient
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Confirm it where a component covers all items."""
@@ -127,17 +106,12 @@ class Recoverable(Level):
     name = "recoverable"
     term = "generically recoverable"
     words = "comparable unless qualities line up by coincidence"
-    differ = "the same"
+    finding = "recoverable"
     shared = 2
     core_suffices = True
-    grouped = False
     finder = "reviewgraph.graph.fragility:RECOVERABLE_FINDER"
     target = "planner._plans.targets.searched:RecoverableTarget"
     verifier = "reviewgraph.verify.graphs:is_recoverable"
-
-    def holds(self, structure: _Findings) -> bool:
-        """Whether the count matroid has full rank."""
-        return structure.recoverable
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Deny it where links are missing."""
@@ -150,16 +124,12 @@ class Connected(Level):
     name = "connected"
     term = "connected"
     words = "comparable only if reviewers differ just in severity"
-    differ = "in severity only"
+    finding = "is_connected"
     shared = 1
     core_suffices = core_decides = True
     finder = "reviewgraph.graph.fragility:CONNECTED_FINDER"
     target = "planner._plans.targets.searched:ConnectedTarget"
     verifier = "reviewgraph.verify.graphs:is_connected"
-
-    def holds(self, structure: _Findings) -> bool:
-        """Whether all items lie in one piece."""
-        return structure.is_connected
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Count the pieces."""
@@ -167,7 +137,6 @@ class Connected(Level):
 
 
 class _Survives(Level):
-    differ = Double.differ
     shared = Double.shared
     core_suffices = core_decides = True
     outlives = True
@@ -179,12 +148,9 @@ class SurvivesReviewer(_Survives):
     name = "survives-reviewer"
     term = "doubly connected without any one reviewer"
     words = "comparable for certain even if any one reviewer drops out"
+    finding = "survives_any_reviewer"
     target = "planner._plans.targets.double:SurvivesReviewerTarget"
     verifier = "reviewgraph.verify.graphs:survives_reviewer"
-
-    def holds(self, structure: _Findings) -> bool:
-        """Whether no reviewer is critical."""
-        return structure.survives_any_reviewer
 
 
 class SurvivesReview(_Survives):
@@ -193,13 +159,10 @@ class SurvivesReview(_Survives):
     name = "survives-review"
     term = "doubly connected without any one review"
     words = "comparable for certain even if any one review fails to arrive"
+    finding = "survives_any_review"
     loses_reviews = True
     target = "planner._plans.targets.double:SurvivesReviewTarget"
     verifier = "reviewgraph.verify.graphs:survives_review"
-
-    def holds(self, structure: _Findings) -> bool:
-        """Whether no review is critical."""
-        return structure.survives_any_review
 
 
 #: Every level, the strongest first; each implies those after it.
@@ -230,7 +193,7 @@ NAMES: Sequence[str] = Derived(lambda: [level.name for level in LEVELS])
 ALL_NAMES: Sequence[str] = Derived(lambda: [level.name for level in ALL])
 
 
-def highest(structure: _Findings) -> Level | None:
+def highest(structure: Any) -> Level | None:
     """Return the strongest of :data:`LEVELS` that holds, or None; RuntimeError if they are out of order.
 
     Each level implies those after it, so that none that fails comes after one that holds.

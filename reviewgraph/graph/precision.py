@@ -112,11 +112,11 @@ class Learned:
     review_error: FloatArray
 
 
-def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0) -> Learned:
-    """Return the posterior given the scores, with ``n_draws`` joint draws of the qualities."""
-    reviews = as_reviews(reviews)
+def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0, name: str = "reviews") -> Learned:
+    """Return the posterior given the scores, with ``n_draws`` joint draws of the qualities; ``name`` is for messages."""
+    reviews = as_reviews(reviews, name)
     if not reviews.scored.any():
-        message = "reviews: expected scores to learn from, found planned reviews only"
+        message = f"{name}: expected scores to learn from, found planned reviews only"
         raise InputError(message)
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         learn = cast("Callable[[Reviews, int, int], Learned]", point.load())
@@ -193,22 +193,7 @@ def assumed(like: ReviewsLike | None, assumptions: Assumptions | None) -> Assump
     if assumptions is not None:
         message = "assumptions: expected none beside like, from which they are learned"
         raise InputError(message)
-    like = as_reviews(like, "like")
-    if not like.scored.any():
-        message = "like: expected a table with scores to learn from, found planned reviews only"
-        raise InputError(message)
-    return learned_from(like, n_draws=0).assumptions
-
-
-def average_errors(reviews: ReviewsLike, assumptions: Assumptions | None = None) -> FloatArray:
-    """Return the expected standard errors of plain averages, shrunk towards the mean the more the fewer their reviews.
-
-    Severity and stretch act as noise there: n reviews leave the variance ``1 / (1 + n / w)``, w that of a single score.
-    """
-    reviews = as_reviews(reviews)
-    of = assumptions or Assumptions()
-    single = of.noise**2 + of.severity**2 + of.stretch**2
-    return of.spread / np.sqrt(1.0 + reviews.reviews_per_item / single)
+    return learned_from(like, n_draws=0, name="like").assumptions
 
 
 def expected_variances(
@@ -380,8 +365,11 @@ class Outlook:
 
     @cached_property
     def average(self) -> FloatArray:
-        """Expected standard errors of plain averages."""
-        return average_errors(self.structure.reviews, self.assumptions)
+        """Expected standard errors of plain averages, shrunk towards the mean the more the fewer their reviews."""
+        # Severity and stretch act as noise: n reviews leave the variance 1 / (1 + n / w), w that of a single score.
+        of = self.assumptions
+        single = of.noise**2 + of.severity**2 + of.stretch**2
+        return of.spread / np.sqrt(1.0 + self.reviews.reviews_per_item / single)
 
     @property
     def with_one_more(self) -> FloatArray:
@@ -391,7 +379,7 @@ class Outlook:
     @cached_property
     def weakest(self) -> IntArray:
         """All items, the largest expected error first, ties in the order of their labels."""
-        return np.lexsort((ranks(self.structure.reviews.items), -snapped(self.variance)))
+        return np.lexsort((ranks(self.reviews.items), -snapped(self.variance)))
 
     @cached_property
     def curve(self) -> list[Step]:
@@ -411,7 +399,7 @@ class Outlook:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
-        items = self.structure.reviews.items
+        items = self.reviews.items
         error = self.error
         more = self.with_one_more
         return {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from reviewgraph.verify.graphs import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
 
     from reviewgraph.verify.answers import Findings
     from reviewgraph.verify.graphs import Pair
@@ -233,25 +233,24 @@ class PlainRules:
                 needs[item] = need
         return needs
 
-    def open_pairs(self) -> Iterator[Pair]:
-        """Yield the new pairs that are possible, each alone in addition to the fixed ones."""
-        taken = self.table.with_pairs(self.fixed).score
-        for reviewer in self.table.reviewers:
-            if self._fixed_loads[reviewer] < self.spare.get(reviewer, math.inf):
-                for item in self._open_items:
-                    pair = reviewer, item
-                    if pair not in taken and self.why_barred(pair, self.fixed) is None:
-                        yield pair
+    def open_items(self, reviewer: str) -> list[str]:
+        """Return the items that a reviewer may get, each alone in addition to the fixed reviews."""
+        if self._fixed_loads[reviewer] >= self.spare.get(reviewer, math.inf):
+            return []
+        closed = self._closed_items.get(reviewer, ())
+        items = [item for item in self._unfilled_items if item not in closed]
+        if self.allowed is None and self.willing is None and not self.panels:
+            return items
+        return [item for item in items if self.why_barred((reviewer, item), self.fixed) is None]
+
+    def open_pairs(self) -> list[Pair]:
+        """Return the new pairs that are possible, each alone in addition to the fixed ones."""
+        return [(reviewer, item) for reviewer in self.table.reviewers for item in self.open_items(reviewer)]
 
     def takes(self, reviewer: str) -> int:
         """Return the maximum number of new reviews of a reviewer in addition to the fixed ones."""
-        fixed = self._fixed_loads[reviewer]
-        spare = self.spare.get(reviewer, len(self.table.items) + fixed) - fixed
-        closed = self._closed_items.get(reviewer, set())
-        free = [item for item in self._open_items if item not in closed] if spare > 0 else []
-        if self.allowed is not None or self.willing is not None or self.panels:
-            free = [item for item in free if self.why_barred((reviewer, item), self.fixed) is None]
-        return max(min(spare, len(free)), 0)
+        spare = self.spare.get(reviewer, math.inf) - self._fixed_loads[reviewer]
+        return int(max(min(spare, len(self.open_items(reviewer))), 0))
 
     @cached_property
     def _fixed_loads(self) -> Counter[str]:
@@ -262,11 +261,9 @@ class PlainRules:
         return Counter(item for _, item in self.fixed)
 
     @cached_property
-    def _open_items(self) -> list[str]:
-        """Items that may get a further review in addition to the fixed ones."""
-        count = self._fixed_limits
-        most = self.max_per_item
-        return [item for item in self.table.items if most is None or count[item] < most]
+    def _unfilled_items(self) -> list[str]:
+        most = math.inf if self.max_per_item is None else self.max_per_item
+        return [item for item in self.table.items if self._fixed_limits[item] < most]
 
     @cached_property
     def _closed_items(self) -> dict[str, set[str]]:

@@ -10,13 +10,9 @@ cdef class Ranked:
 cdef class Reached:
     cdef int64_t[::1] last_top, first_middle, top_level, end_level, only_top, only_end
 
-cdef class Merges:
-    cdef readonly int64_t[::1] a, b, u, v
-
 @cython.locals(top_differs=cython.bint, end_differs=cython.bint)
 cdef int64_t second_middle(
     Reached reached, int64_t middle, int64_t end, int64_t top_level, int64_t end_level
 ) noexcept nogil
-cdef void record(Merges merges, int64_t row, int64_t a, int64_t b, int64_t u, int64_t v) noexcept nogil
 @cython.locals(scored=cython.bint, top_is_item=cython.bint, heeds_levels=cython.bint)
-cpdef int64_t merge_pairs(Ranked graph, Reached reached, int64_t[::1] parent, Merges merges)
+cpdef int64_t merge_pairs(Ranked graph, Reached reached, int64_t[::1] parent, int64_t[:, ::1] merges)

@@ -47,20 +47,6 @@ class Reached:
     only_end: IntArray
 
 
-@dataclass(eq=False, repr=False)
-class Merges:
-    """A certificate, step by step: the components of reviewers a < b share the items u < v; all of shape (M - 1,)."""
-
-    a: IntArray
-    b: IntArray
-    u: IntArray
-    v: IntArray
-
-    def rows(self, count: int) -> IntArray:
-        """Return the first ``count`` merges, shape (K, 4)."""
-        return np.column_stack([self.a, self.b, self.u, self.v])[:count]
-
-
 def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, level: IntArray) -> Ranked:
     """Order the vertices by degree and their lists of neighbours by rank; takes O(E log E)."""
     size = n_reviewers + n_items
@@ -88,11 +74,6 @@ def nothing_reached(size: int, *, scored: bool) -> Reached:
     return Reached(last_top, first_middle, *np.full((4, size if scored else 0), -1, np.int64))
 
 
-def no_merges(n_reviewers: int) -> Merges:
-    """Allocate the merges of this number of reviewers."""
-    return Merges(*np.zeros((4, max(n_reviewers - 1, 0)), np.int64))
-
-
 def second_middle(reached: Reached, middle: int, end: int, top_level: int, end_level: int) -> int:
     """Note a further way between two reviewers; returns a middle that makes two items with it, or -1.
 
@@ -113,16 +94,11 @@ def second_middle(reached: Reached, middle: int, end: int, top_level: int, end_l
     return -1
 
 
-def record(merges: Merges, row: int, a: int, b: int, u: int, v: int) -> None:
-    """Write one step of a certificate: the reviewers (or their components) a and b share the items u and v."""
-    merges.a[row] = min(a, b)
-    merges.b[row] = max(a, b)
-    merges.u[row] = min(u, v)
-    merges.v[row] = max(u, v)
+def merge_pairs(graph: Ranked, reached: Reached, parent: IntArray, merges: IntArray) -> int:
+    """Join reviewers with two items in common; returns the number of merges.
 
-
-def merge_pairs(graph: Ranked, reached: Reached, parent: IntArray, merges: Merges) -> int:
-    """Join reviewers with two items in common; returns the number of merges."""
+    Each is a row of the certificate, (a, b, u, v): the components of reviewers a < b share the items u < v.
+    """
     n_reviewers = len(parent)
     count = 0
     vertex = graph.vertex
@@ -173,7 +149,10 @@ def merge_pairs(graph: Ranked, reached: Reached, parent: IntArray, merges: Merge
                     else:
                         a, b, u, v = top, end, middle, partner
                     if unite(parent, vertex[a], vertex[b]):
-                        record(merges, count, vertex[a], vertex[b], vertex[u] - n_reviewers, vertex[v] - n_reviewers)
+                        merges[count, 0] = min(vertex[a], vertex[b])
+                        merges[count, 1] = max(vertex[a], vertex[b])
+                        merges[count, 2] = min(vertex[u], vertex[v]) - n_reviewers
+                        merges[count, 3] = max(vertex[u], vertex[v]) - n_reviewers
                         count += 1
                         if count == n_reviewers - 1:
                             return count

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from lsc import posterior
 from reviewgraph import Reviews, expected_errors, random_assignment
 from reviewgraph.graph import Assumptions, error_variances
-from reviewgraph.graph.precision import average_errors, expected_variances, information, stratified
+from reviewgraph.graph.components import structure_of
+from reviewgraph.graph.precision import expected_variances, information, outlook_of, stratified
 from tests.reviewgraph.precision.simulated import DESIGNS, posterior_mean, scores_of
 from tests.trials import examples
 
@@ -68,7 +69,9 @@ def test_papers_nobody_reviews_are_known_as_before() -> None:
 
 def test_where_reviewers_do_not_differ_it_is_the_average() -> None:
     reviews, alike = Reviews.from_pairs([(j, i) for j in range(4) for i in range(j, 5)]), Assumptions(0.7, 0, 0, 3.0)
-    assert expected_errors(reviews, assumptions=alike) == pytest.approx(average_errors(reviews, alike))
+    assert expected_errors(reviews, assumptions=alike) == pytest.approx(
+        outlook_of(structure_of(reviews), alike).average
+    )
 
 
 @pytest.mark.slow
