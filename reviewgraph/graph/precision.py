@@ -113,7 +113,7 @@ class Learned:
 
 
 def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0, name: str = "reviews") -> Learned:
-    """Return the posterior given the scores, with ``n_draws`` joint draws of the qualities; ``name`` is for messages."""
+    """Return the posterior given the scores, with joint draws of the qualities; messages are about ``name``."""
     reviews = as_reviews(reviews, name)
     if not reviews.scored.any():
         message = f"{name}: expected scores to learn from, found planned reviews only"
