@@ -7,7 +7,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -78,32 +78,31 @@ class Conference:
         keys = sum(len(section) for section in self.content.values())
         return FileRead(self.path, rows=keys, sha256=digest, options=options)
 
-    def is_within(self, sections: Sections) -> bool:
-        """Whether there are no sections and keys but these."""
-        return all(
-            isinstance(keys, dict) and (name == COLUMNS or set(keys) <= set(sections.get(name, ())))
-            for name, keys in self.content.items()
-        )
-
-    def expect_known(self, commands: Mapping[str, Sections], gone: Mapping[str, str]) -> None:
-        """Refuse sections and keys of no command, and name what replaces options of the running one that went."""
-        shared = {name for sections in commands.values() for name in sections} - set(commands) | {COLUMNS}
+    def unknown(self, sections: Sections) -> Iterator[tuple[str, str]]:
+        """Yield the section and the key, or "", of what is in the file and in none of these sections."""
         for section, keys in self.content.items():
-            if section not in {*shared, *commands} or not isinstance(keys, dict):
-                known = [f"[{name}]" for name in (*sorted(shared), *commands)]
-                name = section
-                unknown = f"the key {section} outside sections"
-                if isinstance(keys, dict):
-                    name = f"[{section}]"
-                    unknown = f"the section {name}"
-                _refuse_unknown(self.place(section), known, unknown, _homes(section, commands), name)
-            known = sorted({key for sections in commands.values() for key in sections.get(section, ())})
-            for key in keys if section != COLUMNS else ():
-                if key not in known:
-                    if f"--{key}" in gone:
-                        message = f"{self.place(section, key)} is no longer an option: {gone[f'--{key}']}"
-                        raise Refusal(message)
-                    _refuse_unknown(self.place(section, key), known, f"the key {key}", _homes(key, commands), key)
+            if isinstance(keys, dict) and section in (COLUMNS, *sections):
+                known = keys if section == COLUMNS else sections[section]
+                yield from ((section, key) for key in keys if key not in known)
+            else:
+                yield section, ""
+
+    def refuse(self, section: str, key: str, sections: Sections, gone: Mapping[str, str]) -> NoReturn:
+        """Refuse a key or a section of no command, and say where it belongs, or what replaces an option that went."""
+        place = self.place(section, key)
+        if f"--{key}" in gone:
+            message = f"{place} is no longer an option: {gone[f'--{key}']}"
+            raise Refusal(message)
+        name = key or (f"[{section}]" if isinstance(self.content[section], dict) else section)
+        homes = [home for home, keys in sections.items() if name in keys]
+        # Those of single commands only if there is no other.
+        homes = [home for home in homes if home not in main.commands_found] or homes
+        if homes:
+            message = f"{place}: expected {name} in {' or '.join(f'[{home}]' for home in homes)}; move it there"
+            raise Refusal(message)
+        known = sorted(sections[section] if key else (f"[{home}]" for home in (COLUMNS, *sections)))
+        message = f"{place}: expected one of {', '.join(known)}; found {name}{near(name, known)}"
+        raise Refusal(message)
 
     def take(self, command: str, sections: Sections, columns: click.Parameter | None, typed: Collection[str]) -> None:
         """Take the options of a command that were not typed; the section of the command overrides the others."""
@@ -136,32 +135,32 @@ class Conference:
         for role, name in names.items():
             if not isinstance(name, str):
                 place = self.place(COLUMNS, role)
-                message = f"{place}: expected the name of a column, a text; found {_said(name)}"
+                message = f"{place}: expected the name of a column, a text; found {_shown(name)}"
                 raise Refusal(message)
             file, colon, of = role.rpartition(":")
             words.append(f"{self._from_here(file)}:{of}={name}" if colon else f"{role}={name}")
         return Taken(self.place(COLUMNS), COLUMNS, names, words, own=False)
 
     def _value(self, parameter: click.Parameter, written: Any, place: str) -> Any:
-        """Return the value of a parameter as its option takes it."""
+        """Return the value of a parameter as its option takes it; its type checks numbers and choices."""
         if isinstance(parameter, click.Option) and parameter.is_flag:
-            return _of_kind(written, bool, "true or false", place)
+            if not isinstance(written, bool):
+                message = f"{place}: expected true or false, found {_shown(written)}"
+                raise Refusal(message)
+            return written
         if not (parameter.multiple or parameter.nargs == -1):
             return self._word(parameter, written, place)
         return [self._word(parameter, value, place) for value in (written if isinstance(written, list) else [written])]
 
-    def _word(self, parameter: click.Parameter, written: Any, place: str) -> Any:
-        if isinstance(parameter.type, click.IntRange):
-            return _of_kind(written, int, "a whole number", place)
-        if isinstance(parameter.type, Number):
-            return _of_kind(written, (int, float), "a number", place)
+    def _word(self, parameter: click.Parameter, written: Any, place: str) -> str:
+        if isinstance(written, bool) or not isinstance(written, str | int | float):
+            message = f"{place}: expected a text or a number, found {_shown(written)}"
+            raise Refusal(message)
         metavar = parameter.metavar or ""
-        if not _FILES.search(metavar):
-            return str(_of_kind(written, (str, int, float), "a text or a number", place))
-        words = metavar.split("|") if "|" in metavar else []
-        if words and (isinstance(written, (int, float)) or written in words):
-            return str(_of_kind(written, (str, int, float), metavar, place))
-        path = self._from_here(_of_kind(written, str, "the name of a file, a text", place))
+        is_word = "|" in metavar and (not isinstance(written, str) or written in metavar.split("|"))
+        if is_word or not _FILES.search(metavar):
+            return str(written)
+        path = self._from_here(str(written))
         # The name of a file may be followed by =WEIGHT or #PART.
         names = (path, path.rpartition("=")[0], path.rpartition("#")[0])
         is_input = "DIR" not in metavar and parameter.callback is not writable
@@ -204,40 +203,10 @@ def found_here() -> str | None:
     return FOUND if os.path.isfile(FOUND) else None
 
 
-def _homes(key: str, commands: Mapping[str, Sections]) -> list[str]:
-    """Return the sections that allow a key; those of single commands only if there is no other."""
-    homes = dict.fromkeys(name for sections in commands.values() for name, keys in sections.items() if key in keys)
-    return [name for name in homes if name not in commands] or list(homes)
-
-
-def _refuse_unknown(place: str, known: Collection[str], unknown: str, homes: Collection[str], name: str) -> NoReturn:
-    if homes:
-        message = f"{place}: expected {name} in {' or '.join(f'[{home}]' for home in homes)}; move it there"
-    else:
-        message = f"{place}: expected one of {', '.join(known)}; found {unknown}{near(name, known)}"
-    raise Refusal(message)
-
-
 def near(name: str, known: Iterable[str]) -> str:
     """Return the suggestion of a similar name, if there is one."""
     close = get_close_matches(name, list(known), 1, 0.7)
     return f"; did you mean {close[0]}?" if close else ""
-
-
-def _of_kind(value: Any, kinds: type | tuple[type, ...], words: str, place: str) -> Any:
-    allowed = kinds if isinstance(kinds, tuple) else (kinds,)
-    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-        message = f"{place}: expected {words}, found {_said(value)}"
-        raise Refusal(message)
-    return value
-
-
-def _said(value: Any) -> str:
-    """Return a value of TOML with its type."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    kinds: tuple[tuple[Any, str], ...] = ((str, "the text "), (list, "the list "), (dict, "the table "))
-    return next((words for kind, words in kinds if isinstance(value, kind)), "") + repr(value)
 
 
 def _shown(value: Any) -> str:
@@ -469,10 +438,10 @@ class Command(PlainCommand):
             return []
         conference = read_conference(path)
         sections = self.sections()
-        if not conference.is_within(sections):
-            every = [main.get_command(ctx, name) for name in main.list_commands(ctx)]
-            known = {command.name or "": command.sections() for command in every if isinstance(command, Command)}
-            conference.expect_known(known, self.gone)
+        if any(conference.unknown(sections)):
+            every = main.sections(ctx)
+            for section, key in conference.unknown(every):
+                conference.refuse(section, key, every, self.gone)
         columns = next((parameter for parameter in self.params if parameter.name == COLUMNS), None)
         conference.take(self.name or "", sections, columns, [name for name, value in typed.items() if value != ()])
         if not conference.taken:
@@ -537,23 +506,32 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     @cached_property
-    def _found(self) -> dict[str, EntryPoint]:
-        # entry_points searches all installed packages at every call.
+    def commands_found(self) -> dict[str, EntryPoint]:
+        """The entry points by name; they are searched among all installed packages once."""
         return {point.name: point for point in entry_points(group=GROUP)}
+
+    def sections(self, ctx: click.Context) -> Sections:
+        """Return the parameters that a conference file may contain for some command, by section and key."""
+        by_section: dict[str, dict[str, click.Parameter]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            for section, keys in command.sections().items() if isinstance(command, Command) else ():
+                by_section.setdefault(section, {}).update(keys)
+        return by_section
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the work: check, plan, assign, calibrate, verify, then the others."""
         first = ("demo", "check", "plan", "assign", "calibrate", "verify")
-        return sorted(self._found, key=lambda name: (first.index(name) if name in first else len(first), name))
+        return sorted(self.commands_found, key=lambda name: (first.index(name) if name in first else len(first), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with the first sentences of their docstrings, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, first_sentence(self._found[name])) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, first_sentence(self.commands_found[name])) for name in self.list_commands(ctx)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command."""
-        point = self._found.get(cmd_name)
+        point = self.commands_found.get(cmd_name)
         return None if point is None else load(point)
 
 

@@ -155,7 +155,8 @@ def test_the_template_and_the_sections_of_the_manual_are_those_that_are_read() -
     page = (Path(__file__).parents[3] / "docs/how-to/conference-file.md").read_text("utf-8")
     template = page.partition("```toml\n")[2].partition("```")[0]
     commands = {name: command.sections() for name, command in COMMANDS.items()}
-    Conference("conference.toml", template, tomllib.loads(template)).expect_known(commands, {})
+    every = main.sections(CONTEXT)  # type: ignore[attr-defined]
+    assert not [*Conference("conference.toml", template, tomllib.loads(template)).unknown(every)]
     for section, keys in re.findall(r"^\| `\[(\w+)\]` \| (.*) \|$", page, re.M):
         known = {key for sections in commands.values() for key in sections.get(section, ())}
         assert section == "columns" or set(re.findall(r"`([a-z-]+)`", keys)) <= known, section
@@ -226,21 +227,21 @@ def test_every_option_can_stand_in_the_file(name: str, section: str, key: str) -
 
 
 BAD = {
-    "[rules]\ndemnd = 3": ("line 2: [rules] demnd: expected one of", "found the key demnd; did you mean demand?"),
-    "[rles]\ndemand = 3": ("line 1: expected one of", "found the section [rles]; did you mean [rules]?"),
+    "[rules]\ndemnd = 3": ("line 2: [rules] demnd: expected one of", "found demnd; did you mean demand?"),
+    "[rles]\ndemand = 3": ("line 1: expected one of", "found [rles]; did you mean [rules]?"),
     "[check]\nnoise = 1": ("line 2: [check] noise is no longer an option: use --like FILE",),
     "demand = 3": ("line 1: expected demand in [rules]; move it there",),
     "[input]\n\ndemand = 3": ("line 3: [input] demand: expected demand in [rules]; move it there",),
     "[plan]\ndemand = 3": ("line 2: [plan] demand: expected demand in [rules]; move it there",),
     "[rules]\noutput = 'x'": ("expected output in [check] or [plan] or [assign] or [calibrate]; move it there",),
-    "[rules]\ndemand = '3'": ("line 2: [rules] demand: expected a whole number, found the text '3'",),
-    "[rules]\ndemand = true": ("expected a whole number, found true",),
-    "[rules]\ndemand = 2.5": ("expected a whole number, found 2.5",),
+    "[rules]\ndemand = 'x'": ("line 2: [rules] demand: 'x' is not a valid integer",),
+    "[rules]\ndemand = true": ("expected a text or a number, found true",),
+    "[rules]\ndemand = 2.5": ("line 2: [rules] demand: '2.5' is not a valid integer",),
     "[rules]\ndemand = -3": ("line 2: [rules] demand: -3 is not in the range x>=0.",),
-    "[rules]\nconflicts = 3": ("expected the name of a file, a text, found 3",),
-    "[rules]\nconflicts = ['a.csv']": ("expected the name of a file, a text, found the list ['a.csv']",),
+    "[rules]\nconflicts = 3": ("expected a file, found none named 3",),
+    "[rules]\nconflicts = ['a.csv']": ("expected a text or a number, found a.csv",),
     "[rules]\nconflicts = 'no.csv'": ("line 2: [rules] conflicts: expected a file, found none named no.csv;",),
-    "[input]\nlower-is-better = 'yes'": ("expected true or false, found the text 'yes'",),
+    "[input]\nlower-is-better = 'yes'": ("expected true or false, found yes",),
     "[input]\nreviews = ['reviews.csv', 'no.csv']": ("expected a file, found none named no.csv",),
     "[level]\nrequire = 'doubl'": ("line 2: [level] require: 'doubl' is not one of", "as in [assign]"),
     "[selection]\nselect = 'all'": ("line 2: [selection] select: expected a number of papers",),
