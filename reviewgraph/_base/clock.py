@@ -48,7 +48,6 @@ class Clock:
         self.interrupted = self.timed_out = False
 
     def over(self) -> bool:
-        """Whether to stop now."""
         if self.stopped() or self.work <= 0:
             return True
         if time.monotonic() > self.deadline:
@@ -63,13 +62,11 @@ class Clock:
             self.outer.note_end()
 
     def spend(self, work: float) -> None:
-        """Count work, here and in the outer clocks."""
         self.work -= work
         if self.outer is not None:
             self.outer.spend(work)
 
     def check(self) -> None:
-        """Raise Clock.Over if a limit is reached."""
         if self.over():
             raise Clock.Over
 
@@ -78,18 +75,6 @@ class Clock:
         for thing in things:
             self.check()
             yield thing
-
-    def pieces(self, count: int) -> Iterator[tuple[int, int]]:
-        """Cut a number of steps into ranges that each take about :attr:`LOOK` seconds, checking the clock between."""
-        first = 0
-        size = 1
-        while first < count:
-            self.check()
-            last = min(first + size, count)
-            begun = time.monotonic()
-            yield first, last
-            first = last
-            size = max(size // 2, 1) if time.monotonic() - begun > self.LOOK else 2 * size
 
     def no_less_than(self, least: float) -> Clock:
         """Return a clock for closing work: the remainder of this one, but at least ``least`` seconds and units.
@@ -122,7 +107,6 @@ class Clock:
         return clock
 
     def elapsed(self) -> float:
-        """Seconds since the clock was made."""
         return time.monotonic() - self.started
 
     def left(self) -> float:

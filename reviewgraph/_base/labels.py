@@ -500,7 +500,6 @@ class Said(str):
         return new
 
     def renamed(self, reviewer: Mapping[Label, str], item: Mapping[Label, str]) -> Said:
-        """Return the sentence with other names."""
         names = {"r": reviewer, "p": item}
         return Said(self.composed, self.labels["r"], self.labels["p"], lambda kind, label: names[kind][label])
 

@@ -31,8 +31,9 @@ def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool
     one; a ``private`` one is readable only by its owner. Streams such as ``/dev/stdout``, and everything else that is
     no plain file, are written directly.
     """
+    whole = (content,) if isinstance(content, str | bytes) else content
+    data = (part.encode() if isinstance(part, str) else part for part in whole)
     with _refused(path):
-        data = _parts(content)
         stream = stream_of(path)
         if stream is not None:
             sys.stdout.flush()
@@ -42,18 +43,15 @@ def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool
             with open(path, "wb") as file:
                 file.writelines(data)
         else:
-            _replace({os.path.realpath(path): data}, private=private)
+            _replace(os.path.realpath(path), data, private=private)
 
 
 def write_together(folder: str | os.PathLike[str], files: Mapping[str, Content]) -> None:
-    """Write files that belong together, all or none: old and new ones are never mixed.
-
-    All are complete before the first takes its name, and the old ones are deleted by then.
-    """
+    """Write files into a folder, which is made if there is none, one after the other, each whole or not at all."""
     with _refused(folder):
         os.makedirs(folder, exist_ok=True)
-        place = os.path.realpath(folder)
-        _replace({os.path.join(place, name): _parts(content) for name, content in files.items()})
+    for name, content in files.items():
+        write_whole(os.path.join(folder, name), content)
 
 
 def stream_of(path: str | os.PathLike[str]) -> int | None:
@@ -72,42 +70,23 @@ def draft_beside(target: str) -> str:
     return os.path.join(os.path.dirname(target), f".reviewgraph-{os.urandom(6).hex()}.part")
 
 
-def _parts(content: Content) -> Iterable[bytes]:
-    """Return content as bytes, part by part where it came so."""
-    whole = (content,) if isinstance(content, str | bytes) else content
-    return (part.encode() if isinstance(part, str) else part for part in whole)
-
-
-def _replace(files: Mapping[str, Iterable[bytes]], *, private: bool = False) -> None:
-    """Let contents take the names of files, all of which are complete before."""
-    drafts: dict[str, str] = {}
+def _replace(target: str, data: Iterable[bytes], *, private: bool) -> None:
+    """Write a new file, with the permissions of the old one or those of any new file, which then takes its name."""
+    if os.path.isdir(target):
+        raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
+    draft = draft_beside(target)
     try:
-        for target, data in files.items():
-            if os.path.isdir(target):
-                raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
-            drafts[target] = draft_beside(target)
-            _write(drafts[target], data, target, private=private)
-        # A single file is replaced atomically; of several, old ones must not remain next to new ones.
-        for target in files if len(files) > 1 else ():
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(target)
-        for target, draft in drafts.items():
-            os.replace(draft, target)
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb") as file:
+            if not private:
+                with contextlib.suppress(FileNotFoundError):
+                    os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
+            file.writelines(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, target)
     finally:
-        for draft in drafts.values():
-            with contextlib.suppress(OSError):
-                os.unlink(draft)
-
-
-def _write(draft: str, data: Iterable[bytes], target: str, *, private: bool) -> None:
-    """Write a new file with the permissions of another, or those of any new file; on the disk when this returns."""
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb") as file:
-        if not private:
-            with contextlib.suppress(FileNotFoundError):
-                os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
-        file.writelines(data)
-        file.flush()
-        os.fsync(file.fileno())
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
 
 
 @contextlib.contextmanager

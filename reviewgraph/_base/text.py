@@ -43,7 +43,6 @@ def noun(count: int, singular: str, many: str = "") -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent."""
     return f"{100 * share:.0f} %"
 
 
@@ -53,7 +52,6 @@ def in_full(number: float) -> str:
 
 
 def ranging(least: int, most: int) -> str:
-    """Return a range in words."""
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 

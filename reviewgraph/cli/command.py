@@ -40,7 +40,6 @@ class Number(click.FloatRange):
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, or fail with one message."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"expected a finite number, found {value}; leave the option out for no limit", param, ctx)
@@ -175,7 +174,6 @@ class Conference:
 
 
 def read_conference(path: str) -> Conference:
-    """Read a conference file."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -199,7 +197,6 @@ def parsed(name: str, data: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def found_here() -> str | None:
-    """Return the conference file of the current folder, if there is one."""
     return FOUND if os.path.isfile(FOUND) else None
 
 
@@ -210,7 +207,6 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value of TOML as text."""
     if isinstance(value, dict):
         return ", ".join(f"{key}={_shown(entry)}" for key, entry in value.items())
     if isinstance(value, list):
@@ -357,7 +353,6 @@ class Command(PlainCommand):
         return by_section
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, with those that print help."""
         everything = Option(
             ["--help-all"],
             group="Help",
@@ -415,7 +410,6 @@ class Command(PlainCommand):
                     formatter.write_dl(rows[group])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, and how to list all options."""
         super().format_epilog(ctx, formatter)
         if not Session.of(ctx).whole_help:
             formatter.write_paragraph()
@@ -488,12 +482,10 @@ class Commands(click.Group):
         raise SystemExit(status if isinstance(status, int) else 0)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        """Parse the command line; print help on request."""
         with ended_early():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
         with ended_early():
             return super().invoke(ctx)
 
@@ -530,7 +522,6 @@ class Commands(click.Group):
             formatter.write_dl([(name, first_sentence(self.commands_found[name])) for name in self.list_commands(ctx)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load one command."""
         point = self.commands_found.get(cmd_name)
         return None if point is None else load(point)
 

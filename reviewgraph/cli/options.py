@@ -344,7 +344,6 @@ class Sections(click.ParamType[str]):
         return self.are_named(text) or (nearly and not Path(text).exists())
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the names, or fail with the known ones."""
         for name in value.split(","):
             if not self.are_named(name):
                 self.fail(
@@ -402,7 +401,6 @@ def result_options(text: str, *between: Callable[..., Any], sections: Collection
 
 
 def json_option(group: str) -> Callable[[Decorated], Decorated]:
-    """Return ``--json``."""
     return option(group, "--json", "as_json", everyday=True, is_flag=True, help="Print one JSON object.")
 
 

@@ -31,7 +31,6 @@ class Refusal(click.ClickException):
     exit_code = 2
 
     def format_message(self) -> str:
-        """Return the message without control characters."""
         return visible(self.message, but="\n")
 
 
@@ -196,7 +195,6 @@ class Notes:
 
 
 def notes_of() -> Notes:
-    """Return the notes of the running command."""
     context = click.get_current_context(silent=True)
     return Notes() if context is None else context.meta.setdefault("reviewgraph.notes", Notes())
 
@@ -245,7 +243,6 @@ def wants_colour(choice: str) -> bool:
 
 
 def _print(text: str, *, err: bool = False) -> None:
-    """Print a text with control characters made visible."""
     show_lines(visible(text, but="\n"), err=err, color=None)
 
 

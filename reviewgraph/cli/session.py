@@ -86,16 +86,13 @@ class Session:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The values of all parameters, by name."""
         return click.get_current_context().params
 
     @property
     def taken(self) -> Mapping[str, Taken]:
-        """The options from the conference file, by parameter."""
         return self.conference.taken if self.conference else {}
 
     def is_typed(self, name: str) -> bool:
-        """Whether a parameter was typed on the command line."""
         source = click.get_current_context().get_parameter_source(name)
         return source is ParameterSource.COMMANDLINE and name not in self.taken
 
@@ -136,7 +133,6 @@ class Session:
             expect_writable(key_path(report))
 
     def keep(self, file: FileRead) -> None:
-        """Record a file that was read."""
         self._read[file] = None
 
     @property
@@ -208,7 +204,6 @@ class Session:
 
     @property
     def conference_words(self) -> list[str]:
-        """``--conference`` as typed, for the next command."""
         return ["--conference", self.asked] if self.asked else []
 
     def words(self, *names: str, whole: bool = False) -> str:
@@ -438,7 +433,6 @@ def hidden(text: str, words: Mapping[str, str]) -> str:
 
 
 def key_path(report: str) -> str:
-    """Return the file that holds the key to the codes of a report."""
     return f"{report}.key.csv"
 
 

@@ -208,7 +208,6 @@ def asked_again(made: click.Context) -> Answer | None:
 
 
 def pairs_in(columns: Columns | None) -> list[Pair]:
-    """Return pairs by name."""
     if columns is None:
         return []
     codes = zip(columns.reviewer.tolist(), columns.item.tolist(), strict=True)
@@ -216,7 +215,6 @@ def pairs_in(columns: Columns | None) -> list[Pair]:
 
 
 def numbers_in(columns: Columns) -> dict[Pair, float]:
-    """Return the number of each pair that has one."""
     values = [] if columns.score is None else columns.score.tolist()
     return {pair: value for pair, value in zip(pairs_in(columns), values, strict=True) if value == value}
 
@@ -245,7 +243,6 @@ def _plan(session: Session, answer: Answer) -> Findings:
 
 
 def _rules(session: Session) -> PlainRules:
-    """Read the rules of a plan."""
     params = session.params
     reviews, remaining, gone = _read_remaining(session)
     capacity = session.read("capacity")
@@ -373,7 +370,6 @@ def _affinities(
 
 
 def _papers(session: Session, path: str | None, items: Collection[Any]) -> Mapping[str, Mapping[str, Any]]:
-    """Read the attributes of papers, where a rule is on them."""
     params = session.params
     texts = [*params["at_most"], *params["at_least"], *params.get("reward", ())]
     asked = params["conflict_by"] or any(map(asks_papers, texts))
@@ -396,7 +392,6 @@ def _sharing(
     path: str | None,
     papers: Mapping[str, Mapping[str, Any]],
 ) -> list[Pair]:
-    """Return the conflicts of ``--conflict-by``."""
     by = session.params["conflict_by"]
     if by is None:
         return []
@@ -408,7 +403,6 @@ def _sharing(
 def _panels(
     session: Session, reviewers: Iterable[str], path: str | None, papers: Mapping[str, Mapping[str, Any]]
 ) -> tuple[PanelRule, ...]:
-    """Read the rules on panels."""
     params = session.params
     attributes = _attributes(session, reviewers, path)
     rules = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]), (REWARD, params.get("reward", ())))

@@ -155,7 +155,6 @@ class Findings:
         return claimed_rows == actual_rows
 
     def check(self, words: str) -> None:
-        """Note what was checked."""
         self.checked.append(words)
 
     def not_checked(self, words: str, *, decisive: bool = True) -> None:
@@ -165,7 +164,6 @@ class Findings:
             self.undecided.append(words)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as ``verify --json`` prints them."""
         lists = {name: value for name, value in vars(self).items() if name != "answer"}
         return {"outcome": self.outcome, "holds": self.outcome == HOLDS, **lists}
 

@@ -100,11 +100,9 @@ class Case:
 
     @cached_property
     def links(self) -> int:
-        """Links missing with the fixed reviews."""
         return missing_links(self.base.rows(), self.base.items)
 
     def covers(self) -> list[list[int]]:
-        """Return the covers of the doubly connected components, of items by number."""
         number = {item: place for place, item in enumerate(self.base.items)}
         components = groups(self.base.rows(), self.base.items)
         return [sorted(number[item] for item in group.items) for group in components]

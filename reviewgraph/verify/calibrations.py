@@ -68,7 +68,6 @@ class Row(NamedTuple):
 
 @expecting_keys
 def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings:
-    """Compare what ``calibrate`` printed with what follows from the scores."""
     findings = Findings(answer)
     if wanted.named:
         findings.value("method", wanted.method)
@@ -113,7 +112,6 @@ class Calibration:
         return [self.rows[item] for item in _largest_first(quality, self.sign)]
 
     def averages(self) -> None:
-        """Compare averages, and which papers have a quality."""
         scores: dict[str, list[float]] = {}
         for (_, item), score in self.table.score.items():
             if score is not None:

@@ -54,7 +54,6 @@ def tie_classes(score: Scores, items: Sequence[Any]) -> Classes:
 
 
 def largest_cover(components: Iterable[Group]) -> int:
-    """Return the number of items of the group that covers most."""
     return max((len(group.items) for group in components), default=0)
 
 
@@ -248,11 +247,9 @@ class Table:
         return rows
 
     def scored(self) -> Table:
-        """Return the table with only the reviews that have scores."""
         return replace(self, score={pair: value for pair, value in self.score.items() if value is not None})
 
     def without(self, lost: Collection[Pair]) -> Table:
-        """Return the table without some reviews."""
         return replace(self, score={pair: value for pair, value in self.score.items() if pair not in lost})
 
     def with_pairs(self, pairs: Iterable[Pair]) -> Table:
@@ -274,11 +271,9 @@ class Table:
             yield self.without(lost)
 
     def loads(self) -> dict[str, int]:
-        """Return the number of reviews of each reviewer."""
         return dict.fromkeys(self.reviewers, 0) | Counter(reviewer for reviewer, _ in self.score)
 
     def reviews_of(self) -> dict[str, int]:
-        """Return the number of reviews of each item."""
         return dict.fromkeys(self.items, 0) | Counter(item for _, item in self.score)
 
 
@@ -334,12 +329,10 @@ def is_recoverable(table: Table) -> bool:
 
 
 def survives_reviewer(table: Table) -> bool:
-    """Whether a table is doubly connected, and stays so without any one reviewer."""
     return is_double(table) and all(map(is_double, table.without_each(reviewer=True)))
 
 
 def survives_review(table: Table) -> bool:
-    """Whether a table is doubly connected, and stays so without any one review."""
     return is_double(table) and all(map(is_double, table.without_each(reviewer=False)))
 
 

@@ -81,7 +81,6 @@ class _Plan:
     new: tuple[Pair, ...]
 
     def counts(self) -> None:
-        """Recompute counts, costs, affinities and loads."""
         findings = self.findings
         rules = self.rules
         pairs = self.pairs
@@ -178,7 +177,6 @@ class _Plan:
 
 @expecting_keys
 def verify_check(answer: Answer, table: Table) -> Findings:
-    """Compare what ``check`` printed with what a table gives."""
     findings = Findings(answer)
     _structure(findings, table, "")
     # The same of the reviews with scores, where some have none.
@@ -198,7 +196,6 @@ def verify_check(answer: Answer, table: Table) -> Findings:
 
 
 def _structure(findings: Findings, table: Table, prefix: str) -> None:
-    """Compare sizes, components, missing links and levels."""
     components = groups(table.rows(), table.items)
     findings.value(prefix + "reviewers", len(table.reviewers))
     findings.value(prefix + "items", len(table.items))

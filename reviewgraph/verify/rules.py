@@ -207,11 +207,9 @@ class PlainRules:
     best: float | None = None
 
     def after(self, pairs: Iterable[Pair]) -> Table:
-        """Return the reviews that count, with those of a plan."""
         return self.table.with_pairs(pairs)
 
     def cost_of(self, pair: Pair) -> float:
-        """Return the cost of a pair."""
         value = self.value.get(pair, self.default)
         return value if self.best is None else self.best - value
 
@@ -309,7 +307,6 @@ class PlainRules:
 
 
 def check_rules(findings: Findings, rules: PlainRules, pairs: list[Pair]) -> None:
-    """Check the reviews of a plan against its rules."""
     reviewers = set(rules.table.reviewers)
     items = set(rules.table.items)
     panels = panels_of(pairs)
@@ -372,7 +369,6 @@ class Market:
         return bool(self.panels) or floors or not self.plain
 
     def may(self, pair: Pair) -> bool:
-        """Whether a pair may be assigned."""
         if pair in self.fixed:
             return True
         barred = pair in self.barred or pair in self.phase_one

@@ -53,7 +53,6 @@ WAIT = 2.0
 
 
 def application(workspace: Workspace) -> Starlette:
-    """Return the pages of a workspace."""
 
     @asynccontextmanager
     async def living(_: Starlette) -> AsyncIterator[None]:
@@ -299,7 +298,6 @@ class Guard:
     once: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)

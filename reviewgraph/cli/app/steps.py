@@ -70,12 +70,10 @@ class Field:
 
     @property
     def key(self) -> str:
-        """The name of the option."""
         return self.option.key
 
     @property
     def label(self) -> str:
-        """The name of the option in words."""
         return self.key.replace("-", " ").capitalize()
 
     @property
@@ -118,7 +116,6 @@ class Step:
 
     @cached_property
     def options(self) -> Mapping[str, click.Parameter]:
-        """The parameters of the command by key."""
         command = main.get_command(click.Context(main), self.command)
         parameters = command.params if command else ()
         return {
@@ -129,7 +126,6 @@ class Step:
 
     @cached_property
     def roles(self) -> list[str]:
-        """What its files may be."""
         return [role for role in ROLES if role in self.options]
 
     @cached_property

@@ -77,7 +77,6 @@ class Workspace:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything, and delete all files."""
         self.uploads: dict[str, Upload] = {}
         self.values: dict[str, str] = {}
         self.results: dict[str, Run] = {}
@@ -123,13 +122,11 @@ class Workspace:
             raise InputError(message)
 
     def remove(self, name: str) -> None:
-        """Delete a file."""
         if name in self.uploads:
             self.uploads = {kept: upload for kept, upload in self.uploads.items() if kept != name}
             (self.folder / name).unlink(missing_ok=True)
 
     def of_role(self, role: str) -> list[str]:
-        """Return the files of a role."""
         return [upload.word for upload in self.uploads.values() if role in upload.roles]
 
     def give(self, upload: Upload, role: str) -> None:
@@ -388,7 +385,6 @@ class Workspace:
         await self.close()
 
     async def close(self) -> None:
-        """End the running command at once."""
         if run := self.running:
             with suppress(ProcessLookupError):
                 run.process.kill()
