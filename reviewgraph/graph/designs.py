@@ -26,13 +26,9 @@ def random_assignment(
     """Assign items at random, so that each gets at least floor(sum of loads / N) reviews (Algorithm 2).
 
     Reviewers are served in turn. Each takes items that are still below the minimum b = floor(sum of loads / N),
-    and others only when too few of those remain; within either kind all choices are equally likely.
-
-    As printed this does not guarantee the minimum that the paper states: with N = M = 3 and load 2, reviewers 1
-    and 2 may take the same two items, and the third item ends with one review instead of two. Where that happens,
-    reviews move one at a time from an item above the minimum to one below it, reviewer and giving item drawn at
-    random. Such a move always exists, because some item has more than b reviews while another has fewer,
-    and one of its reviewers does not review the other; so the minimum holds, for unequal loads too.
+    and others only when too few of those remain; within either kind all choices are equally likely. As printed this
+    does not guarantee the minimum (N = M = 3, load 2): where an item stays below it, reviews move to it one at a time
+    from items above it, drawn at random, which is always possible.
 
     Parameters
     ----------
@@ -97,10 +93,8 @@ def doubly_connected_assignment(
     The first reviewer takes any items. Every later one takes k items: up to k - 2 that nobody has; up to 2 that
     are assigned but below the minimum b = floor(sum of loads / N); and the rest among the other assigned items.
 
-    So every reviewer after the first shares at least two items with the cover of the previous ones: by induction
-    the reviewers served are one doubly connected component, whose cover grows by min(k - 2, remaining items) and
-    reaches N because sum over reviewers of (k - 2), plus 2, is at least N. By Theorem 3.4 the assignment is
-    recovery-resilient. The minimum b is preferred, not guaranteed.
+    So every reviewer after the first shares two items or more with the cover of the previous ones, and the reviewers
+    served are one doubly connected component (Theorem 3.4). The minimum b is preferred, not guaranteed.
 
     Parameters
     ----------
@@ -116,8 +110,7 @@ def doubly_connected_assignment(
     ------
     ImpossibleDesign
         If there is no reviewer, a load exceeds N, a load is below 2 while M >= 2, or
-        sum over reviewers of (k - 2), plus 2, is below N. Each condition is necessary: a component of m
-        reviewers is joined by m - 1 merges that share two items or more each.
+        sum over reviewers of (k - 2), plus 2, is below N.
     InputError
         As in :func:`random_assignment`.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
-from tests.naive import PRIME, equations, rank, repeat_union, scored_union, tie_classes
+from tests.naive import PRIME, equations, rank, repeat_union
 from tests.verifying.cases import Case, read
 
 Pair = tuple[str, str]
@@ -63,12 +63,8 @@ def links(rows: list[dict[int, float]], n_items: int) -> int:
     return n_items + 2 * counted - min(n_items, 2) - rank(equations(rows, quality))
 
 
-def at_level(level: str, score: Scores, reviewers: list[str], items: list[str], *, scores: bool = False) -> bool:
+def at_level(level: str, score: Scores, reviewers: list[str], items: list[str]) -> bool:
     rows, N = rows_of(score, reviewers, items), len(items)
-    if scores:
-        label = tie_classes(rows, N)
-        covers = [len(set().union(*(rows[j] for j in part))) for part in scored_union(rows, N)]
-        return max(covers, default=0) >= N and len(set(label)) > 1
     if level == "survives-reviewer":
         lost = [{pair: v for pair, v in score.items() if pair[0] != who} for who in {who for who, _ in score}]
         return all(at_level("double", rest, reviewers, items) for rest in [score, *lost])
@@ -91,7 +87,6 @@ class PlanQuestion(Question):
 
     def __init__(self, case: Case) -> None:
         super().__init__(case)
-        self.scores = "--use-scores" in case.words
         self.fixed = [pair for pair in dict.fromkeys(self.pairs("--fixed")) if pair not in self.score]
         capacity = case.option("--capacity")
         stated = {row["reviewer"]: int(row["spare"]) for row in read(capacity)} if capacity else {}
@@ -146,18 +141,13 @@ class PlanQuestion(Question):
 
     def reached(self, level: str, new: Iterable[Pair]) -> bool:
         added = list(new)
-        highest = max((abs(value) for value in self.score.values() if value is not None), default=0.0)
         all_pairs = {**self.score, **dict.fromkeys(added)}
         least, count = self.number("--min-reviews") or 0, Counter(what for _, what in all_pairs)
         if any(count[item] < least for item in self.items):
             return False
         if self.senior is not None and {what for who, what in all_pairs if who in self.senior} < {*self.items}:
             return False
-        if not self.scores:
-            return at_level(level, all_pairs, self.reviewers, self.items)
-        scored = {pair: value for pair, value in self.score.items() if value is not None}
-        scored |= {pair: highest + 1 + place for place, pair in enumerate(added)}
-        return at_level(level, scored, self.reviewers, self.items, scores=True)
+        return at_level(level, all_pairs, self.reviewers, self.items)
 
     def plans(self, size: int) -> Iterator[list[Pair]]:
         """Yield all sets of so many new reviews beside the fixed ones."""
@@ -223,19 +213,11 @@ def plan_is_false(case: Case, answer: dict[str, Any]) -> str:
 
 def _merges(ask: PlanQuestion, answer: dict[str, Any], new: list[Pair], level: str) -> str:
     """Replay merges on sets."""
-    score: Scores = {**{p: v for p, v in ask.score.items() if v is not None or not ask.scores}}
-    score |= {pair: 100.0 + place for place, pair in enumerate(new)}
-    reviewers = sorted(ask.reviewers)
-    rows = rows_of(score, reviewers, ask.items)
-    label = tie_classes(rows, len(ask.items)) if ask.scores else list(range(len(ask.items)))
+    rows = rows_of({**ask.score, **dict.fromkeys(new)}, sorted(ask.reviewers), ask.items)
     parts = [({j}, set(row)) for j, row in enumerate(rows)]
     for a, b, u, v in answer["merges"]:
         left, right = (next((part for part in parts if j in part[0]), None) for j in (a, b))
         if left is None or right is None or left is right or not {u, v} <= left[1] & right[1] or u == v:
-            return "merges"
-        own = [rows[j] for j in (a, b)]
-        apart = all(u in row and v in row and row[u] != row[v] for row in own)
-        if label[u] == label[v] and not (ask.scores and apart):
             return "merges"
         parts = [part for part in parts if part is not left and part is not right]
         parts.append((left[0] | right[0], left[1] | right[1]))
@@ -319,7 +301,7 @@ def assignment_is_false(case: Case, answer: dict[str, Any]) -> str:
 
 
 def calibration_is_false(case: Case, answer: dict[str, Any]) -> str:
-    """Say what is false about a changed answer of ``calibrate``: what least squares leave open may be changed."""
+    """Say what is false about a changed answer of ``calibrate``."""
     before, after = ({row["item"]: row for row in found["items"]} for found in (case.answer, answer))
     for item, row in after.items():
         other = before[item]
@@ -327,43 +309,5 @@ def calibration_is_false(case: Case, answer: dict[str, Any]) -> str:
             return "average or group"
         if row.get("probability") != other.get("probability") or row.get("interval") != other.get("interval"):
             return "interval or probability"
-    moved = [item for item, row in after.items() if row["quality"] != before[item]["quality"]]
-    if answer["method"] != "lsc":
-        return "quality" if moved else _told(case, answer)
-    if abs(answer["objective"] - case.answer["objective"]) > 1e-6:
-        return "objective"
-    return _worse_fit(case, answer) if moved else _told(case, answer)
-
-
-def _told(case: Case, answer: dict[str, Any]) -> str:
     ranks, others = ([row["rank"] for row in found["items"]] for found in (answer, case.answer))
     return "" if (ranks, answer["selected"]) == (others, case.answer["selected"]) else "rank or selection"
-
-
-def _worse_fit(case: Case, answer: dict[str, Any]) -> str:
-    """Fit the best scoring functions to the qualities by a general solver, and compare the objective."""
-    import cvxpy as cp
-
-    ask = Question(case)
-    group = {row["item"]: row["group"] for row in answer["items"]}
-    sign = -1.0 if "--lower-is-better" in case.words else 1.0
-    unit = {item: answer["units"][number - 1] for item, number in group.items()}
-    quality = {row["item"]: row["quality"] for row in answer["items"] if row["quality"] is not None}
-    place = {item: sign * value / unit[item] if unit[item] else 0.0 for item, value in quality.items()}
-    least, total = 1.0 / float(case.option("--max-slope") or 10.0), 0.0
-    kind = case.option("--hypothesis")
-    for who in ask.reviewers:
-        own = sorted((sign * (value or 0.0), what) for (reviewer, what), value in ask.score.items() if reviewer == who)
-        perceived = cp.Variable(len(own))
-        rise = np.diff([value for value, _ in own])
-        steps = [perceived[k + 1] - perceived[k] for k in range(rise.size)]
-        slopes = [steps[k] / rise[k] for k in range(rise.size) if rise[k] > 0]
-        limits = [steps[k] == 0 for k in range(rise.size) if rise[k] == 0]
-        limits += [slope == 1 if kind == "offset" else slope >= least for slope in slopes]
-        for one, other in pairwise(slopes):
-            bend = {"linear": [one == other], "convex": [one >= other], "concave": [one <= other]}
-            limits += bend.get(kind or "", [])
-        wanted = np.array([place[what] for _, what in own])
-        total += float(cp.Problem(cp.Minimize(cp.sum_squares(perceived - wanted)), limits).solve(solver="CLARABEL"))
-    best = case.answer["objective"]
-    return "quality" if total > best * (1 + 1e-5) + 1e-7 * max(map(abs, place.values())) ** 2 else ""
