@@ -10,19 +10,13 @@ cdef int64_t EMPTY, ENTERED, ABSORBED, HASHED, PUT
 cdef class Blocks:
     cdef readonly int64_t[::1] reviewer, item
     cdef const int64_t[::1] start, class_of, degree
-    cdef readonly int64_t[::1] parent
-    cdef int64_t[::1] fellow, first, length, weight
-    cdef readonly int64_t[::1] covered
-    cdef uint8_t[::1] hashed
-    cdef int64_t[::1] following, top, beside, table, brought
-    cdef readonly int64_t[::1] shared_u, shared_v, trail
-    cdef int64_t[::1] queue
-    cdef uint8_t[::1] queued, waits
-    cdef int64_t[::1] seen
-    cdef readonly int64_t size
-    cdef int64_t added_from
-    cdef readonly int64_t n_trail
-    cdef int64_t n_queue, scans, filled, compared
+    cdef readonly int64_t[::1] parent, fellow, first, length, weight, covered
+    cdef readonly uint8_t[::1] hashed
+    cdef readonly int64_t[::1] following, top, beside, table, brought, shared_u, shared_v, trail, queue
+    cdef readonly uint8_t[::1] queued, waits
+    cdef readonly int64_t[::1] seen
+    cdef readonly int64_t size, added_from, n_trail, scans, filled
+    cdef int64_t n_queue, compared
     cdef public int64_t steps
 
     cpdef int64_t add(self, int64_t reviewer, int64_t thing) except -1 nogil

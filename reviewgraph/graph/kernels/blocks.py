@@ -32,6 +32,11 @@ ENTERED = 0
 ABSORBED = 1
 HASHED = 2
 PUT = 3
+#: Arrays of :class:`Blocks` that change.
+CHANGING = (
+    *("reviewer", "item", "parent", "fellow", "first", "length", "weight", "covered", "hashed", "following", "top"),
+    *("beside", "table", "brought", "shared_u", "shared_v", "trail", "queue", "queued", "waits", "seen"),
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -103,37 +108,9 @@ class Blocks:
 
     def copy(self) -> Blocks:
         """Return blocks that change on their own."""
-        return Blocks(
-            reviewer=np.array(self.reviewer),
-            item=np.array(self.item),
-            start=self.start,
-            class_of=self.class_of,
-            degree=self.degree,
-            parent=np.array(self.parent),
-            fellow=np.array(self.fellow),
-            first=np.array(self.first),
-            length=np.array(self.length),
-            weight=np.array(self.weight),
-            covered=np.array(self.covered),
-            hashed=np.array(self.hashed),
-            following=np.array(self.following),
-            top=np.array(self.top),
-            beside=np.array(self.beside),
-            table=np.array(self.table),
-            brought=np.array(self.brought),
-            shared_u=np.array(self.shared_u),
-            shared_v=np.array(self.shared_v),
-            trail=np.array(self.trail),
-            queue=np.array(self.queue),
-            queued=np.array(self.queued),
-            waits=np.array(self.waits),
-            seen=np.array(self.seen),
-            size=self.size,
-            added_from=self.added_from,
-            n_trail=self.n_trail,
-            scans=self.scans,
-            filled=self.filled,
-        )
+        arrays = {name: np.array(getattr(self, name)) for name in CHANGING}
+        numbers = {name: getattr(self, name) for name in ("size", "added_from", "n_trail", "scans", "filled")}
+        return Blocks(start=self.start, class_of=self.class_of, degree=self.degree, **arrays, **numbers)
 
     def add(self, reviewer: int, thing: int) -> int:
         """Enter one more review; returns the number of items that its block covers then."""
