@@ -16,7 +16,7 @@ from planner._plans.kernels.greedy import take_independent
 from planner._plans.kernels.trials import extend
 from planner._plans.task import AT_ONCE
 from reviewgraph._base import Clock
-from reviewgraph.graph import connected_components, new_game, play
+from reviewgraph.graph import Game, connected_components, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
     body_of = np.full(table.n_reviewers, -1, np.int64)
     body_of[live] = np.arange(live.size)
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
-    game = new_game(live.size, task.n_items)
+    game = Game(live.size, task.n_items)
     item = table.item[body_of[table.reviewer] >= 0]
     play(game, start, item, np.arange(live.size), np.zeros(live.size, np.int64))
     chosen = [no_pairs()]

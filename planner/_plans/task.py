@@ -15,7 +15,7 @@ from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.kernels.cascade import Board
 from planner._plans.kernels.trials import Trial, close, new_trial
 from reviewgraph._base import Clock, distinct, occurs
-from reviewgraph.graph import Components, doubly_connected_components, level_named, new_blocks
+from reviewgraph.graph import Blocks, Components, doubly_connected_components, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from planner._plans.constraints import Constraints, Needs
     from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions
-    from reviewgraph.graph import Blocks
     from reviewgraph.table import Reviews
 
     Mentioned: TypeAlias = Sequence[Label] | Mentions
@@ -201,7 +200,7 @@ def new_task(constraints: Constraints, most: int) -> Task:
 def closed_blocks(start: IntArray, item: IntArray, n_items: int) -> Blocks:
     """Return blocks that cannot be joined; block b covers ``item[start[b]:start[b + 1]]``, ascending."""
     every = np.arange(start.size - 1)
-    blocks = new_blocks(np.repeat(every, np.diff(start)), item, start, np.arange(n_items), every)
+    blocks = Blocks(np.repeat(every, np.diff(start)), item, start, np.arange(n_items), every)
     blocks.load()
     return blocks
 

@@ -11,8 +11,7 @@ from .designs import random_assignment as random_assignment
 from .fragility import missing_without_units as missing_without_units
 from .kernels.blocks import Blocks as Blocks
 from .kernels.blocks import Units as Units
-from .kernels.blocks import new_blocks as new_blocks
-from .kernels.pebbles import new_game as new_game
+from .kernels.pebbles import Game as Game
 from .kernels.pebbles import play as play
 from .levels import ALL_NAMES as ALL_NAMES
 from .levels import LARGEST_SHARE as LARGEST_SHARE

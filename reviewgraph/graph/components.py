@@ -23,9 +23,9 @@ from reviewgraph._base.arrays import distinct, starts
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
-from reviewgraph.graph.kernels.blocks import new_blocks
-from reviewgraph.graph.kernels.pairs import merge_pairs, nothing_reached, rank_neighbours
-from reviewgraph.graph.kernels.pebbles import Game, join_blocks, new_game, new_rigid_blocks, play
+from reviewgraph.graph.kernels.blocks import Blocks
+from reviewgraph.graph.kernels.pairs import Reached, merge_pairs, rank_neighbours
+from reviewgraph.graph.kernels.pebbles import Game, RigidBlocks, join_blocks, play
 from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk, union_ends
 from reviewgraph.graph.levels import Double, highest
 from reviewgraph.table.reviews import as_reviews
@@ -259,7 +259,7 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     N = reviews.n_items
     # 1. Merge reviewers who share two items, by the 4-cycles of the graph from its vertices of highest degree on.
     graph = rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
-    reached = nothing_reached(M + N, scored=level.size > 0)
+    reached = Reached(M + N, scored=level.size > 0)
     merges = np.empty((max(M - 1, 0), 4), np.int64)
     parent = np.arange(M)
     rows = merges[: merge_pairs(graph, reached, parent, merges)]
@@ -267,7 +267,7 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     if len(rows) < M - 1:
         # 2. Merge components whose covers share two items.
         point_at_roots(parent)
-        blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
+        blocks = Blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
         blocks.load()
         rows = np.concatenate([rows, blocks.unions()])
         # 3. Number them in the order of their first reviewers.
@@ -352,12 +352,12 @@ class Recoverability(Result):
         """
         # Play the whole game, then grow a block from each body.
         start, item, bodies = _contracted(self._components)
-        game = new_game(bodies.size, self.reviews.n_items)
+        game = Game(bodies.size, self.reviews.n_items)
         play_all(game, start, item)
         # The bodies of each item, from the reviews sorted by item.
         body_by_item = np.repeat(np.arange(bodies.size), np.diff(start))[np.argsort(item, kind="stable")]
         item_start = starts(item, self.reviews.n_items)
-        blocks = new_rigid_blocks(bodies.size, self.reviews.n_items)
+        blocks = RigidBlocks(bodies.size, self.reviews.n_items)
         join_blocks(game, blocks, start, item, item_start, body_by_item)
         block_of = np.full(len(self._components), -1, np.int64)
         block_of[bodies] = np.unique(game.parent, return_inverse=True)[1]
@@ -379,7 +379,7 @@ class Recoverability(Result):
         keep = self.reviews.loads[self.reviews.reviewer] >= 2
         loads = self.reviews.loads[self.reviews.loads >= 2]
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(loads)])
-        game = new_game(loads.size, self.reviews.n_items, marked=int(keep.sum()))
+        game = Game(loads.size, self.reviews.n_items, marked=int(keep.sum()))
         play_all(game, start, self.reviews.item[keep])
         redundant = np.zeros(self.reviews.n_reviews, np.bool_)
         redundant[keep] = game.redundant
@@ -421,7 +421,7 @@ def recoverability(reviews: ReviewsLike, *, components: Components | None = None
     reviews = as_reviews(reviews)
     groups = doubly_connected_components(reviews) if components is None else components
     start, item, bodies = _contracted(groups)
-    accepted = play_all(new_game(bodies.size, reviews.n_items), start, item)
+    accepted = play_all(Game(bodies.size, reviews.n_items), start, item)
     # Each reviewer whom a component absorbed adds the two equations of their slope and offset.
     n_counted = int((reviews.loads >= 2).sum())
     rank = accepted + 2 * (n_counted - bodies.size)

@@ -27,8 +27,8 @@ from reviewgraph.graph.components import (
     recoverability,
     structure_of,
 )
-from reviewgraph.graph.kernels.blocks import Units, certify, divide, enter_all, new_blocks, new_frames
-from reviewgraph.graph.kernels.pebbles import Game, new_game, play
+from reviewgraph.graph.kernels.blocks import Blocks, Frames, Units, certify, divide, enter_all
+from reviewgraph.graph.kernels.pebbles import Game, play
 from reviewgraph.graph.levels import LEVELS, LevelName
 from reviewgraph.io.matching import match_labels
 from reviewgraph.io.sides import by_label
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import igraph
 
     from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph.graph.kernels.blocks import Blocks
     from reviewgraph.graph.levels import Level
     from reviewgraph.io.sides import Valued
     from reviewgraph.table.reviews import Reviews, ReviewsLike
@@ -388,7 +387,7 @@ def missing_without_units(
     # Each remaining unit is tested with all others present, by division.
     blocks = _grown(reviews, units, cleared, clock)
     missing = np.zeros(n_units, np.int64)
-    frames = new_frames(tested.size, int(np.asarray(blocks.covered).max(initial=0)))
+    frames = Frames(tested.size, int(np.asarray(blocks.covered).max(initial=0)))
     # The kernel runs in pieces of about Clock.LOOK seconds, between which the clock is checked.
     steps = 1
     while frames.depth >= 0:
@@ -402,7 +401,7 @@ def missing_without_units(
 def _grown(reviews: Reviews, units: Units, order: IntArray, clock: Clock) -> Blocks:
     parent = np.arange(reviews.n_reviewers)
     every = np.arange(reviews.n_items)
-    blocks = new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, every, parent)
+    blocks = Blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, every, parent)
     for low in range(0, order.size, AT_ONCE):
         clock.check()
         enter_all(blocks, units, order[low : low + AT_ONCE])
@@ -461,7 +460,7 @@ def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
     remaining = np.arange(bodies.size)
     for _ in range(BASES):
         accepted = np.zeros(bodies.size, np.int64)
-        offer(new_game(bodies.size, n_items), np.concatenate([cleared, rng.permutation(remaining)]), accepted)
+        offer(Game(bodies.size, n_items), np.concatenate([cleared, rng.permutation(remaining)]), accepted)
         spared = accepted[remaining] == 2
         cleared = np.concatenate([cleared, remaining[spared]])
         remaining = remaining[~spared]
@@ -481,7 +480,7 @@ def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
             copy = game.copy()
             divide_range(copy, rank + offer(copy, added), n_in + added.size, half)
 
-    game = new_game(bodies.size, n_items)
+    game = Game(bodies.size, n_items)
     divide_range(game, offer(game, cleared), cleared.size, remaining)
     return bodies[np.array(critical, np.int64)]
 

@@ -8,16 +8,12 @@ cdef int64_t EMPTY, ENTERED, ABSORBED, HASHED, PUT
 # Those that need memory return -1 after an exception: there is none, or Ctrl-C was pressed while Python made room.
 @cython.final
 cdef class Blocks:
-    cdef readonly int64_t[::1] reviewer, item
-    cdef const int64_t[::1] start, class_of, degree
-    cdef readonly int64_t[::1] parent, fellow, first, length, weight, covered
-    cdef readonly uint8_t[::1] hashed
-    cdef readonly int64_t[::1] following, top, beside, table, brought, shared_u, shared_v, trail, queue
-    cdef readonly uint8_t[::1] queued, waits
-    cdef readonly int64_t[::1] seen
-    cdef readonly int64_t size, added_from, n_trail, scans, filled
+    cdef public const int64_t[::1] start, class_of, degree
+    cdef public int64_t[::1] reviewer, item, parent, fellow, first, length, weight, covered, following, top, beside
+    cdef public int64_t[::1] table, brought, shared_u, shared_v, trail, queue, seen
+    cdef public uint8_t[::1] hashed, queued, waits
+    cdef public int64_t size, added_from, n_trail, scans, filled, steps
     cdef int64_t n_queue, compared
-    cdef public int64_t steps
 
     cpdef int64_t add(self, int64_t reviewer, int64_t thing) except -1 nogil
     cpdef int64_t enter(self, int64_t review) except -1 nogil

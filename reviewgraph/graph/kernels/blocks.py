@@ -11,7 +11,6 @@ reviews, or of the block's other items, whichever are fewer. Those with a second
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import cython
@@ -32,53 +31,64 @@ ENTERED = 0
 ABSORBED = 1
 HASHED = 2
 PUT = 3
-#: Arrays of :class:`Blocks` that change.
+#: What copies of :class:`Blocks` share, and the arrays that change.
+SHARED = ("start", "class_of", "degree", "size", "added_from", "n_trail", "scans", "filled")
 CHANGING = (
     *("reviewer", "item", "parent", "fellow", "first", "length", "weight", "covered", "hashed", "following", "top"),
     *("beside", "table", "brought", "shared_u", "shared_v", "trail", "queue", "queued", "waits", "seen"),
 )
 
 
-@dataclass(eq=False, repr=False)
 class Blocks:
     """The reviews that have entered and their blocks, each named after its root, a reviewer.
 
-    A review whose item its block covers already changes nothing.
+    At first none has entered, and every entry of ``parent`` is a root. A review whose item its block covers already
+    changes nothing.
     """
 
-    reviewer: IntArray  # Of each review, shape (E,); longer where more were added
-    item: IntArray
-    start: IntArray  # With :func:`load`: reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending
-    class_of: IntArray  # Tie class of each item: two items of one class count as one
-    degree: IntArray  # Reviews of each item, in or not, shape (N,)
-    parent: IntArray  # Union-find over the reviewers, shape (M,)
-    fellow: IntArray  # The next reviewer in the circular list of a block
-    first: IntArray  # A review of the list of each block, -1 where it is empty
-    length: IntArray  # Reviews in its list
-    weight: IntArray  # Sum of the degrees of their items
-    covered: IntArray  # Distinct items of the list
-    hashed: BoolArray  # Whether its cover is in the table: else it is the row of one reviewer
-    following: IntArray  # The next review in the circular list of a block, shape (E,)
-    # The last review of each item that entered, and the one of the same item that entered before a review; -1
-    top: IntArray
-    beside: IntArray
-    table: IntArray  # Hash table of (block, item), a power of two slots, and the review that brought the item
-    brought: IntArray
-    shared_u: IntArray  # The two items by which an absorbed block was joined to another
-    shared_v: IntArray
-    trail: IntArray  # Steps to undo: 4 * a review, block or key + its kind, from :data:`ENTERED` to :data:`PUT`
-    queue: IntArray  # Reviews whose item is new to their block and not compared yet, and some that need not be now
-    queued: BoolArray  # Whether each review is in the queue, and whether it is to be compared
-    waits: BoolArray
-    seen: IntArray  # The last scan that met each block
-    size: int  # Reviews that there are
-    added_from: int  # The first of those that were added
-    n_trail: int = 0
-    n_queue: int = 0
-    scans: int = 0
-    filled: int = 0  # Slots of the table
-    compared: int = 0  # Reviews that waited
-    steps: int = 0  # Reviews that were looked at
+    def __init__(
+        self, reviewer: IntArray, item: IntArray, start: IntArray, class_of: IntArray, parent: IntArray
+    ) -> None:
+        E = reviewer.size
+        M = parent.size
+        N = class_of.size
+        slots = 1 << int(2 * E + 15).bit_length()
+        self.reviewer = reviewer.copy()  # Of each review, shape (E,); longer where more were added
+        self.item = item.copy()
+        self.start = start  # With :func:`load`: reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending
+        self.class_of = class_of  # Tie class of each item: two items of one class count as one
+        self.degree = np.bincount(item, minlength=N)  # Reviews of each item, in or not
+        self.parent = parent.copy()  # Union-find over the reviewers
+        self.fellow = np.arange(M)  # The next reviewer in the circular list of a block
+        self.first = np.full(M, -1, np.int64)  # A review of the list of each block, -1 where it is empty
+        self.length = np.zeros(M, np.int64)  # Reviews in its list
+        self.weight = np.zeros(M, np.int64)  # Sum of the degrees of their items
+        self.covered = np.zeros(M, np.int64)  # Distinct items of the list
+        self.hashed = np.ones(M, np.bool_)  # Whether its cover is in the table: else it is the row of one reviewer
+        self.following = np.empty(E, np.int64)  # The next review in the circular list of a block
+        # The last review of each item that entered, and the one of the same item that entered before a review; -1
+        self.top = np.full(N, -1, np.int64)
+        self.beside = np.empty(E, np.int64)
+        # Hash table of (block, item), a power of two slots, and the review that brought the item
+        self.table = np.full(slots, EMPTY, np.int64)
+        self.brought = np.empty(slots, np.int64)
+        self.shared_u = np.empty(M, np.int64)  # The two items by which an absorbed block was joined to another
+        self.shared_v = np.empty(M, np.int64)
+        # Steps to undo: 4 * a review, block or key + its kind, from :data:`ENTERED` to :data:`PUT`
+        self.trail = np.empty(E + 2 * M + slots, np.int64)
+        # Reviews whose item is new to their block and not compared yet, and some that need not be now
+        self.queue = np.empty(E, np.int64)
+        self.queued = np.zeros(E, np.bool_)  # Whether each review is in the queue, and whether it is to be compared
+        self.waits = np.zeros(E, np.bool_)
+        self.seen = np.full(M, -1, np.int64)  # The last scan that met each block
+        self.size = E  # Reviews that there are
+        self.added_from = E  # The first of those that were added
+        self.n_trail = 0
+        self.n_queue = 0
+        self.scans = 0
+        self.filled = 0  # Slots of the table
+        self.compared = 0  # Reviews that waited
+        self.steps = 0  # Reviews that were looked at
 
     def labels(self) -> IntArray:
         """Return the block of each reviewer, shape (M,)."""
@@ -108,9 +118,12 @@ class Blocks:
 
     def copy(self) -> Blocks:
         """Return blocks that change on their own."""
-        arrays = {name: np.array(getattr(self, name)) for name in CHANGING}
-        numbers = {name: getattr(self, name) for name in ("size", "added_from", "n_trail", "scans", "filled")}
-        return Blocks(start=self.start, class_of=self.class_of, degree=self.degree, **arrays, **numbers)
+        blocks = Blocks.__new__(Blocks)
+        for name in SHARED:
+            setattr(blocks, name, getattr(self, name))
+        for name in CHANGING:
+            setattr(blocks, name, np.array(getattr(self, name)))
+        return blocks
 
     def add(self, reviewer: int, thing: int) -> int:
         """Enter one more review; returns the number of items that its block covers then."""
@@ -418,42 +431,6 @@ class Blocks:
         self.top[thing] = review
 
 
-def new_blocks(reviewer: IntArray, item: IntArray, start: IntArray, class_of: IntArray, parent: IntArray) -> Blocks:
-    """No review has entered; every entry of ``parent`` is a root."""
-    E = reviewer.size
-    M = parent.size
-    N = class_of.size
-    slots = 1 << int(2 * E + 15).bit_length()
-    return Blocks(
-        reviewer=reviewer.copy(),
-        item=item.copy(),
-        start=start,
-        class_of=class_of,
-        degree=np.bincount(item, minlength=N),
-        parent=parent.copy(),
-        fellow=np.arange(M),
-        first=np.full(M, -1, np.int64),
-        length=np.zeros(M, np.int64),
-        weight=np.zeros(M, np.int64),
-        covered=np.zeros(M, np.int64),
-        hashed=np.ones(M, np.bool_),
-        following=np.empty(E, np.int64),
-        top=np.full(N, -1, np.int64),
-        beside=np.empty(E, np.int64),
-        table=np.full(slots, EMPTY, np.int64),
-        brought=np.empty(slots, np.int64),
-        shared_u=np.empty(M, np.int64),
-        shared_v=np.empty(M, np.int64),
-        trail=np.empty(E + 2 * M + slots, np.int64),
-        queue=np.empty(E, np.int64),
-        queued=np.zeros(E, np.bool_),
-        waits=np.zeros(E, np.bool_),
-        seen=np.full(M, -1, np.int64),
-        size=E,
-        added_from=E,
-    )
-
-
 def slot_of(key: int, size: int) -> int:
     """First slot of a key in a table of a power of two slots."""
     mixed = (key ^ (key >> 31)) & 0x7FFFFFFF
@@ -467,32 +444,25 @@ def slot_of(key: int, size: int) -> int:
 # ones are divided and conquered: a range of them is tested while everything outside of it has entered.
 
 
-@dataclass(eq=False, repr=False)
 class Units:
     """Sets of reviews that are lost at once: unit u is ``review[start[u]:start[u + 1]]``."""
 
-    start: IntArray
-    review: IntArray
+    def __init__(self, start: IntArray, review: IntArray) -> None:
+        self.start = start
+        self.review = review
 
 
-@dataclass(eq=False, repr=False)
 class Frames:
-    """A stack of nested ranges, the whole first, then each a half of the previous one."""
+    """A stack of nested ranges, the whole of ``size`` units first, then each a half of the previous one."""
 
-    low: IntArray  # The range
-    high: IntArray
-    turn: IntArray  # 0 before either half, 1 after the first, 2 after both
-    trail: IntArray  # Length of the trail when it began
-    most: IntArray  # Items of the largest cover then
-    depth: int = 0  # -1 at the end
-
-
-def new_frames(size: int, most: int) -> Frames:
-    """Return the whole of this many units, and the items of the largest cover without them."""
-    frames = Frames(*np.zeros((5, 70), np.int64))
-    frames.high[0] = size
-    frames.most[0] = most
-    return frames
+    def __init__(self, size: int, most: int) -> None:
+        self.low, self.high = np.zeros((2, 70), np.int64)
+        self.turn = np.zeros(70, np.int64)  # 0 before either half, 1 after the first, 2 after both
+        self.trail = np.zeros(70, np.int64)  # Length of the trail when it began
+        self.most = np.zeros(70, np.int64)  # Items of the largest cover then
+        self.depth = 0  # -1 at the end
+        self.high[0] = size
+        self.most[0] = most
 
 
 def enter_units(blocks: Blocks, units: Units, order: IntArray, low: int, high: int) -> int:

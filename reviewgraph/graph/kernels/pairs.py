@@ -34,17 +34,15 @@ class Ranked:
     level: IntArray  # The levels of the reviews between them, or empty
 
 
-@dataclass(eq=False, repr=False)
 class Reached:
     """Ends that a top vertex has reached in two steps, by rank; all but the first two are empty without scores."""
 
-    last_top: IntArray  # The top that reached the end last, or -1
-    first_middle: IntArray  # The middle of its first way there
-    top_level: IntArray  # The levels of that middle on the side of the top and of the end
-    end_level: IntArray
-    # The last middle that only the top, or only the end, puts on another level than the first; -1 for none
-    only_top: IntArray
-    only_end: IntArray
+    def __init__(self, size: int, *, scored: bool) -> None:
+        self.last_top = np.full(size, -1, np.int64)  # The top that reached the end last, or -1
+        self.first_middle = np.full(size, -1, np.int64)  # The middle of its first way there
+        # The levels of that middle on the side of the top and of the end, and the last middle that only the top, or
+        # only the end, puts on another level than the first; -1 for none
+        self.top_level, self.end_level, self.only_top, self.only_end = np.full((4, size * scored), -1, np.int64)
 
 
 def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, level: IntArray) -> Ranked:
@@ -66,12 +64,6 @@ def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_item
         return Ranked(vertex, first, key % max(size, 1), level)
     order = np.argsort(key)
     return Ranked(vertex, first, key[order] % max(size, 1), level[order % max(n_reviews, 1)])
-
-
-def nothing_reached(size: int, *, scored: bool) -> Reached:
-    """No path is searched yet, for ``size`` vertices."""
-    last_top, first_middle = np.full((2, size), -1, np.int64)
-    return Reached(last_top, first_middle, *np.full((4, size if scored else 0), -1, np.int64))
 
 
 def second_middle(reached: Reached, middle: int, end: int, top_level: int, end_level: int) -> int:

@@ -6,8 +6,9 @@ from reviewgraph.graph.kernels.union_find cimport find
 cdef int64_t FREE, NONE, UNKNOWN
 
 cdef class Game:
-    cdef readonly int64_t[::1] points, covers, parent, seen, came_by, stack
-    cdef readonly uint8_t[::1] redundant
+    cdef public int64_t[::1] points, covers, parent
+    cdef readonly int64_t[::1] seen, came_by, stack
+    cdef public uint8_t[::1] redundant
     cdef readonly int64_t stamp
 
 cdef class RigidBlocks:

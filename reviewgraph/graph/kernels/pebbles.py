@@ -12,7 +12,6 @@ pebbles 2 v and 2 v + 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import cython
@@ -23,7 +22,7 @@ if not cython.compiled:
     from reviewgraph.graph.kernels.union_find import find
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.arrays import IntArray
 
 
 #: Targets of a pebble other than vertices: it covers nothing, or does not exist.
@@ -33,72 +32,44 @@ NONE = -2
 UNKNOWN = -1
 
 
-@dataclass(eq=False, repr=False)
 class Game:
-    """The state of the game."""
+    """The state of the game: all pebbles free, and redundant ones of the first ``marked`` reviews marked."""
 
-    points: IntArray  # The vertex that each pebble points to, or :data:`FREE` or :data:`NONE`, shape (2 (B + N),)
-    covers: IntArray  # The review that each pebble covers, or :data:`UNKNOWN`
-    parent: IntArray  # Union-find over the bodies, shape (B,)
-    seen: IntArray  # The stamp of the last search that reached each vertex, shape (B + N,)
-    came_by: IntArray  # The pebble by which it came; its vertex is half of that
-    stack: IntArray  # Vertices that a search has reached and not left yet
-    redundant: BoolArray  # Reviews found redundant, shape (E,), or empty: then none is marked
-    stamp: int = 0  # Of the last search
+    def __init__(self, n_bodies: int, n_items: int, marked: int = 0) -> None:
+        size = n_bodies + n_items
+        # The vertex that each pebble points to, or :data:`FREE` or :data:`NONE`; items hold one pebble.
+        points = np.full(2 * size, FREE, np.int64)
+        points[2 * n_bodies + 1 :: 2] = NONE
+        self.points = points
+        self.covers = np.full(2 * size, UNKNOWN, np.int64)  # The review that each pebble covers, or :data:`UNKNOWN`
+        self.parent = np.arange(n_bodies)  # Union-find over the bodies
+        self.seen = np.zeros(size, np.int64)  # The stamp of the last search that reached each vertex
+        self.came_by = np.zeros(size, np.int64)  # The pebble by which it came; its vertex is half of that
+        self.stack = np.zeros(size, np.int64)  # Vertices that a search has reached and not left yet
+        self.redundant = np.zeros(marked, np.bool_)  # Reviews found redundant; if empty, none is marked
+        self.stamp = 0  # Of the last search
 
     def copy(self) -> Game:
         """Return a game that goes on apart from this one."""
-        return Game(
-            points=np.array(self.points),
-            covers=np.array(self.covers),
-            parent=np.array(self.parent),
-            seen=np.array(self.seen),
-            came_by=self.came_by,
-            stack=self.stack,
-            redundant=np.array(self.redundant),
-            stamp=self.stamp,
-        )
+        n_bodies = len(self.parent)
+        game = Game(n_bodies, len(self.seen) - n_bodies)
+        for name in ("points", "covers", "parent", "redundant"):
+            setattr(game, name, np.array(getattr(self, name)))
+        return game
 
 
-def new_game(n_bodies: int, n_items: int, marked: int = 0) -> Game:
-    """All pebbles free; redundant ones of the first ``marked`` reviews are marked."""
-    size = n_bodies + n_items
-    points = np.full(2 * size, FREE, np.int64)
-    points[2 * n_bodies + 1 :: 2] = NONE  # items hold one pebble
-    return Game(
-        points=points,
-        covers=np.full(2 * size, UNKNOWN, np.int64),
-        parent=np.arange(n_bodies),
-        seen=np.zeros(size, np.int64),
-        came_by=np.zeros(size, np.int64),
-        stack=np.zeros(size, np.int64),
-        redundant=np.zeros(marked, np.bool_),
-    )
-
-
-@dataclass(eq=False, repr=False)
 class RigidBlocks:
     """The state of :func:`join_blocks`."""
 
-    member_of: IntArray  # The body whose block each vertex was found in last, or -1, shape (B + N,)
-    loose: IntArray  # The body that each vertex was found not to be rigid with last, or -1
-    # The bodies that were joined to each body, as a list: its next member, or -1, and its last. Shape (B,).
-    next_part: IntArray
-    last_part: IntArray
-    queue: IntArray  # Vertices of the block
-    queued: int = 0
-
-
-def new_rigid_blocks(n_bodies: int, n_items: int) -> RigidBlocks:
-    """No block is grown yet."""
-    size = n_bodies + n_items
-    return RigidBlocks(
-        member_of=np.full(size, -1, np.int64),
-        loose=np.full(size, -1, np.int64),
-        next_part=np.full(n_bodies, -1, np.int64),
-        last_part=np.arange(n_bodies),
-        queue=np.full(size, -1, np.int64),
-    )
+    def __init__(self, n_bodies: int, n_items: int) -> None:
+        size = n_bodies + n_items
+        self.member_of = np.full(size, -1, np.int64)  # The body whose block each vertex was found in last, or -1
+        self.loose = np.full(size, -1, np.int64)  # The body that each vertex was found not to be rigid with last, or -1
+        # The bodies that were joined to each body, as a list: its next member, or -1, and its last.
+        self.next_part = np.full(n_bodies, -1, np.int64)
+        self.last_part = np.arange(n_bodies)
+        self.queue = np.full(size, -1, np.int64)  # Vertices of the block
+        self.queued = 0
 
 
 def free_pebble(game: Game, vertex: int) -> int:

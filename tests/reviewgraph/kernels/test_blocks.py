@@ -16,7 +16,7 @@ from tests.strategies import Rows, tables, to_reviews
 
 
 def closed(reviews: Reviews, class_of: np.ndarray, parent: np.ndarray) -> blocks.Blocks:
-    found = blocks.new_blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
+    found = blocks.Blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
     found.load()
     return found
 
@@ -86,7 +86,7 @@ def test_blocks_under_added_and_undone_reviews_are_those_of_the_algorithm(
     if not rows or not n_items:
         return
     reviews = to_reviews(loaded[0], n_items)
-    found = blocks.new_blocks(
+    found = blocks.Blocks(
         reviews.reviewer,
         reviews.item,
         reviews.reviewer_start,
@@ -168,7 +168,7 @@ def test_what_happens_while_room_is_made_is_raised(name: str, monkeypatch: pytes
             found.add(0, i)
 
     none = np.empty(0, np.int64)
-    found = blocks.new_blocks(none, none, np.zeros(2, np.int64), np.arange(90), np.arange(1))
+    found = blocks.Blocks(none, none, np.zeros(2, np.int64), np.arange(90), np.arange(1))
     monkeypatch.setattr(np, name, fail)
     with pytest.raises(MemoryError):
         add_all()

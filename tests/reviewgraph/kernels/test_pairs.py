@@ -17,7 +17,7 @@ def merged(reviews: Reviews, level: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     M, N = reviews.n_reviewers, reviews.n_items
     graph = pairs.rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
     parent, merges = np.arange(M), np.empty((max(M - 1, 0), 4), np.int64)
-    count = pairs.merge_pairs(graph, pairs.nothing_reached(M + N, scored=level.size > 0), parent, merges)
+    count = pairs.merge_pairs(graph, pairs.Reached(M + N, scored=level.size > 0), parent, merges)
     return parent, merges[:count]
 
 

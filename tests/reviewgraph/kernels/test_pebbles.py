@@ -21,11 +21,11 @@ def play(rows: list[list[int]], n_items: int) -> tuple[int, list[bool], list[int
     order = np.argsort(item, kind="stable")
     item_start = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=n_items))]).astype(np.int64)
     bodies = np.repeat(np.arange(len(rows)), np.diff(start))[order]
-    marking = pebbles.new_game(len(rows), n_items, marked=item.size)
+    marking = pebbles.Game(len(rows), n_items, marked=item.size)
     play_all(marking, start, item)
-    game = pebbles.new_game(len(rows), n_items)
+    game = pebbles.Game(len(rows), n_items)
     rank = play_all(game, start, item)
-    pebbles.join_blocks(game, pebbles.new_rigid_blocks(len(rows), n_items), start, item, item_start, bodies)
+    pebbles.join_blocks(game, pebbles.RigidBlocks(len(rows), n_items), start, item, item_start, bodies)
     return rank, np.asarray(marking.redundant).tolist(), np.asarray(game.parent).tolist()
 
 

@@ -21,11 +21,11 @@ def test_ctrl_c_ends_a_kernel_on_its_way() -> None:
     try:
         with pytest.raises(KeyboardInterrupt):  # noqa: PT012
             signal.setitimer(signal.ITIMER_REAL, 0.003)
-            pairs.merge_pairs(graph, pairs.nothing_reached(M + N, scored=False), parent, merges)
+            pairs.merge_pairs(graph, pairs.Reached(M + N, scored=False), parent, merges)
             signal.pause()
     finally:
         signal.signal(signal.SIGALRM, usual)
     stopped = int(np.count_nonzero(merges[:, 3]))
     whole = np.zeros_like(merges)
-    count = pairs.merge_pairs(graph, pairs.nothing_reached(M + N, scored=False), np.arange(M), whole)
+    count = pairs.merge_pairs(graph, pairs.Reached(M + N, scored=False), np.arange(M), whole)
     assert stopped < count
