@@ -1,18 +1,4 @@
-"""Errors and warnings.
-
-::
-
-    ReviewGraphError
-    ├── InputError            malformed input: a file, a row, a label, an argument  (also a ValueError)
-    │   ├── DuplicateReview   the same (reviewer, item) pair twice
-    │   └── ImpossibleDesign  sizes for which no assignment of the requested kind exists
-    └── CertificateError      a certificate that does not prove what it claims
-
-    ColumnWarning             one of several matching columns of a data frame chosen     (a UserWarning)
-    LabelWarning              labels that are joined, or that are not in the reviews     (a UserWarning)
-
-Every message names the place, what was expected, what was found and what to do.
-"""
+"""Errors and warnings; every message names the place, what was expected, what was found and what to do."""
 
 from __future__ import annotations
 

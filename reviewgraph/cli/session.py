@@ -166,12 +166,12 @@ class Session:
         """Return the content of the file of an option, or of another one; None without a file. Notes go to stderr."""
         if path is None and not (path := self.params[name]):
             return None
-        return _readers()[name](path, columns=self.table_columns, note=note, read=self.keep, merge=self.spellings)
+        return _reader_of(name)(path, columns=self.table_columns, note=note, read=self.keep, merge=self.spellings)
 
     def could_read(self, name: str, path: str) -> bool:
         """Return whether a file can be read as that of another option; nothing is noted or kept."""
         try:
-            _readers()[name](path, columns=self.table_columns, merge=self.spellings)
+            _reader_of(name)(path, columns=self.table_columns, merge=self.spellings)
         except InputError:
             return False
         return True
@@ -381,42 +381,26 @@ def _as_typed(value: Any) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _readers() -> dict[str, Callable[..., Any]]:
+def _reader_of(name: str) -> Callable[..., Any]:
+    """Return the function that reads the file of an option; most are called after it."""
     from reviewgraph.formats import side
     from reviewgraph.io.reading import read_reviews
     from reviewgraph.io.sides import Gone
 
-    return {
-        "affinity": side.read_affinity,
+    others: dict[str, Callable[..., Any]] = {
         "after": side.read_round,
-        "attributes": side.read_attributes,
-        "author_attributes": side.read_author_attributes,
-        "authors": side.read_authors,
-        "bids": side.read_bids,
         "by_reviewer": side.read_hypotheses,
-        "capacity": side.read_capacity,
-        "conflicts": side.read_conflicts,
-        "cost": side.read_cost,
         "fixed": side.read_assigned,
         "gone": lambda *path, **options: Gone(*side.read_gone(*path, **options)),
-        "institutions": side.read_institutions,
-        "item_attributes": side.read_item_attributes,
-        "items": side.read_items,
-        "listing": side.read_listing,
         "like": read_reviews,
         "max_probability": side.read_probabilities,
-        "missing": side.read_missing,
         # A review of a first phase that was revised counts once.
         "phase_one": functools.partial(read_reviews, duplicates="last"),
         "previous": side.read_assigned,
-        "rankings": side.read_rankings,
-        "references": side.read_references,
-        "reviewers": side.read_reviewers,
-        "roster": side.read_roster,
         "senior": functools.partial(side.read_chosen, name="senior"),
-        "weights": side.read_weights,
         "willing": functools.partial(side.read_chosen, name="willing"),
     }
+    return others.get(name) or getattr(side, f"read_{name}")  # type: ignore[no-any-return]
 
 
 # The key to the codes of an anonymous report, and what its pictures import.

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 #: Maximum number of reasons listed.
 LISTED = 10
-#: Exit status of each outcome.
-STATUS = {"holds": 0, "refuted": 1, "not_refuted": 4}
 
 
 @click.command(
@@ -88,8 +86,7 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
         session = Session.of()
         findings = _findings(session, made, answer)
         session.answer(findings, None, lambda shown, _: page_of(path, shown))
-    if status := STATUS[findings.outcome]:
-        ctx.exit(status)
+    ctx.exit({"holds": 0, "refuted": 1, "not_refuted": 4}[findings.outcome])
 
 
 @refusing

@@ -75,11 +75,9 @@ class Components(Result):
         return {"reviewer": list(self.reviews.reviewers), "component": self.labels.tolist()}
 
     def to_mapping(self) -> dict[Any, int]:
-        """Return the component of each node: reviewers by label, and of connected components items, too.
+        """Return the component of each node, which :func:`reviewgraph.to_networkx` names ``("reviewer", label)``.
 
-        Nodes are ``("reviewer", label)`` and ``("item", label)``, as :func:`reviewgraph.to_networkx` names them,
-        because a reviewer and an item may have the same label. An item of doubly connected
-        components may be in several: it has that of its largest cover.
+        An item of doubly connected components may be in several: it has that of its largest cover.
 
         Returns
         -------
@@ -220,9 +218,8 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     """Doubly connected components (Repeat-Union2, Algorithm 1 of the paper), with the merges as certificate.
 
     Start with every reviewer alone; merge two components while their covers share two items, as
-    :func:`reviewgraph.graph.closure.repeat_union` does step by step. The result does not depend on the order of
-    merges. Takes time near-linear in the number of reviews unless many reviewers of many items share single items
-    pairwise; a hub item or a long chain of merges does no harm.
+    :func:`reviewgraph.graph.closure.repeat_union` does step by step, in any order. Takes time near-linear in the number
+    of reviews unless many reviewers of many items share single items pairwise.
 
     Parameters
     ----------

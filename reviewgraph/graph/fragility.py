@@ -346,8 +346,7 @@ def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray
 def critical_reviews(reviews: Reviews, clock: Clock | None = None) -> IntArray:
     """Return the reviews without which no doubly connected component covers all items, ascending rows; one does.
 
-    Certificates clear most reviews in O(E log E) each; the remaining c enter O(log c) times each, and their joins are
-    repeated each time, O(c E) joins at worst. Raises Clock.Over when the clock ends before all are known.
+    Certificates clear most in O(E log E) each; the remaining c enter O(log c) times each. Raises Clock.Over.
     """
     row = np.arange(reviews.n_reviews + 1)
     return _critical(reviews, Units(row, row[:-1]), clock or Clock(None))

@@ -545,15 +545,13 @@ def error_variances(
         diagonal of L^+,   L = sum_j (I - P_j) over the items of each reviewer,  P_j the projection on span(1, quality)
 
     To first order in the noise, and relative to the shift and the scale of all qualities, which no scores reveal.
-
-    Codes (E,) without gaps, of a recoverable table (else some variances are infinite), linearised at ``quality`` (N,).
-    Without ``quality`` reviewers differ in severity only: P_j projects on span(1), variances are exact and relative to
-    the shift alone, and a connected graph suffices. ``sloped`` (M,) marks the reviewers of unknown slope (default all);
-    for the others P_j projects on span(1), and as they fix the scale, variances are relative to the shift alone.
+    Codes (E,) without gaps, of a recoverable table, linearised at ``quality`` (N,). Reviewers that are not ``sloped``
+    (M,), or all without ``quality``, differ in severity only: P_j projects on span(1), and as they fix the scale,
+    variances are relative to the shift alone.
 
     Returns shape (N,); NaN throughout where the matrix has further null vectors, as for qualities that line up by
-    coincidence. By default exact up to 2,000 items in O(N^3); beyond, 96 probes (seed 0 unless ``rng`` is passed)
-    estimate each variance to about 10 %, in O(E) per step of conjugate gradients.
+    coincidence. Exact up to 2,000 items in O(N^3); beyond, probes (seed 0 unless ``rng`` is passed) estimate each
+    variance to about 10 %, in O(E) per step of conjugate gradients.
 
     >>> reviewer, item = np.repeat([0, 1, 2, 3], 3), np.tile([0, 1, 2], 4)
     >>> error_variances(reviewer, item, np.array([0.0, 1.0, 3.0])).round(3).tolist()
