@@ -80,22 +80,6 @@ def test_order_of_rows_and_kind_of_labels_do_not_matter(table: tuple[Rows, int],
         assert (a.merges == b.merges).all()
 
 
-@pytest.mark.slow
-@given(tables(), st.randoms(use_true_random=False))
-def test_renaming_reviewers_and_items_renames_the_partition(table: tuple[Rows, int], random: object) -> None:
-    rows, n_items = table
-    reviewer, item = list(range(len(rows))), list(range(n_items))
-    random.shuffle(reviewer)  # type: ignore[attr-defined]
-    random.shuffle(item)  # type: ignore[attr-defined]
-    renamed: Rows = [{} for _ in rows]
-    for j, row in enumerate(rows):
-        renamed[reviewer[j]] = {item[i]: y for i, y in row.items()}
-    for use_scores in (False, True):
-        a = doubly_connected_components(to_reviews(rows, n_items), use_scores=use_scores).labels
-        b = doubly_connected_components(to_reviews(renamed, n_items), use_scores=use_scores).labels
-        assert parts(b) == sorted(sorted(reviewer[j] for j in part) for part in parts(a))
-
-
 def test_a_chain_in_which_each_merge_enables_the_next() -> None:
     n = 3000
     chain = [(j, i) for j in range(1, n) for i in (j, j + 2, j + 3)]

@@ -4,7 +4,6 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,22 +57,6 @@ def test_blocks_are_the_reviewers_of_one_line(table: tuple[Rows, int], seed: int
         assert forced == (label[a] == label[b])
     for left, right in combinations(found.block_covers, 2):
         assert np.intersect1d(left, right).size <= 1
-
-
-@pytest.mark.slow
-@given(tables(), st.randoms(use_true_random=False))
-def test_renaming_changes_nothing(table: tuple[Rows, int], random: Random) -> None:
-    rows, n_items = table
-    item = list(range(n_items))
-    random.shuffle(item)
-    shuffled = [{item[i]: y for i, y in row.items()} for row in rows]
-    order = list(range(len(rows)))
-    random.shuffle(order)
-    a = recoverability(to_reviews(rows, n_items))
-    b = recoverability(to_reviews([shuffled[j] for j in order], n_items))
-    assert (a.rank, a.degrees_of_freedom, a.recoverable) == (b.rank, b.degrees_of_freedom, b.recoverable)
-    assert sorted(map(len, a.block_covers)) == sorted(map(len, b.block_covers))
-    assert a.redundant.sum() == b.redundant.sum()
 
 
 def test_fano_plane_is_recoverable_without_being_doubly_connected() -> None:

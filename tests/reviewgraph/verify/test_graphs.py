@@ -23,14 +23,6 @@ def names(n_items: int) -> list[str]:
 
 @examples(10)
 @given(tables())
-def test_groups_are_those_of_the_plain_algorithm(table: tuple[Rows, int]) -> None:
-    rows, n_items = table
-    found = sorted(sorted(int(who[1:]) for who in group.reviewers) for group in groups(by_name(rows), names(n_items)))
-    assert found == repeat_union([list(row) for row in rows], 2)
-
-
-@examples(10)
-@given(tables())
 def test_groups_by_scores_are_those_of_the_plain_algorithm(table: tuple[Rows, int]) -> None:
     rows, n_items = table
     score = {(f"r{j}", f"p{i}"): value for j, row in enumerate(rows) for i, value in row.items()}
