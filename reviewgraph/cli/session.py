@@ -400,7 +400,7 @@ def _reader_of(name: str) -> Callable[..., Any]:
         "senior": functools.partial(side.read_chosen, name="senior"),
         "willing": functools.partial(side.read_chosen, name="willing"),
     }
-    return others.get(name) or getattr(side, f"read_{name}")  # type: ignore[no-any-return]
+    return others.get(name) or getattr(side, f"read_{name}")
 
 
 # The key to the codes of an anonymous report, and what its pictures import.
