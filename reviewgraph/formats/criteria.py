@@ -51,22 +51,14 @@ class Fields(NamedTuple):
 
 
 def may_be_criterion(name: str) -> bool:
-    """Return whether a column of this name may be a further score of a review.
-
-    >>> [may_be_criterion(name) for name in ("Novelty", "technical quality", "review_id", "Year", "affinity", "cost")]
-    [True, True, False, False, False, False]
-    """
+    """Return whether a column of this name may be a further score of a review."""
     if not name.strip() or is_status(name):
         return False
     return normalise(name) not in _OTHERS and not _NO_SCORE.fullmatch(normalise(name))
 
 
 def say_unusual(name: str, criteria: Collection[str], choice: str) -> list[str]:
-    """Return a note on further scores that no usual name shows to be scores; none without such.
-
-    >>> say_unusual("frame", ["novelty"], ""), say_unusual("frame", ["orcid", "x"], "criteria=[] for none")
-    ([], ["frame: 'orcid', 'x' are read as further scores of the reviews, for their numbers; criteria=[] for none"])
-    """
+    """Return a note on further scores that no usual name shows to be scores; none without such."""
     odd = [criterion for criterion in criteria if not is_usual(criterion)]
     if not odd:
         return []
@@ -75,12 +67,7 @@ def say_unusual(name: str, criteria: Collection[str], choice: str) -> list[str]:
 
 
 def say_letters(table: str, columns: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a note on columns, by name, that are called as criteria and have letters as cells; none without such.
-
-    >>> print(*say_letters("frame", {"Novelty": ["B", "A", ""], "track": ["A"], "clarity": ["good", "B"]}))
-    frame: 'Novelty' holds letters and is not read as a further score; write numbers in their place (HotCRP's A is the
-    best)
-    """
+    """Return a note on columns, by name, that are called as criteria and have letters as cells; none without such."""
     lettered = [
         name
         for name, cells in columns.items()
@@ -149,11 +136,6 @@ def read_confidence(values: Sequence[str], decimal_comma: bool = False) -> Float
     """Return how sure distinct cells are, larger is surer and NaN is missing; or the first cell that is none.
 
     Cells are numbers, labels that begin with one, or HotCRP's letters: X is an expert, Z an informed outsider.
-
-    >>> read_confidence(["4: confident, but not certain", "", "2"]), read_confidence(["X", "Z: outsider"])
-    (array([ 4., nan,  2.]), array([3., 1.]))
-    >>> read_confidence(["2", "fairly"])
-    'fairly'
     """
     sure = np.full(len(values), np.nan)
     for place, value in enumerate(values):
@@ -172,10 +154,6 @@ def is_attribute(values: FloatArray, reviewer: IntArray, item: IntArray) -> bool
     """Return whether a column describes papers or reviewers, not reviews: it never differs between the rows of one.
 
     A few rows decide nothing, and a column with one value is none.
-
-    >>> reviewer, item = np.divmod(np.arange(100), 10)
-    >>> is_attribute(item * 1.0, reviewer, item), is_attribute((item + reviewer) % 3 * 1.0, reviewer, item)
-    (True, False)
     """
     known = np.flatnonzero(~np.isnan(values))
     value = values[known]
@@ -193,10 +171,6 @@ def without_copies(score: FloatArray, criteria: Mapping[str, FloatArray]) -> dic
     """Return the criteria that are not the score itself under another name.
 
     In a few rows they may agree by chance, so that there only names of overall scores count as copies.
-
-    >>> score, again = np.array([1.0, 2.0, np.nan]), np.array([1.0, np.nan, np.nan])
-    >>> list(without_copies(score, {"overall": again, "novelty": again, "rating": score + 1}))
-    ['novelty', 'rating']
     """
 
     def is_copy(name: str, values: FloatArray) -> bool:
@@ -260,11 +234,7 @@ def choose(names: Sequence[str], wanted: str | None, table: str) -> str | None:
 
 
 def joined_name(names: Collection[str | None]) -> str | None:
-    """Return one name of several sources' targets: theirs where they agree up to spelling, otherwise ``score``.
-
-    >>> joined_name(["Overall merit", None, "overall_merit"]), joined_name(["a", "b"]), joined_name([None])
-    ('Overall merit', 'score', None)
-    """
+    """Return one name of several sources' targets: theirs where they agree up to spelling, otherwise ``score``."""
     known = sorted(name for name in names if name is not None)
     plain = {normalise(name) for name in known}
     return None if not known else known[0] if len(plain) == 1 else SCORE.name

@@ -77,11 +77,7 @@ def quote(label: object) -> str:
 
 
 def cut(error: object) -> str:
-    r"""Return the first line of an error, shortened if it is long.
-
-    >>> cut(ValueError("no such thing\nin line 3")), len(cut("x" * 1_000))
-    ('no such thing', 203)
-    """
+    """Return the first line of an error, shortened if it is long."""
     lines = str(error).splitlines() or [type(error).__name__]
     return lines[0] if len(lines[0]) <= SAID else f"{lines[0][:SAID]}..."
 
@@ -94,24 +90,12 @@ def quote_all(texts: Iterable[str], most: int = 20) -> str:
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """Return the terms of a list, separated by commas and line ends.
-
-    >>> terms("max score, out of")
-    ('max score', 'out of')
-    """
+    """Return the terms of a list, separated by commas and line ends."""
     return tuple(term for part in text.split(",") if (term := " ".join(part.split())))
 
 
 class Problems:
-    """Malformed rows of one reading, over all its files.
-
-    >>> problems = Problems()
-    >>> problems.add(0, 3, "reviews.csv:3: the reviewer is empty")
-    >>> problems.raise_any()
-    Traceback (most recent call last):
-        ...
-    reviewgraph._base.errors.InputError: reviews.csv:3: the reviewer is empty
-    """
+    """Malformed rows of one reading, over all its files."""
 
     def __init__(self) -> None:
         self.count = 0

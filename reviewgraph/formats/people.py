@@ -120,11 +120,7 @@ _PLAIN_NOBODY = frozenset(word.casefold().translate(_CHARACTERS_AROUND) for word
 
 
 def may_hold_nobody(cells: Sequence[str]) -> bool:
-    """Return whether some cell may stand for nobody; quick where there are many, and sure where it says no.
-
-    >>> may_hold_nobody(["Ann", "TBD"]), may_hold_nobody(["Ann", "Bob"])
-    (True, False)
-    """
+    """Return whether some cell may stand for nobody; quick where there are many, and sure where it says no."""
     text = "\n".join(cells)
     plain = text.casefold().translate(_CHARACTERS_AROUND)
     words = plain.split("\n")
@@ -132,11 +128,7 @@ def may_hold_nobody(cells: Sequence[str]) -> bool:
 
 
 def may_hold_several(cells: Sequence[str]) -> bool:
-    """Return whether some cell may hold several people; quick where there are many, and sure where it says no.
-
-    >>> may_hold_several(["Ann; Bob"]), may_hold_several(["a@x.org", "b@x.org"])
-    (True, False)
-    """
+    """Return whether some cell may hold several people; quick where there are many, and sure where it says no."""
     text = "\0".join(cells)
     return (
         " " in text or not text.isascii() or text.count("@") > len(cells) or any(sign in text for sign in ";|\r\n,/&+")
@@ -176,11 +168,7 @@ PHRASES = frozenset(
 
 
 def words_of(label: str) -> str:
-    r"""Return the words of a label without case, accents and signs.
-
-    >>> words_of("Total g\xe9n\xe9ral:")
-    'total general'
-    """
+    """Return the words of a label without case, accents and signs."""
     letters = unicodedata.normalize("NFKD", label.casefold())
     kept = "".join(sign if sign.isalnum() else " " for sign in letters if not unicodedata.combining(sign))
     return " ".join(kept.split())
@@ -231,12 +219,7 @@ class Parted(NamedTuple):
     rows: tuple[int, int]  #: The number of rows of several people, and of nobody.
 
     def notes(self, role: str) -> list[str]:
-        """Return what to tell the user.
-
-        >>> import numpy as np
-        >>> part_people(Column(np.array([0, 1]), ["Ann; Bob", "TBD"])).notes("reviewer")[0]
-        "1 cell with several reviewers split, as 'Ann; Bob'"
-        """
+        """Return what to tell the user."""
         notes = []
         if self.rows[0]:
             cells = counted(self.rows[0], "cell")
@@ -251,11 +234,6 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
     """Return the people in a column of cells; None if each cell names one, or is empty.
 
     Cells that name nobody have no person; labels that are ``known`` are persons, whatever they look like.
-
-    >>> import numpy as np
-    >>> parted = part_people(Column(np.array([0, 1, 2]), ["Ann; Bob", "TBD", "Bob"]))
-    >>> parted.row.tolist(), [parted.column.values[code] for code in parted.column.codes.tolist()]
-    ([0, 0, 2], ['Ann', 'Bob', 'Bob'])
     """
     people: list[list[str]] = []
     recurring = [] if known else split_recurring(column.values)

@@ -585,11 +585,7 @@ def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
 
 
 def say_unseen(papers: Collection[str]) -> str:
-    """Report papers left out because the person who downloaded the files may not see their reviewers.
-
-    >>> say_unseen(["9", "12"])
-    '2 papers (9, 12) left out: whoever downloaded the files may not see who reviews them'
-    """
+    """Report papers left out because the person who downloaded the files may not see their reviewers."""
     which = f"{counted(len(papers), 'paper')} ({listed(sorted(papers, key=natural_key), LISTED)})"
     return f"{which} left out: whoever downloaded the files may not see who reviews {noun(len(papers), 'it', 'them')}"
 
@@ -663,22 +659,19 @@ def read_round(path: Path, **options: Unpack[Options]) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             data = file.read()
+        content = json.loads(data.decode("utf-8-sig")) if data.strip() else None
     except OSError as error:
         message = f"{path}: expected {_A_ROUND}; the file cannot be read ({error.strerror or error})"
+        raise InputError(message) from error
+    except (ValueError, RecursionError) as error:
+        message = f"{path}: expected {_A_ROUND}, found no JSON ({error}); plan the last round again with --json > FILE"
         raise InputError(message) from error
     if not data.strip():
         message = f"{path}: expected {_A_ROUND}, found an empty file; a shell empties the file after > before it runs "
         message += "the command, so give the answer of the last round another name than that of this one"
         raise InputError(message)
-    try:
-        content = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        message = f"{path}: expected {_A_ROUND}, found no JSON ({error}); plan the last round again with --json > FILE"
-        raise InputError(message) from error
     if not isinstance(content, dict) or not isinstance(content.get("rounds"), dict):
-        kind = "a list" if isinstance(content, list) else "a value that is no object"
-        if isinstance(content, dict):
-            kind = "a plan without rounds" if "merges" in content else f"the keys {quote_all(list(content), 4)}"
+        kind = "a plan without rounds" if isinstance(content, dict) and "merges" in content else "other JSON"
         message = f"{path}: expected {_A_ROUND}, found {kind}; name that file, or leave --after out for a first round"
         raise InputError(message)
     if keep := options.get("read"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -25,10 +25,6 @@ from reviewgraph._base.text import counted, shortened
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import LISTED, quote
 from reviewgraph.formats.tables import Aside, Column, recoded
-
-if TYPE_CHECKING:
-    pass
-
 
 Note = Callable[[str], object]
 #: Whether similar labels are one.
@@ -54,21 +50,6 @@ class Spellings:
     and its digits as text. Similar addresses are one, and a note counts them. Other similar labels may still be two
     people or papers: ``merge`` decides (``"all"`` joins them, ``"none"`` keeps them apart, a mapping gives the label
     that each becomes), otherwise they are refused with the advice ``ask``. ``known`` are earlier labels by role.
-
-    >>> known, notes = Spellings(), []
-    >>> known.respelled(["Ann@x.org"], "reviewer", "reviews.csv", notes.append)
-    ['Ann@x.org']
-    >>> known.respelled(["ann@X.org", "bob"], "reviewer", "conflicts.csv", notes.append)
-    ['Ann@x.org', 'bob']
-    >>> notes
-    ["conflicts.csv: 1 address is spelled as before, which differs in letter case alone ('ann@X.org' as 'Ann@x.org')"]
-    >>> known.respelled(["Bob"], "reviewer", "loads.csv", notes.append)
-    Traceback (most recent call last):
-        ...
-    reviewgraph._base.errors.InputError: loads.csv: 'Bob' and 'bob' differ in letter case alone. One reviewer or two?
-    The
-    argument merge of read_reviews, Reviews.from_frame and its siblings, and assign decides: "all" makes such labels
-    one, spelled as the second; "none" keeps them apart; {label: as} says which become which
     """
 
     def __init__(
@@ -87,6 +68,8 @@ class Spellings:
             message = f"merge: labels become {quote(chain)}, which becomes {quote(named[chain])}; say the last for all"
             raise InputError(message)
         self.merge: Literal["all", "none"] | Mapping[Any, Any] | None = merge
+        #: The label that each becomes, as the user says.
+        self.named = named
         self.ask = ask
         self._known: dict[str, Collection[Label]] = dict(known or {})
         self._first: dict[str, dict[str, Label]] = {}
@@ -96,11 +79,7 @@ class Spellings:
         return merge if isinstance(merge, Spellings) else cls(merge)
 
     def known(self, role: str) -> Collection[Label]:
-        """Return the labels of a role in the tables so far.
-
-        >>> Spellings(known={"reviewer": ["ann"]}).known("reviewer")
-        ['ann']
-        """
+        """Return the labels of a role in the tables so far."""
         return self._known.get(role, ())
 
     def respelled(
@@ -117,18 +96,17 @@ class Spellings:
         """
         known = self._known.get(role, ())
         texts = set(map(type, labels)) == {str}
-        named = self.merge if isinstance(self.merge, Mapping) else {}
         if known and not texts:  # equal numbers are one label, whatever their type
             known_label = {label: label for label in known}
             labels = [known_label.get(label, label) for label in labels]
-        if all(map(known.__contains__, labels)) or (texts and not named and self._all_new(labels, role)):
+        if all(map(known.__contains__, labels)) or (texts and not self.named and self._all_new(labels, role)):
             return list(labels)
         distinct = {_typed(label): label for label in labels}
         null = next((at for at, label in enumerate(labels) if is_null(label)), None)
         if null is not None:
             message = f"{name}: expected one {role} in every row, found {labels[null]!r} in {place(null)}"
             raise InputError(message)
-        meant = {key: named.get(label, label) for key, label in distinct.items()}
+        meant = {key: self.named.get(label, label) for key, label in distinct.items()}
         joined = self._joined({_typed(label): label for label in meant.values()}, role)
         spelled = {key: joined.get(_typed(label), label) for key, label in meant.items()}
         changed = [(label, spelled[key]) for key, label in distinct.items() if _typed(spelled[key]) != key]
@@ -139,10 +117,9 @@ class Spellings:
 
     def without_near(self, labels: Sequence[Any], role: str, name: str) -> Sequence[Any]:
         """Return labels in which none is another's up to leading zeros, separators and look-alikes, or ask."""
-        named = self.merge if isinstance(self.merge, Mapping) else {}
         if self.merge == "none" or are_numbered(labels):
             return labels
-        decided = {*named, *named.values()}
+        decided = {*self.named, *self.named.values()}
         distinct = list({_typed(label): label for label in labels}.values())
         groups = [
             [label for label in group if label not in decided] for group in near_labels(distinct, people=role == PERSON)
@@ -153,13 +130,18 @@ class Spellings:
         if self.merge == "all":
             first = {_typed(label): group[0] for group in groups for label in group}
             return [first.get(_typed(label), label) for label in labels]
-        pairs = [f"{quote(group[1])} and {quote(group[0])} differ in {_how(group[1], group[0])}" for group in groups]
-        if len(pairs) == 1:
-            message = f"{name}: {pairs[0]}. One {role} or two? {self.ask}"
+        return self._refuse([(group[1], group[0]) for group in groups], role, name)
+
+    def _refuse(self, pairs: Sequence[tuple[Label, Label]], role: str, name: str) -> NoReturn:
+        """Ask whether the labels of each pair are one."""
+        lines = [f"{quote(label)} and {quote(like)} differ in {_how(label, like)}" for label, like in pairs[:LISTED]]
+        if len(pairs) > LISTED:
+            lines.append(f"... and {len(pairs) - LISTED:,} more")
+        if len(pairs) > 1:
+            message = "\n".join([*lines, f"Each one {role} or two? {self.ask}"])
         else:
-            more = [f"... and {len(pairs) - LISTED:,} more"] if len(pairs) > LISTED else []
-            message = "\n".join([f"{name}: {pairs[0]}", *pairs[1:LISTED], *more, f"Each one {role} or two? {self.ask}"])
-        raise InputError(message)
+            message = f"{lines[0]}. One {role} or two? {self.ask}"
+        raise InputError(f"{name}: {message}")  # noqa: TRY003 (made above)
 
     def _index(self, role: str) -> dict[str, Label]:
         """Return the labels of a role by what similar labels have in common."""
@@ -195,18 +177,10 @@ class Spellings:
     def _judge(self, changed: Sequence[tuple[Label, Label]], role: str, name: str, note: Note) -> None:
         """Refuse labels that nobody has decided to join; count the others in a note."""
         pairs = sorted(changed, key=lambda pair: natural_key(pair[0]))
-        named = self.merge if isinstance(self.merge, Mapping) else {}
-        asked = [pair for pair in pairs if not _is_address(pair[0]) and pair[0] not in named]
+        asked = [pair for pair in pairs if not _is_address(pair[0]) and pair[0] not in self.named]
         if asked and self.merge != "all":
-            lines = [
-                f"{quote(label)} and {quote(spelling)} differ in {_how(label, spelling)}" for label, spelling in asked
-            ]
-            lines = [*lines[:LISTED], *([f"... and {len(asked) - LISTED:,} more"] if len(asked) > LISTED else [])]
-            several = len(asked) > 1
-            question = f"{'Each one' if several else 'One'} {role} or two? {self.ask}"
-            message = "\n".join([*lines, question]) if several else f"{lines[0]}. {question}"
-            raise InputError(f"{name}: {message}")  # noqa: TRY003 (made above)
-        (label, spelling) = pairs[0]
+            self._refuse(asked, role, name)
+        label, spelling = pairs[0]
         noun = ("address", "addresses") if _is_address(pairs[0][0]) else ("label", "labels")
         count = counted(len(pairs), f"{noun[0]} is", f"{noun[1]} are")
         example = f"{quote(label)} as {quote(spelling)}"
@@ -214,14 +188,7 @@ class Spellings:
 
 
 def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None = None) -> Columns:
-    """Return pairs whose labels have their first spellings, similar ones joined.
-
-    >>> from reviewgraph._base.labels import encode
-    >>> (reviewer, reviewers), (item, items) = encode(["ann", "Ann"]), encode([1, 2])
-    >>> joined(Columns(reviewer, item, reviewers, items), "all", "pairs", print)
-    pairs: 1 label is spelled as before, which differs in letter case alone ('ann' as 'Ann')
-    <Columns: 1 reviewer, 2 items, 2 rows>
-    """
+    """Return pairs whose labels have their first spellings, similar ones joined."""
     spellings = Spellings.of(merge)
 
     def spelled(labels: Sequence[Label], codes: IntArray, role: str) -> Sequence[Label]:

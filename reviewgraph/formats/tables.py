@@ -55,12 +55,7 @@ class Numbers(NamedTuple):
 
 
 def recoded(column: Column, values: Sequence[str]) -> Column:
-    """Return a column with other values in the places of its own; equal ones become one.
-
-    >>> import numpy as np
-    >>> recoded(Column(np.array([0, 1, 0]), ["a", "b"]), ["c", "c"]).values
-    ['c']
-    """
+    """Return a column with other values in the places of its own; equal ones become one."""
     import numpy as np
 
     known: dict[str, int] = {}
@@ -69,12 +64,7 @@ def recoded(column: Column, values: Sequence[str]) -> Column:
 
 
 def text_column(column: Column | Numbers) -> Column:
-    """Return any column as one of text, of numbers in all their digits.
-
-    >>> import numpy as np
-    >>> text_column(Numbers(np.array([1767225601, 0.5]), np.array([True, True]))).values
-    ['0.5', '1767225601']
-    """
+    """Return any column as one of text, of numbers in all their digits."""
     import numpy as np
 
     if isinstance(column, Column):
@@ -211,11 +201,7 @@ NO_SCORES = (
 
 
 def say_which_score(name: str, columns: Sequence[str]) -> str:
-    """Return the question which of several columns holds the scores.
-
-    >>> say_which_score("t.csv", ["merit", "style"])[:75]
-    "t.csv: no score column is known; it may be any of 'merit', 'style': say whi"
-    """
+    """Return the question which of several columns holds the scores."""
     words = {word for known in SCORE.names for word in known.split("_")}
     example = next((column for column in columns if words & set(normalise(column).split("_"))), columns[0])
     return (
@@ -225,11 +211,7 @@ def say_which_score(name: str, columns: Sequence[str]) -> str:
 
 
 def may_hold_scores(name: str) -> bool:
-    """Whether a column of this name has none of the other roles.
-
-    >>> may_hold_scores("style"), may_hold_scores("Paper ID"), may_hold_scores("affinity")
-    (True, False, False)
-    """
+    """Whether a column of this name has none of the other roles."""
     return bool(name.strip()) and normalise(name) not in {
         *NO_SCORES,
         *(known for role in ROLES for known in role.names),
@@ -307,13 +289,7 @@ class Line(NamedTuple):
 
 
 class Grid(Table):
-    """A table of rows of text.
-
-    >>> from reviewgraph.formats.files import Problems
-    >>> grid = Grid("a.xlsx", ["paper", "score"], [Line(["7"], "a.xlsx, row 2"), Line([""], "a.xlsx, row 3")])
-    >>> [column.values for column in grid.read([0, 1], Problems()).columns]
-    [['7'], ['']]
-    """
+    """A table of rows of text."""
 
     decimal_comma = False
 
@@ -431,11 +407,7 @@ def to_grid(table: Table) -> Grid:
 
 
 def from_records(name: str, records: Sequence[dict[str, Any]], noun: str = "record") -> Grid:
-    """Return objects as a table, with a column for each key in order of first occurrence.
-
-    >>> from_records("a.json", [{"paper": 7}, {"score": 4.5, "done": None}]).header
-    ['paper', 'score', 'done']
-    """
+    """Return objects as a table, with a column for each key in order of first occurrence."""
     header = list(dict.fromkeys(key for record in records for key in record))
     lines = (
         Line([as_text(record.get(key)) for key in header], f"{name}: {noun} {number}")
@@ -540,11 +512,7 @@ def _loads(text: str) -> Any:
 
 
 def objects(content: Any) -> list[dict[str, Any]]:
-    """Return a list of objects; an empty one where it is anything else.
-
-    >>> objects([{"a": 1}]), objects([1]), objects({"a": 1})
-    ([{'a': 1}], [], [])
-    """
+    """Return a list of objects; an empty one where it is anything else."""
     return content if isinstance(content, list) and all(isinstance(entry, dict) for entry in content) else []
 
 

@@ -86,9 +86,6 @@ def missing_labels(values: Sequence[str]) -> list[bool]:
     """Return which distinct cells of a column of labels are missing.
 
     Empty cells are, and in columns of numbers also NaN; elsewhere not, since a person may be called Nan.
-
-    >>> missing_labels(["7", "nan", " "]), missing_labels(["ann", "nan"])
-    ([False, True, True], [False, False])
     """
     from reviewgraph._base.labels import is_null
 
@@ -207,11 +204,7 @@ def are_scores(values: Sequence[str], decimal_comma: bool = False) -> bool:
 
 
 def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = False) -> tuple[str, ...]:
-    """Return the grades of a scale, best first.
-
-    >>> parse_scale("A > B > C")
-    ('A', 'B', 'C')
-    """
+    """Return the grades of a scale, best first."""
     if scale is None:
         return ()
     parts = scale.split(">") if isinstance(scale, str) else scale
@@ -272,11 +265,7 @@ def ask_direction(bad: Sequence[str], *, beside_numbers: bool = False) -> str | 
 
 
 def parse_whole(text: str) -> int | None:
-    """Return a whole number that is not negative, or None.
-
-    >>> parse_whole("3"), parse_whole("3.0"), parse_whole("-1")
-    (3, 3, None)
-    """
+    """Return a whole number that is not negative, or None."""
     match = re.fullmatch(r"[+]?([0-9]{1,15})(?:[.]0*)?", text.strip())
     return int(match[1]) if match else None
 
@@ -355,13 +344,7 @@ _BEFORE_ZONE = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$|Z$)")
 
 
 def parse_moment(text: str) -> datetime | None:
-    """Return a date (its beginning) or a time in ISO 8601 or seconds or milliseconds since 1970; None if it is neither.
-
-    >>> parse_moment("2026-03-01 17:00:00 +0100").isoformat()
-    '2026-03-01T16:00:00+00:00'
-    >>> parse_moment("01/03/2026") is None
-    True
-    """
+    """Return a date or a time in ISO 8601 or seconds or milliseconds since 1970; None if it is neither."""
     plain = text.strip()
     if plain.isascii() and plain.isdigit() and len(plain) in (*_SECONDS, *_MILLISECONDS):
         seconds = int(plain) / (1000 if len(plain) in _MILLISECONDS else 1)
@@ -390,11 +373,7 @@ _FREE = frozenset(
 
 
 def parse_conflict(text: str) -> bool | None:
-    """Return whether a cell says that there is a conflict, None if it says neither.
-
-    >>> [parse_conflict(text) for text in ("Yes", "X", "COI", "no", "0", "", "co-author")]
-    [True, True, True, False, False, False, None]
-    """
+    """Return whether a cell says that there is a conflict, None if it says neither."""
     word = text.strip().casefold()
     if word in _BARRED or word in _FREE:
         return word in _BARRED

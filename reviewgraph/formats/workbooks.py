@@ -41,7 +41,7 @@ from reviewgraph.formats.systems.system import (
     recognise,
     whole_header,
 )
-from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children, plain_tag
+from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -53,8 +53,6 @@ INSIDE = "[Content_Types].xml"
 MOST_ROWS = 1_048_576
 MOST_CHARACTERS = 32_767
 EXACT = 2**53
-#: The date of all that is written, so that equal tables are equal files.
-DATE = datetime.datetime(1980, 1, 1)
 #: Characters that XML lacks or changes, and what would be taken for one of them, which is written in the same way.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")
@@ -107,13 +105,6 @@ class _Budget:
         self.cells += cells
         ROWS.expect(self.name, self.rows)
         self.most.expect(self.name, self.cells)
-
-
-def is_xlsx(data: bytes) -> bool:
-    try:
-        return INSIDE in zipfile.ZipFile(io.BytesIO(data)).namelist()
-    except Exception:  # a damaged directory can raise anything
-        return False
 
 
 def read_xlsx(name: str, data: bytes, *, percents: bool = False) -> list[Sheet]:
@@ -244,21 +235,21 @@ def _without_formulas(grid: Grid, wanted: Wanted) -> list[str]:
 
     Other formulas without values are refused.
     """
-    places = {place for line in grid.lines for place, cell in enumerate(line.cells) if cell.startswith(_UNSOLVED)}
-    needed = {name for role in wanted.roles for name in (*role.names, *role.weak)}
-    needed |= {normalise(name) for name in wanted.columns.values()}
+    needed = {normalise(name) for name in wanted.columns.values()}
+    needed |= {name for role in wanted.roles for name in (*role.names, *role.weak)}
     left: list[str] = []
-    for place in sorted(places):
+    for place in range(max((len(line.cells) for line in grid.lines), default=0)):
         name = grid.header[place] if place < len(grid.header) else ""
         cells = [(line, line.cells[place]) for line in grid.lines if place < len(line.cells) and line.cells[place]]
-        if normalise(name) in needed or not all(cell.startswith(_UNSOLVED) for _, cell in cells):
-            line, cell = next((line, cell) for line, cell in cells if cell.startswith(_UNSOLVED))
-            message = f"{line.place}: the formula {quote(cell.removeprefix(_UNSOLVED))} has no value; open the file in "
-            message += "a spreadsheet program and save it"
+        formulas = [(line, cell.removeprefix(_UNSOLVED)) for line, cell in cells if cell.startswith(_UNSOLVED)]
+        if formulas and (normalise(name) in needed or len(formulas) < len(cells)):
+            line, formula = formulas[0]
+            message = f"{line.place}: the formula {quote(formula)} has no value; open the file in a spreadsheet "
+            message += "program and save it"
             raise InputError(message)
-        for line, _ in cells:
+        for line, _ in formulas:
             line.cells[place] = ""
-        left.append(name)
+        left += [name] if formulas else []
     return left
 
 
@@ -271,31 +262,12 @@ def _cell(value: Any, percent: bool) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
-class _Undated(zipfile.ZipFile):
-    """An archive without dates, and without what depends on the machine."""
-
-    def writestr(self, name: Any, data: Any, *how: Any, **more: Any) -> None:  # type: ignore[override]
-        info = zipfile.ZipInfo(name, DATE.timetuple()[:6])
-        info.compress_type = zipfile.ZIP_DEFLATED
-        info.create_system = 0
-        super().writestr(info, data)
-
-    def write(self, filename: Any, arcname: Any = None, *how: Any, **more: Any) -> None:
-        with open(filename, "rb") as file:
-            self.writestr(arcname, file.read())
-
-
 def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
-    """Return columns as a workbook of Excel with one sheet; no text is a formula, and equal tables are equal bytes.
-
-    >>> read_xlsx("plan.xlsx", write_xlsx({"item": [7, "=1+1"], "cost": [0.5, None]}))[0].rows
-    [(1, ['item', 'cost']), (2, ['7', '0.5']), (3, ['=1+1'])]
-    """
+    """Return columns as a workbook of Excel with one sheet; no text is a formula."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
     from openpyxl.utils import get_column_letter
-    from openpyxl.writer.excel import ExcelWriter
 
     listed = [[name, *column] for name, column in columns.items()]
     if any(len(column) > MOST_ROWS for column in listed):
@@ -303,7 +275,6 @@ def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
         raise InputError(message)
     table = [[_entry(value) for value in column] for column in listed]
     book = Workbook(write_only=True)
-    book.properties.created = book.properties.modified = DATE
     sheet = book.create_sheet("Table")
     sheet.freeze_panes = "A2"
     for place, column in enumerate(table, 1):
@@ -324,7 +295,7 @@ def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
     for number, row in enumerate(zip(*table, strict=True)):
         sheet.append([cell(entry, bold=number == 0) for entry in row])
     data = io.BytesIO()
-    ExcelWriter(book, _Undated(data, "w")).save()
+    book.save(data)
     return data.getvalue()
 
 
@@ -347,10 +318,6 @@ def _entry(value: Any) -> _Entry | None:
         message = f"a cell of Excel holds {MOST_CHARACTERS:,} characters, found {len(text):,}; write CSV instead"
         raise InputError(message)
     return _Entry(text, is_number=False)
-
-
-def is_workbook(root: Element) -> bool:
-    return plain_tag(root) == "workbook"
 
 
 def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:

@@ -79,14 +79,6 @@ def shared_by(
 
     Labels are spelled alike. A warning counts the pairs, and who has nothing to share. Takes the time of the entries
     and of the pairs.
-
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     homes = {"ann": {"affiliation": "ETH  Zurich"}, "bob": {"affiliation": "MIT"}}
-    ...     pairs = shared_by("affiliation", ["ann", "bob"], ["p"], homes, {"p": {"affiliation": ["eth zurich", "X"]}})
-    >>> pairs.reviewer.tolist(), pairs.item.tolist()
-    ([0], [0])
     """
     kind = KINDS[by]
 

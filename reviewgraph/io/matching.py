@@ -103,23 +103,13 @@ LIKENESSES = (
 
 
 def codes_among(labels: Sequence[Label], known: Iterable[Label]) -> IntArray:
-    """Return the code of each label among known ones, -1 for unknown ones.
-
-    >>> codes_among(["b", "z"], ["a", "b"]).tolist()
-    [1, -1]
-    """
+    """Return the code of each label among known ones, -1 for unknown ones."""
     code = _numbered(known)
     return np.fromiter((code.get(label, -1) for label in labels), np.int64, len(labels))
 
 
 def pairs_among(pairs: Columns, reviewers: Iterable[Label], items: Iterable[Label]) -> tuple[IntArray, IntArray]:
-    """Return the codes of those pairs whose labels are both known.
-
-    >>> from reviewgraph.formats.columns import Columns
-    >>> pairs = Columns(np.array([0, 1]), np.array([0, 0]), ["ann", "bob"], ["p1"])
-    >>> pairs_among(pairs, ["bob"], ["p0", "p1"])
-    (array([0]), array([1]))
-    """
+    """Return the codes of those pairs whose labels are both known."""
     reviewer = codes_among(pairs.reviewers, reviewers)[pairs.reviewer]
     item = codes_among(pairs.items, items)[pairs.item]
     known = (reviewer >= 0) & (item >= 0)
@@ -141,15 +131,6 @@ def match_pairs(
 
     Messages call the pairs ``name`` and the table of known labels ``where``. With ``asked`` unknown labels may be those
     that the pairs' file explains, further ones that are ``explained``, and those that the user of ``spellings`` keeps.
-
-    >>> from reviewgraph.formats.columns import Columns
-    >>> pairs = Columns(np.array([0, 1]), np.array([0, 0]), ["Ann", "Bob"], ["p1"])
-    >>> match_pairs(pairs, ["ann", "bob"], ["p1"], "conflicts")
-    Traceback (most recent call last):
-        ...
-    reviewgraph._base.errors.InputError: conflicts: none of 2 pairs names a reviewer and a paper of the reviews
-    (reviewers
-    'Ann', 'Bob'); 2 of 2 match if letter case and blanks are ignored: write 'Ann' as 'ann'
     """
     if not pairs.reviewer.size:
         return pairs.reviewer, pairs.item
@@ -192,9 +173,6 @@ def match_labels(
     """Return the code of each label among known ones, -1 where it is unknown; refuses and warns as for pairs.
 
     ``role`` is ``reviewer`` or ``paper``; ``other`` are the known labels of the other role.
-
-    >>> match_labels(["b", "a"], ["a", "b"], "capacity", "reviewer").tolist()
-    [1, 0]
     """
     side = Side(role, np.arange(len(labels)), labels, _numbered(known), _numbered(other))
     code = side.matched()
@@ -203,11 +181,7 @@ def match_labels(
 
 
 def resemblance(labels: Sequence[Label], known: Iterable[Label], role: str) -> str:
-    """Return the explanation of most of the unknown labels, or nothing.
-
-    >>> resemblance(["P1", "P2"], ["p1", "p2", "p3"], "paper")
-    "2 of 2 match if letter case and blanks are ignored: write 'P1' as 'p1'"
-    """
+    """Return the explanation of most of the unknown labels, or nothing."""
     side = Side(role, np.arange(len(labels)), labels, _numbered(known), {})
     words, _ = Mismatch("", role, (side,), side.matched() < 0, "").explanation()
     return words.removeprefix("; ")

@@ -57,11 +57,6 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
 
     The keys of a mapping are (reviewer, item), or reviewers with several items each as values. A data frame of
     conflicts may have a column of yes and no.
-
-    >>> pairs_of([("b", "p"), ("a", "p")], "conflicts").reviewer.tolist()
-    [0, 1]
-    >>> pairs_of({"a": ["p", "q"]}, "conflicts").items
-    ('p', 'q')
     """
     if isinstance(table, Columns):
         return _spelled(table, name, spellings)
@@ -124,11 +119,7 @@ def _flagged(
 
 
 def numbered_pairs(table: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
-    """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes.
-
-    >>> numbered_pairs([("a", "p", 0.5)], "affinity", Role("affinity")).score.tolist()
-    [0.5]
-    """
+    """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes."""
     if isinstance(table, Columns):
         if table.score is None:
             message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
@@ -150,12 +141,7 @@ def numbered_pairs(table: Numbered, name: str, role: Role, spellings: Spellings 
 
 
 def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
-    """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs.
-
-    >>> import pandas
-    >>> by_label(pandas.Series([2, 0], index=["a", "b"]), "capacity", REVIEWER, Role("spare"))
-    {'a': 2, 'b': 0}
-    """
+    """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs."""
     known = _mapping_of(table, name)
     frame = _frame_of(table)
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
@@ -183,11 +169,6 @@ def columns_by_label(
 
     From a data frame with a column of labels, or with labels as its index; a Series indexed by label; or a mapping from
     label to a value, or to a mapping from column to value.
-
-    >>> columns_by_label({"p1": {"track": "theory", "pages": 8}}, "item_covariates", ITEM)
-    {'track': {'p1': 'theory'}, 'pages': {'p1': 8}}
-    >>> columns_by_label({"ann": "senior"}, "reviewer_covariates", REVIEWER)
-    {'reviewer_covariates': {'ann': 'senior'}}
     """
     frame = _frame_of(table)
     known = _mapping_of(table, name)
@@ -228,11 +209,7 @@ _RANKINGS = "a mapping from author to items, the best first, or a data frame wit
 
 
 def rankings_of(table: Any, name: str, spellings: Spellings | None = None) -> list[tuple[Label, Label, float]]:
-    """Return author, item and rank, 1 the best, of each entry of rankings.
-
-    >>> rankings_of({"eve": ["p2", "p1"]}, "rankings")
-    [('eve', 'p2', 1.0), ('eve', 'p1', 2.0)]
-    """
+    """Return author, item and rank, 1 the best, of each entry of rankings."""
     frame = _frame_of(table)
     known = _mapping_of(table, name)
     if frame is not None:
@@ -264,9 +241,6 @@ def labels_of(
     """Return labels: from anything that lists them, a Series, or a data frame with a column of them.
 
     Flags, in a mapping, an indexed Series or a column ``chosen`` of a data frame, select the labels whose flag is true.
-
-    >>> labels_of({"a": True, "b": False}, "senior", REVIEWER), labels_of(["a", "b"], "gone", REVIEWER)
-    (['a'], ['a', 'b'])
     """
     frame = _frame_of(table)
     if frame is not None:
@@ -282,11 +256,7 @@ def labels_of(
 
 
 def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | None = None) -> list[Any]:
-    """Return labels of a role as they are spelled; null ones, lists and the like are refused.
-
-    >>> labels_in(["ann"], "senior", REVIEWER)
-    ['ann']
-    """
+    """Return labels of a role as they are spelled; null ones, lists and the like are refused."""
     refuse(name, labels, "Iterable[Label]")
     labels = list(map(plain_label, labels))
     if spellings is None:
@@ -370,11 +340,7 @@ def _mapping_of(table: Any, name: str) -> Mapping[Any, Any] | None:
 
 
 def is_frame(table: Any) -> bool:
-    """Whether it is a data frame, or a Series with an index.
-
-    >>> is_frame([1, 2])
-    False
-    """
+    """Whether it is a data frame, or a Series with an index."""
     return _is_indexed(table) or _frame_of(table) is not None
 
 
@@ -426,11 +392,7 @@ class Gone(NamedTuple):
 
 
 def gone_of(table: Any, spellings: Spellings | None = None) -> Gone:
-    """Return :class:`Gone` from labels of reviewers or from (reviewer, item) pairs, in any form.
-
-    >>> gone_of(["ann"]).reviewers, gone_of([("ann", "p1")]).pairs.items
-    (('ann',), ('p1',))
-    """
+    """Return :class:`Gone` from labels of reviewers or from (reviewer, item) pairs, in any form."""
     if table is None or isinstance(table, Gone):
         return table or Gone()
     if hasattr(table, "columns") or isinstance(table, Reviews):
@@ -448,10 +410,6 @@ def without_gone(reviews: Reviews, gone_ones: Any) -> Reviews:
     """Return reviews without the planned ones of reviewers, or (reviewer, item) pairs, that are gone; scores stay.
 
     Reviewers without any remaining review are dropped. Unknown labels are warned of, and refused where none is known.
-
-    >>> table = Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2), ("bob", 1), ("bob", 2)])
-    >>> without_gone(table, ["ann", "bob"]).to_dict()
-    {'reviewer': ['ann'], 'item': [1], 'score': [2.0]}
     """
     if gone_ones is None:
         return reviews
@@ -483,13 +441,7 @@ class Order(NamedTuple):
 
     @classmethod
     def of(cls, source: Any, reviews: Reviews) -> Order:
-        """Return the order that arrays beside reviews follow, as the caller passed these.
-
-        >>> from reviewgraph.table import as_reviews
-        >>> rows = [("ann", "p1"), ("bob", "p2")]
-        >>> Order.of(rows, as_reviews(rows)).of_items
-        False
-        """
+        """Return the order that arrays beside reviews follow, as the caller passed these."""
         ordered = source is reviews or has_order(source)
         return cls(reviews.reviewers, reviews.items, ordered, ordered)
 
@@ -534,11 +486,7 @@ class Unlabelled(NamedTuple):
 
 
 def is_matrix(table: Any) -> bool:
-    """Whether it is a matrix over reviewers and items: sparse, boolean, of 0 and 1, or a wide table of pandas.
-
-    >>> is_matrix([[True, False], [False, True]]), is_matrix([("ann", "p1")])
-    (True, False)
-    """
+    """Whether it is a matrix over reviewers and items: sparse, boolean, of 0 and 1, or a wide table of pandas."""
     if hasattr(table, "tocoo") or is_wide(table):
         return True
     if isinstance(table, list) and table and all(isinstance(row, list) for row in table):
@@ -560,11 +508,7 @@ def _wider(table: npt.NDArray[Any]) -> bool:
 
 
 def is_wide(table: Any) -> bool:
-    """Whether it is a wide table of pandas: its axes are named, or no column is named like a reviewer or an item.
-
-    >>> is_wide({"ann": 1})
-    False
-    """
+    """Whether it is a wide table of pandas: its axes are named, or no column is named like a reviewer or an item."""
     if not hasattr(table, "reset_index") or not hasattr(table, "columns"):
         return False
     from reviewgraph.formats.columns import ITEM, REVIEWER, normalise
@@ -579,11 +523,7 @@ def is_wide(table: Any) -> bool:
 
 
 def are_numbers(values: Any) -> bool:
-    """Whether it is one number per line without labels; a Series has labels, unless nobody set its index.
-
-    >>> are_numbers(np.array([1, 2])), are_numbers([3, 4]), are_numbers({"ann": 3})
-    (True, True, False)
-    """
+    """Whether it is one number per line without labels; a Series has labels, unless nobody set its index."""
     if isinstance(values, list | tuple):
         return bool(values) and all(isinstance(value, Real) for value in values)
     if hasattr(values, "reset_index"):
@@ -597,11 +537,7 @@ def are_numbers(values: Any) -> bool:
 
 
 def pairs_in(table: Any, name: str, order: Order, *, numbered: bool = False) -> Columns:
-    """Return the True entries of a matrix over an order, or with ``numbered`` its numbers, as pairs.
-
-    >>> pairs_in(np.array([[False, True]]), "conflicts", Order(["ann"], ["p1", "p2"])).item.tolist()
-    [1]
-    """
+    """Return the True entries of a matrix over an order, or with ``numbered`` its numbers, as pairs."""
     matrix: Any = table
     if is_wide(table):
         order, matrix = _turned(table, name, order)
@@ -685,11 +621,7 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
 
 
 def numbers_in(numbers: Any, name: str, order: Order, *, of_items: bool) -> dict[Any, Any]:
-    """Return one number per line by label.
-
-    >>> numbers_in(np.array([3, 4]), "load", Order(["ann", "bob"], ["p1"]), of_items=False)
-    {'ann': 3, 'bob': 4}
-    """
+    """Return one number per line by label."""
     if hasattr(numbers, "reset_index"):
         # The default index of a Series may be labels; as positions it would be in an order of its own.
         strange = set(numbers.index).difference(order.items if of_items else order.reviewers)

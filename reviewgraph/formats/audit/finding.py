@@ -121,11 +121,7 @@ def finding(
 
 
 def overrule(name: str) -> str:
-    """Return how a finding is overruled: the option, which :func:`in_python` makes an argument.
-
-    >>> overrule("placeholders"), in_python(f"say {overrule('placeholders')}")
-    ('--accept placeholders', 'say accept="placeholders"')
-    """
+    """Return how a finding is overruled: the option, which :func:`in_python` makes an argument."""
     return f"--accept {name}"
 
 
@@ -169,9 +165,5 @@ def numbers_of(score: Column | Numbers | None, size: int) -> FloatArray:
 
 
 def plain_name(name: str) -> str:
-    r"""Return the name of a column without case, accents, signs and blanks.
-
-    >>> plain_name("Review Status"), plain_name("situa\xe7\xe3o"), plain_name("isDeclined?")
-    ('reviewstatus', 'situacao', 'isdeclined')
-    """
+    """Return the name of a column without case, accents, signs and blanks."""
     return words_of(name).replace(" ", "")

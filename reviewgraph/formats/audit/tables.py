@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -270,11 +269,8 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
     return draft
 
 
-def summed_up(draft: Draft, score: FloatArray, code: int, *, of_papers: bool = True) -> str:
-    """Return which summary of the others a reviewer's scores are on all papers; nothing where they are none.
-
-    Where reviewers and papers are exchanged, not ``of_papers``, only means count: the best paper has the maxima.
-    """
+def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
+    """Return which summary of the others a reviewer's scores are on all papers; nothing where they are none."""
     known = ~np.isnan(score)
     rows = np.flatnonzero((draft.reviewer.codes == code) & known)
     rest = np.flatnonzero((draft.reviewer.codes != code) & known)
@@ -289,10 +285,8 @@ def summed_up(draft: Draft, score: FloatArray, code: int, *, of_papers: bool = T
     step = 10.0**-digits
     kinds: dict[str, Callable[[FloatArray], float]] = {"mean": np.mean} if digits else {}
     if several.sum() >= FEWEST_EXTREMES:
-        kinds["mean"] = np.mean
+        kinds = {"mean": np.mean, "maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
         step = next((part for part in (1.0, 0.5, 0.25) if not np.mod(score[rows], part).any()), step)
-        if of_papers:
-            kinds |= {"maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
     for kind, of in kinds.items():
         allowed = 0.5 * step + 1e-9 if kind in ("mean", "median") else 1e-9
         pairs = zip(rows[several].tolist(), starts[several].tolist(), ends[several].tolist(), strict=True)
@@ -315,91 +309,6 @@ def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
     mine[draft.item.codes[rows]] = score[rows]
     same = (score == mine[draft.item.codes]) & (draft.reviewer.codes != code)
     return bool(np.bincount(draft.reviewer.codes[same], minlength=1).max() == rows.sum())
-
-
-@finding(
-    "mean-papers",
-    "asked",
-    "a paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever it is called",
-    "refused",
-    accepted="the label is a paper",
-)
-def mean_papers(draft: Draft, note: Note) -> Draft:
-    """Find papers that sum up the others."""
-    reviewers = np.count_nonzero(np.bincount(draft.reviewer.codes))
-    candidates = np.flatnonzero(np.bincount(draft.item.codes) == reviewers)
-    score = numbers_of(draft.score, draft.size)
-    if reviewers < FEWEST_MEANS or not 0 < candidates.size <= 10 or np.isnan(score).all():
-        return draft
-    turned = replace(draft, reviewer=draft.item, item=draft.reviewer)
-    for code in candidates.tolist():
-        if summed_up(turned, score, code, of_papers=False):
-            label = quote(str(draft.item.values[code]))
-            message = (
-                f"{draft.name}: the scores of the paper {label} are the means of the other scores of each reviewer, as "
-                "of a row that sums them up; leave out these rows, or say that it is a paper with "
-                f"{overrule('mean-papers')}"
-            )
-            raise InputError(message)
-    return draft
-
-
-#: Minimum number of papers for a note, and how many times those of any other reviewer they are.
-FEWEST_OF_NOBODY = 8
-TIMES = 2
-
-
-@finding(
-    "lone-reviewers",
-    "noted",
-    "a reviewer without any score, beside scores of others, who has at least twice the papers of any of them",
-    "noted, with the numbers of papers",
-)
-def lone_reviewers(draft: Draft, note: Note) -> Draft:
-    """Note a reviewer who may be nobody, whatever the word for it is."""
-    loads = np.bincount(draft.reviewer.codes)
-    most = int(loads.argmax())
-    other_loads = np.delete(loads, most)
-    if np.count_nonzero(other_loads) < 2 or loads[most] < max(FEWEST_OF_NOBODY, TIMES * other_loads.max()):
-        return draft
-    # Where nobody has scores yet, this may be a chair who reviews all papers.
-    known = ~np.isnan(numbers_of(draft.score, draft.size))
-    of_most = draft.reviewer.codes == most
-    if not known[of_most].any() and 2 * np.count_nonzero(known) > np.count_nonzero(~of_most):
-        note(
-            f"{draft.name}: {quote(str(draft.reviewer.values[most]))} has {loads[most]:,} papers and no score, "
-            f"every other reviewer at most {other_loads.max():,} papers; if this is no person, it links papers that "
-            f"have no reviewer in common: empty these cells and say {overrule('empty-reviewers')}"
-        )
-    return draft
-
-
-@finding(
-    "unmatched-plans",
-    "noted",
-    "plans and scores of the same papers, with as many reviewers each and no reviewer in common",
-    "noted, with an example of both",
-)
-def unmatched_plans(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who may have one label in a plan and another beside their scores."""
-    known = ~np.isnan(numbers_of(draft.score, draft.size))
-    if known.all() or not known.any() or 2 * np.count_nonzero(known) != draft.size:
-        return draft
-    people = len(draft.reviewer.values)
-    loads = [np.bincount(draft.reviewer.codes[rows], minlength=people) for rows in (~known, known)]
-    size = len(draft.item.values)
-    planned, scored = (np.bincount(draft.item.codes[rows], minlength=size) for rows in (~known, known))
-    n_papers = np.count_nonzero(planned)
-    if (loads[0] * loads[1]).any() or (planned != scored).any() or n_papers < FEWEST_PAPERS:
-        return draft
-    if np.count_nonzero(loads[0]) == np.count_nonzero(loads[1]):
-        first, second = (quote(str(draft.reviewer.values[int(load.argmax())])) for load in loads)
-        note(
-            f"{draft.name}: the reviewers without scores, as {first}, and those with scores, as {second}, are "
-            "different labels, but have the same numbers of reviews on every paper; if they are the same people, write "
-            "each in one way in all files"
-        )
-    return draft
 
 
 #: Papers from which on a reviewer with one score for all of them is worth a note.
@@ -494,14 +403,6 @@ def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion
 
     Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
     values. ``column`` is the name of the scores, None where they have none.
-
-    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99]), "grade"))
-    grade: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", leave the cell empty (in
-    Python frame["grade"].replace(99, None)), and the review counts as planned
-    >>> sentinel_among(np.repeat([0.0, 1, 2, 9], [12, 5, 5, 74]))[:26]
-    'score: 0 in 12 of 96 revie'
-    >>> sentinel_among(np.array([96.0, 97, 98, 99]))
-    ''
     """
     finite = score[np.isfinite(score)]
     if not finite.size or not (finite.max() > 20 or any((finite == value).any() for value in (*SENTINELS, 0))):
@@ -515,14 +416,7 @@ THOUSANDTH = 100
 
 
 def thousandths(values: FloatArray, counts: IntArray, column: str | None) -> str:
-    """Return a note on numbers such as 1.7 beside 900, which may have been 1,700; nothing if there are none.
-
-    >>> print(thousandths(np.array([1.7, 2.0, 900.0, 950.0]), np.array([2, 1, 30, 30]), None))
-    score: 1.7 to 2 in 3 of 63 reviews lie far below the others, from 900; a sign between groups of digits, as in
-    1,700, may have been read as a decimal point
-    >>> thousandths(np.array([0.5, 7.0]), np.array([1, 9]), None)
-    ''
-    """
+    """Return a note on numbers such as 1.7 beside 900, which may have been 1,700; nothing if there are none."""
     apart = np.flatnonzero((values[:-1] > 0) & (values[:-1] * THOUSANDTH < values[1:]))
     if apart.size != 1:
         return ""

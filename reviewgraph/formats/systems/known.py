@@ -85,11 +85,7 @@ class Csv(ForPeople):
         return outgoing.columns
 
     def is_meant_by(self, path: str | None) -> bool:
-        """Return whether only a table can have the name of a file: that of a workbook of Excel.
-
-        >>> CSV.is_meant_by("plan.xlsx"), CSV.is_meant_by("plan.csv")
-        (True, False)
-        """
+        """Return whether only a table can have the name of a file: that of a workbook of Excel."""
         return (path or "").casefold().endswith(WORKBOOK)
 
 
@@ -136,27 +132,15 @@ SYSTEMS: dict[str, System] = {
 
 
 def sources() -> list[str]:
-    """Return the values of ``--format``: the systems whose files are read, and tables of none.
-
-    >>> sources()[:3]
-    ['hotcrp', 'openreview', 'cmt']
-    """
+    """Return the values of ``--format``: the systems whose files are read, and tables of none."""
     return [*(name for name, system in SYSTEMS.items() if system.exports), PLAIN]
 
 
 def takers() -> dict[str, System]:
-    """Return the systems that import reviews, by their names in ``--to``.
-
-    >>> list(takers())
-    ['hotcrp', 'openreview', 'cmt', 'start', 'pretalx', 'csv', 'mail']
-    """
+    """Return the systems that import reviews, by their names in ``--to``."""
     return {name: system for name, system in SYSTEMS.items() if system.words}
 
 
 def rated() -> dict[str, System]:
-    """Return the systems that import qualities and lists.
-
-    >>> list(rated())
-    ['hotcrp']
-    """
+    """Return the systems that import qualities and lists."""
     return {name: system for name, system in SYSTEMS.items() if system.results}

@@ -26,11 +26,7 @@ _DECIDED = ("accepted", "confirmed", "rejected")
 
 
 def is_code(label: str) -> bool:
-    """Return whether a label may be the code of a proposal or a person.
-
-    >>> [is_code(label) for label in ("FCTN9J", "12", "ann@example.org")]
-    [True, False, False]
-    """
+    """Return whether a label may be the code of a proposal or a person."""
     return bool(_CODE.fullmatch(label.strip()))
 
 

@@ -179,10 +179,7 @@ class Accepted(NamedTuple):
     remedy: str
 
     def expect(self, labels: Iterable[Label], system: str) -> None:
-        """Refuse labels that a system would not accept, or mistake for something else.
-
-        >>> Accepted(EMAIL.fullmatch, "email addresses", "").expect(["ann@example.org"], "hotcrp")
-        """
+        """Refuse labels that a system would not accept, or mistake for something else."""
         unfit = [label for label in dict.fromkeys(map(str, labels)) if not self.fits(label)]
         if unfit:
             message = f"to {system}: expected {self.words}, found {len(unfit)} other: {listed(unfit, 3)}; {self.remedy}"
@@ -266,13 +263,7 @@ _BARE = re.compile(r"(?:AnonReviewer[0-9]+|Reviewer_(?=[0-9]*[A-Za-z])[A-Za-z0-9
 
 
 def is_alias(label: str) -> bool:
-    """Return whether a label is a signature for one paper only.
-
-    >>> [is_alias(label) for label in ("V.cc/2026/Conference/Submission12/Reviewer_AbCd", "~Ann_Lee1", "Reviewer_12")]
-    [True, False, False]
-    >>> [is_alias(f"V.cc/2026/Conference/Submission12/{end}") for end in ("Program_Committee_Ab3d", "Area_Chairs")]
-    [True, False]
-    """
+    """Return whether a label is a signature for one paper only."""
     return bool(_OF_PAPER.fullmatch(label.strip()))
 
 
