@@ -33,6 +33,7 @@ from reviewgraph.io import (
     by_label,
     codes_among,
     is_frame,
+    is_wide,
     labels_in,
     match_labels,
     match_pairs,
@@ -79,7 +80,7 @@ def scored_pairs(
     spellings = Spellings.of(merge)
     people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, spellings)
     papers = None if items is None else labels_in(list(items), "items", ITEM, spellings)
-    if Order.is_in(affinity):
+    if is_wide(affinity):
         table = Order(people or (), papers or ()).numbered(affinity, "affinity")
         if people is None and papers is None:
             lines = table.reviewers, table.items

@@ -51,7 +51,6 @@ def file_of(columns: Mapping[str, Sequence[Any]], path: Path) -> str | bytes:
 
 
 def _open_data(name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-    """Return the table in the bytes of a file."""
     if data.startswith(ARCHIVE):
         members = open_zip(name, data)  # refuses one that would unpack to more than the limit
         if INSIDE not in members:
@@ -175,7 +174,6 @@ def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str],
 
 
 def _with_maximum(score: str, most: str, decimal_comma: bool) -> str:
-    """Return a score such as 8/10; unchanged where either is no number."""
     number = parse_number(score, decimal_comma)
     limit = parse_number(most, decimal_comma)
     return score if number is None or limit is None else f"{number:.15g}/{limit:.15g}"

@@ -199,7 +199,6 @@ _PERHAPS = re.compile(r"\s*(?:[,/&]|\b(?:and|und|et|y|e)\b)\s*")
 
 
 def _people_of(cell: str, known: Collection[Label]) -> list[str]:
-    """Return the people in a cell; a known label is one, and commas and the like separate known people."""
     if cell.strip() in known:
         return [cell.strip()]
     people: list[str] = []

@@ -641,7 +641,6 @@ class Roster(NamedTuple):
 
 
 def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer]:
-    """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``."""
     return _reviewers(_open(path, _FIELDS, "reviewers", options))
 
 
@@ -655,7 +654,6 @@ _A_ROUND = "the JSON that plan --rounds R --json printed for the last round"
 
 
 def read_round(path: Path, **options: Unpack[Options]) -> dict[str, Any]:
-    """Return the answer of a round, a JSON object that ``plan --rounds --json`` printed."""
     try:
         with open(path, "rb") as file:
             data = file.read()

@@ -79,7 +79,6 @@ class Spellings:
         return merge if isinstance(merge, Spellings) else cls(merge)
 
     def known(self, role: str) -> Collection[Label]:
-        """Return the labels of a role in the tables so far."""
         return self._known.get(role, ())
 
     def respelled(
@@ -144,7 +143,6 @@ class Spellings:
         raise InputError(f"{name}: {message}")  # noqa: TRY003 (made above)
 
     def _index(self, role: str) -> dict[str, Label]:
-        """Return the labels of a role by what similar labels have in common."""
         if role not in self._first:
             self._first[role] = {identity(label): label for label in reversed([*self._known.get(role, ())])}
         return self._first[role]

@@ -211,7 +211,6 @@ def say_which_score(name: str, columns: Sequence[str]) -> str:
 
 
 def may_hold_scores(name: str) -> bool:
-    """Whether a column of this name has none of the other roles."""
     return bool(name.strip()) and normalise(name) not in {
         *NO_SCORES,
         *(known for role in ROLES for known in role.names),
@@ -540,7 +539,6 @@ def plain_tag(element: Element) -> str:
 
 
 def attribute(element: Element, name: str) -> str:
-    """Return an attribute by its name without namespace and case; empty if there is none."""
     values = (value for key, value in element.attrib.items() if key.rpartition("}")[2].casefold() == name.casefold())
     return next(values, "")
 

@@ -219,7 +219,6 @@ def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = Fa
 
 
 def say_bad_score(text: str, scale: Sequence[str], decimal_comma: bool) -> str:
-    """Return what is wrong with a score cell."""
     if scale:
         return f"the score {quote(text)} is not on the scale {'>'.join(scale)}"
     if _NOT_FINITE.fullmatch(text.strip()):
@@ -244,23 +243,22 @@ def say_bad_score(text: str, scale: Sequence[str], decimal_comma: bool) -> str:
 
 def ask_direction(bad: Sequence[str], *, beside_numbers: bool = False) -> str | None:
     """Return the question to ask where scores are letters or words; None where they are something else."""
-    grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
-    distinct = sorted(set(grades))
-    empty = ""
-    if beside_numbers and grades:
-        verb = "means" if len(distinct) == 1 else "mean"
-        empty = f"If {quote_all(distinct, 6)} {verb} that there is no score, empty these cells: "
-        empty += "the reviews count as planned. "
+    grades = {text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())}
     if not grades:
         return None
-    asked = (
-        f"{empty}Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} "
-        f"{'is a grade' if len(distinct) == 1 else 'are grades'}, give all"
-    )
+    words = quote_all(sorted(grades), 6)
+    single = len(grades) == 1
+    asked = f"Scores that are letters or words do not say which is better. If {words} "
+    asked += "is a grade" if single else "are grades"
+    if beside_numbers:
+        asked = (
+            f"If {words} {'means' if single else 'mean'} that there is no score, empty these cells: the reviews count "
+            f"as planned. {asked}"
+        )
     # No order is proposed, not even that of letters: in some systems A is the best, in others the worst.
     return (
-        f"{asked} with --scale (in Python scale=), best first, with > between them and in quotes; where they mean that "
-        "there is no score, leave the cell empty"
+        f"{asked}, give all with --scale (in Python scale=), best first, with > between them and in quotes; where they "
+        "mean that there is no score, leave the cell empty"
     )
 
 

@@ -135,7 +135,6 @@ def read_xlsx(name: str, data: bytes, *, percents: bool = False) -> list[Sheet]:
 
 
 def _percent_styles(book: Any) -> frozenset[int]:
-    """Return the styles of cells by which .7 is shown as 70%."""
     from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 
     custom = dict(enumerate(book._number_formats, BUILTIN_FORMATS_MAX_SIZE))
@@ -386,7 +385,6 @@ def _xml_cells(place: str, row: Element, number: int, areas: list[Area]) -> list
 
 
 def _index(place: str, text: str, least: int) -> int:
-    """Return the number that a row or a cell declares, which may only skip places."""
     if not text:
         return least
     value = int(text) if text.isdecimal() and text.isascii() and len(text) < 12 else 0

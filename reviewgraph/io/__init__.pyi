@@ -16,6 +16,7 @@ from .sides import by_label as by_label
 from .sides import columns_by_label as columns_by_label
 from .sides import gone_of as gone_of
 from .sides import is_frame as is_frame
+from .sides import is_wide as is_wide
 from .sides import joined_pairs as joined_pairs
 from .sides import labels_in as labels_in
 from .sides import labels_of as labels_of

@@ -64,7 +64,7 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
         return _spelled(Columns(table.reviewer, table.item, table.reviewers, table.items), name, spellings)
     frame = _frame_of(table)
     if frame is not None:
-        reviewer, item = _conflicting(table, name) if name == "conflicts" else _columns(frame, (REVIEWER, ITEM), name)
+        reviewer, item = _conflicting(frame, name) if name == "conflicts" else _columns(frame, (REVIEWER, ITEM), name)
         return _spelled(_encoded(reviewer, item, name), name, spellings)
     known = _mapping_of(table, name)
     if known is None:
@@ -89,33 +89,27 @@ def joined_pairs(first: Columns | None, second: Columns | None) -> Columns | Non
     )
 
 
-def _conflicting(table: Any, name: str) -> tuple[list[Any], list[Any]]:
-    """Return reviewers and items of the rows of a data frame that are conflicts."""
-    frame = _frame_of(table)
+def _conflicting(frame: Any, name: str) -> list[list[Any]]:
+    """Return reviewers and items of the rows of a data frame that are conflicts, by its column of yes and no if any.
+
+    A warning counts the others, and cells that say neither are refused.
+    """
     flag = CONFLICT.role
     if not _has_column(frame, flag):
-        reviewer, item = _columns(frame, (REVIEWER, ITEM), name)
-        return reviewer, item
-    reviewer, item, cells = _columns(frame, (REVIEWER, ITEM, flag), name)
-    return _flagged(reviewer, item, cells, flag.name, name)
-
-
-def _flagged(
-    reviewer: list[Any], item: list[Any], cells: list[Any], column: str, name: str
-) -> tuple[list[Any], list[Any]]:
-    """Return the pairs whose cell says yes; a warning counts the others, and cells that say neither are refused."""
+        return _columns(frame, (REVIEWER, ITEM), name)
+    *labels, cells = _columns(frame, (REVIEWER, ITEM, flag), name)
     meaning = {cell: CONFLICT.parse("" if is_null(cell) else as_text(cell)) for cell in dict.fromkeys(cells)}
     wrong = next((cell for cell, says in meaning.items() if says is None), None)
     barred = [row for row, cell in enumerate(cells) if meaning[cell]]
     if wrong is not None or (any(map(is_null, meaning)) and not barred):
         cells_found = f"{wrong!r}" if wrong is not None else "empty cells and no yes"
-        message = f"{name}: expected yes or no in the column {column}, found {cells_found}; "
+        message = f"{name}: expected yes or no in the column {flag.name}, found {cells_found}; "
         message += "drop the column if all are conflicts"
         raise InputError(message)
     if len(barred) < len(cells):
         free = counted(len(cells) - len(barred), "row is", "rows are")
-        warn(f"{name}: {free} no conflict by the column {column}, left out; drop it to read all", ColumnWarning)
-    return [reviewer[row] for row in barred], [item[row] for row in barred]
+        warn(f"{name}: {free} no conflict by the column {flag.name}, left out; drop it to read all", ColumnWarning)
+    return [[column[row] for row in barred] for column in labels]
 
 
 def numbered_pairs(table: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
@@ -178,13 +172,10 @@ def columns_by_label(
         frame = _frame_of(table)
     if frame is not None:
         [labels] = _columns(frame, (label,), name)
-        place = locate(
-            list(map(str, frame.columns)), [replace(label, required=True)], {}, name, lambda message: None, prefix=None
-        )
-        columns = [column for number, column in enumerate(frame.columns) if number != place[label.name]]
-        values = [frame.get_column(column).to_list() for column in columns]
-        entries = list(zip(*values, strict=True)) if values else [()] * len(labels)
-        rows = [(key, dict(zip(map(str, columns), row, strict=True))) for key, row in zip(labels, entries, strict=True)]
+        [place] = _places(frame, (label,), name)
+        others = {str(column): frame.get_column(column).to_list() for column in frame.columns}
+        del others[str(frame.columns[place])]
+        rows = [(key, {column: cells[row] for column, cells in others.items()}) for row, key in enumerate(labels)]
     elif known is not None:
         column = str(getattr(table, "name", None) or name)
         rows = [(key, value if isinstance(value, Mapping) else {column: value}) for key, value in known.items()]
@@ -363,15 +354,19 @@ def _has_column(frame: Any, role: Role) -> bool:
     return frame is not None and any(normalise(str(header)) in role.names for header in frame.columns)
 
 
-def _columns(frame: Any, roles: Iterable[Role], name: str) -> list[list[Any]]:
-    """Return the columns of a data frame in the order of roles; labels may not be null."""
+def _places(frame: Any, roles: Iterable[Role], name: str) -> list[int]:
     wanted = [replace(role, required=True) for role in roles]
     places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, prefix=None)
-    columns = [frame.get_column(frame.columns[places[role.name]]) for role in wanted]
-    for role, column in zip(wanted, columns, strict=True):
+    return [places[role.name] for role in wanted]
+
+
+def _columns(frame: Any, roles: Sequence[Role], name: str) -> list[list[Any]]:
+    """Return the columns of a data frame in the order of roles; labels may not be null."""
+    columns = [frame.get_column(frame.columns[place]).to_list() for place in _places(frame, roles, name)]
+    for role, cells in zip(roles, columns, strict=True):
         if role.label:
-            _refuse_null(column.to_list(), name, role.name)
-    return [column.to_list() for column in columns]
+            _refuse_null(cells, name, role.name)
+    return columns
 
 
 # Reviews without those that will not be delivered.
@@ -455,11 +450,6 @@ class Order(NamedTuple):
                 "items x reviewers, or a data frame with labels, which needs no question",
                 ColumnWarning,
             )
-
-    @staticmethod
-    def is_in(table: Any) -> bool:
-        """Whether a table has labels on both of its axes, in an order that arrays beside it follow."""
-        return is_wide(table)
 
     def numbered(self, table: Any, name: str) -> Any:
         """Return numbers of pairs as they are, or as pairs where they are a matrix or a wide table.
@@ -633,14 +623,12 @@ def numbers_in(numbers: Any, name: str, order: Order, *, of_items: bool) -> dict
             raise InputError(message)
         return dict(numbers.items())
     values = numbers.tolist() if hasattr(numbers, "tolist") else list(numbers)
-    labels, other_labels = (order.items, order.reviewers) if of_items else (order.reviewers, order.items)
-    side = "items" if of_items else "reviewers"
+    labels, others = (order.items, order.reviewers) if of_items else (order.reviewers, order.items)
+    side, other_side = ("items", "reviewers") if of_items else ("reviewers", "items")
     if not (order.of_items if of_items else order.of_reviewers):
         _ask_order(name, "numbers")
     if len(values) != len(labels):
-        why = (
-            f", as many as there are {'reviewers' if of_items else 'items'}" if len(values) == len(other_labels) else ""
-        )
+        why = f", as many as there are {other_side}" if len(values) == len(others) else ""
         message = f"{name}: expected a number for each of the {len(labels)} {side}, found {len(values)}{why}"
         raise InputError(message)
     return dict(zip(labels, values, strict=True))

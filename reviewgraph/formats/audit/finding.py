@@ -54,12 +54,10 @@ class Draft:
 
     @cached_property
     def people_are_numbered(self) -> bool:
-        """Whether reviewers are ids, so that no words need be looked for among them."""
         return are_numbered(self.reviewer.values)
 
     @cached_property
     def papers_are_numbered(self) -> bool:
-        """Whether items are ids, so that no words need be looked for among them."""
         return are_numbered(self.item.values)
 
     @property

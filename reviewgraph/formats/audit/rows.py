@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     "they are left out and counted",
 )
 def repeated_header(draft: Draft, note: Note) -> Draft:
-    """Leave out rows that are the header again."""
     if draft.people_are_numbered or draft.papers_are_numbered:
         return draft
     again = np.ones(draft.size, np.bool_)
@@ -92,7 +91,6 @@ _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
     "they are left out and counted",
 )
 def summary_rows(draft: Draft, note: Note) -> Draft:
-    """Leave out rows that sum up others."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dropped = _is_footer(draft)
     words = quoted(draft.reviewer, dropped)
@@ -111,7 +109,6 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
 
 
 def _is_footer(draft: Draft) -> BoolArray:
-    """Return whether a row is the last one, of a total such as "Total, 36" below the table, shape (rows,)."""
     footer = np.zeros(draft.size, np.bool_)
     if draft.size < 3 or draft.people_are_numbered or draft.has_score()[-1]:
         return footer
@@ -175,7 +172,6 @@ def _is_sum(draft: Draft, code: int) -> bool:
     accepted="each word is a reviewer",
 )
 def placeholders(draft: Draft, note: Note) -> Draft:
-    """Leave out rows whose reviewer is nobody."""
     if draft.people_are_numbered or not may_hold_nobody(texts_of(draft.reviewer)):
         return draft
     labels = [label if isinstance(label, str) else "" for label in draft.reviewer.values]
@@ -184,14 +180,6 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     if not dropped.any():
         return draft
     words = quoted(draft.reviewer, dropped)
-    rest = with_values(words_only, _is_initials)
-    if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
-        message = (
-            f"{draft.name}: {words} may be the initials of a reviewer, as the other labels are, or mean no one; "
-            f"{overrule('placeholders')} reads each as a person; if no one, empty these cells and say "
-            f"{overrule('empty-reviewers')}"
-        )
-        raise InputError(message)
     if dropped.all():
         message = (
             f"{draft.name}: every reviewer is a placeholder ({words}), so who reviews what is not known; expected "
@@ -205,10 +193,6 @@ def placeholders(draft: Draft, note: Note) -> Draft:
         f"({words}); {overrule('placeholders')} reads each as a person"
     )
     return draft.without(dropped, "whose reviewer is a placeholder")
-
-
-def _is_initials(label: str) -> bool:
-    return 2 <= len(label) <= 3 and label.isalpha() and label.isupper()
 
 
 def without_gaps(draft: Draft, note: Note) -> Draft:
@@ -244,7 +228,6 @@ _LISTS = ("reviewers", "judges", "graders", "referees", "assignees", "members")
     accepted="each cell is one reviewer",
 )
 def several_people(draft: Draft, note: Note) -> Draft:
-    """Split cells with several people."""
     texts = [] if draft.people_are_numbered else texts_of(draft.reviewer)
     if not may_hold_several(texts) or not set(map(type, draft.reviewer.values)) <= {str}:
         return draft
@@ -309,7 +292,6 @@ _CONFLICT = re.compile(
     accepted="the words are grades of --scale, or refused",
 )
 def no_review_words(draft: Draft, note: Note) -> Draft:
-    """Leave out rows whose score is a word for no review, and keep the pairs in conflict."""
     if draft.score is None or isinstance(draft.score, Numbers):
         return draft
     cells = [text.strip() for text in draft.score.values]
@@ -345,7 +327,6 @@ LARGEST_VOTE = 3
     accepted="both are 0",
 )
 def signed_zeros(draft: Draft, note: Note) -> Draft:
-    """Ask about zeros of both signs."""
     # Numbers in memory have lost their sign, or have one by computation.
     if draft.has_scale or draft.score is None or isinstance(draft.score, Numbers):
         return draft
@@ -389,7 +370,6 @@ _RANKS = frozenset(
     "noted, with the direction that was read",
 )
 def ranks(draft: Draft, note: Note) -> Draft:
-    """Note ranks that are read as scores."""
     if draft.has_scale or draft.lower_is_better:
         return draft
     name = draft.headers.get("score", "")
@@ -408,7 +388,6 @@ _FEWEST_RANKED = 4
 
 
 def _are_ranks(draft: Draft) -> bool:
-    """Whether the scores of every reviewer are 1, 2, ... up to their number."""
     score = numbers_of(draft.score, draft.size)
     if not np.isfinite(score).all() or score.min() != 1:
         return False
@@ -435,7 +414,6 @@ _NEWER = re.compile(
     accepted="the column is not looked at",
 )
 def repeated_pairs(draft: Draft, note: Note) -> Draft:
-    """Ask which of several rows of a pair counts, where a column tells them apart."""
     if not draft.others or "criterion" in draft.headers or draft.duplicates == "mean":
         return draft
     scored = np.flatnonzero(draft.has_score())
@@ -577,40 +555,11 @@ def plain_state(name: str) -> str:
     accepted="all rows count",
 )
 def status(draft: Draft, note: Note) -> Draft:
-    """Leave out reviews that will not be, and the scores of those that are not finished."""
     for name in draft.others:
         if is_status(name):
             column = of_rows(draft.others[name](), draft.rows)
             draft = _by_status(draft, name, plain_state(name), column, note)
-    if not any(map(is_status, draft.others)):
-        _note_state(draft, note)
     return draft
-
-
-#: Maximum number of words of a column of states of another name, and least number of rows on each side.
-_MOST_STATES = 6
-_FEWEST_ROWS = 3
-
-
-def _note_state(draft: Draft, note: Note) -> None:
-    """Note a column whose words tell the rows without a score from the others, as RSVP or progress may."""
-    scored = draft.has_score()
-    if min(scored.sum(), draft.size - scored.sum()) < _FEWEST_ROWS:
-        return
-    for name, read in draft.others.items():
-        column = of_rows(read(), draft.rows)
-        words = np.array([bool(text.strip()) for text in texts_of(column)], np.bool_)
-        with_score = np.unique(column.codes[scored])
-        without = np.unique(column.codes[~scored])
-        few = with_score.size + without.size <= _MOST_STATES and bool(words[without].all())
-        if not few or np.intersect1d(with_score, without).size:
-            continue
-        if not _is_of_item(column, draft.item) and not _is_of_item(column, draft.reviewer):
-            note(
-                f"{draft.name}: {counted(int((~scored).sum()), 'row')} without a score, those whose {quote(name)} is "
-                f"{quoted(column, ~scored)}, count as planned; if these reviews will not be written, delete the rows"
-            )
-            return
 
 
 def _by_status(draft: Draft, name: str, plain: str, column: Column, note: Note) -> Draft:

@@ -40,7 +40,6 @@ _PERSON = re.compile(r"@|(?:\d{4}-){3}\d{3}[\dX]|^~\w+\d$")
     "refused: reviewers and papers are exchanged",
 )
 def exchanged_columns(draft: Draft, note: Note) -> Draft:
-    """Refuse items that are e-mail addresses while reviewers are none."""
     papers = draft.item.values
     people = draft.reviewer.values
     names_person = _PERSON.search
@@ -142,24 +141,6 @@ def _numbers_of(labels: Sequence[str]) -> tuple[list[int], str | None]:
     return numbers, stems.pop()
 
 
-def _are_of_papers(draft: Draft) -> bool:
-    """Whether each reviewer has one paper, and a label such as P1-R2 that begins or ends with that of the paper."""
-    if draft.size < FEWEST_PAPERS or np.bincount(draft.reviewer.codes).max() > 1:
-        return False
-    people = texts_of(draft.reviewer)
-    papers = texts_of(draft.item)
-    for reviewer, item in zip(draft.reviewer.codes.tolist(), draft.item.codes.tolist(), strict=True):
-        name = people[reviewer].casefold()
-        paper = papers[item].casefold()
-        # What is left has the number of the review, and is no digit of the paper's: 1 is no part of 12.
-        before, _, after = name.partition(paper)
-        rest = before + after
-        beside = f"{before[-1:]}{after[:1]}"
-        if rest == name or not any(map(str.isdigit, rest)) or any(map(str.isdigit, beside)):
-            return False
-    return len(papers) > 1
-
-
 @finding(
     "positional-reviewers",
     "asked",
@@ -168,15 +149,6 @@ def _are_of_papers(draft: Draft) -> bool:
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
-    """Refuse labels of which each paper has the first k, and labels made of those of the papers."""
-    if _are_of_papers(draft):
-        message = (
-            f"{draft.name}: every reviewer is named after the one paper that they review, as "
-            f"{quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))}, so who reviewed several papers is not "
-            "known; expected a label for each person, the same on all of their papers; if each label is one person "
-            f"all the same, say {overrule('positional-reviewers')}"
-        )
-        raise InputError(message)
     used = np.flatnonzero(np.bincount(draft.reviewer.codes))
     size = len(draft.item.values)
     reviews = np.bincount(draft.item.codes, minlength=size)
@@ -235,7 +207,6 @@ _OF_ALL = 0.8
     accepted="the label is a reviewer",
 )
 def mean_reviewers(draft: Draft, note: Note) -> Draft:
-    """Find reviewers who sum up the others."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     loads = np.bincount(draft.reviewer.codes, minlength=len(draft.reviewer.values))
     # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
@@ -303,7 +274,6 @@ def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
 
 
 def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
-    """Whether one other reviewer has the same score on every paper of a reviewer."""
     rows = (draft.reviewer.codes == code) & ~np.isnan(score)
     mine = np.full(len(draft.item.values), np.nan)
     mine[draft.item.codes[rows]] = score[rows]
@@ -322,7 +292,6 @@ FEWEST_EQUAL = 8
     "noted",
 )
 def constant_reviewers(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who give every paper the same score."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     if np.bincount(draft.reviewer.codes).max() < max(FEWEST_EQUAL, _OF_ALL * papers):
         return draft
@@ -350,7 +319,6 @@ _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<se
     "noted, with an example",
 )
 def crossed_labels(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who are combinations of judges and categories."""
     if not 4 <= len(draft.reviewer.values) <= MOST_NUMBERS or np.bincount(draft.reviewer.codes).max() < 2:
         return draft
     texts = texts_of(draft.reviewer)
@@ -389,7 +357,6 @@ HEAP = 0.2
     "noted, with the number of reviews",
 )
 def no_score_codes(draft: Draft, note: Note) -> Draft:
-    """Note numbers that may mean "no score", in the score and in each criterion."""
     score = numbers_of(draft.score, draft.size)
     messages = [sentinel_among(score, draft.target)]
     messages += [sentinel_among(values, name, of_criterion=True) for name, values in draft.criteria.items()]
@@ -481,7 +448,6 @@ _DATE = re.compile(
     "noted, with their number",
 )
 def date_labels(draft: Draft, note: Note) -> Draft:
-    """Note labels of items that a spreadsheet may have made dates."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dates = [text for text in texts if "-" in text or "." in text or " " in text if _DATE.fullmatch(text.strip())]
     midnight = dates and all(text.strip().endswith("00:00:00") for text in dates)
@@ -507,7 +473,6 @@ _APART = {"reviewer": 2.0, "item": 3.0}
     "noted, with the two ranges",
 )
 def ranges(draft: Draft, note: Note) -> Draft:
-    """Note reviewers, or papers, whose scores share no range."""
     score = numbers_of(draft.score, draft.size)
     known = np.flatnonzero(~np.isnan(score))
     if known.size < 2 * _FEWEST_SCORES or (score[known] < 0).any():
@@ -531,7 +496,6 @@ def ranges(draft: Draft, note: Note) -> Draft:
 
 
 def _some(codes: IntArray, labels: Sequence[str], noun: str) -> str:
-    """Return few labels by name, many by their number."""
     names = quote_all([labels[code] for code in codes.tolist()]) if codes.size <= 3 else ""
     return names or counted(codes.size, noun)
 

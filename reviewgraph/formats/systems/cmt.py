@@ -48,7 +48,6 @@ def _scores(table: Table) -> Mapping[str, Sequence[str]]:
 
 
 def _conflicts(name: str, table: Table) -> Table | None:
-    """Return the list of conflicts, recognised by two columns and a header that begins with #."""
     return table if len(table.header) == 2 and table.header[0].lstrip("\ufeff ").startswith("#") else None
 
 

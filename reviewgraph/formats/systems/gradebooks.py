@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.errors import InputError
@@ -65,8 +64,6 @@ _WHOLE = frozenset(
 _LAST = ("id", "score", "scores", "rating", "grade")
 #: What messages call the labels of a role.
 _NOUN = {REVIEWER.name: REVIEWER.name, ITEM.name: "paper"}
-#: Names of columns that sum up a row, and of people.
-_EXTREMES: Mapping[str, Callable[[Sequence[float]], float]] = {"max": max, "maximum": max, "min": min, "minimum": min}
 _UNDERSCORED = r"(?P<first>[^_@]+)_(?P<second>[^_@]+)"
 #: Two parts of the name of a column.
 _PARTED = tuple(
@@ -84,8 +81,6 @@ _PARTED = tuple(
 )
 #: The part of all combinations that columns of two parts must have.
 _CROSSED = 0.75
-#: By how much a column exceeds the scores of the others that cannot be one of them.
-_BEYOND = 20
 #: The largest number that is rather a score than the number of a reviewer, and how many equal ones in a row of
 #: unrelated scores are to be expected for their absence to tell.
 _SCORES = 100
@@ -339,11 +334,8 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
             left[name] = "which sums up or describes a row"
         elif all(parse_moment(cell) and len(cell.strip()) > 8 for cell in grid.column(place) if cell.strip()):
             left[name] = "whose numbers are times"
-        elif normalise(name) in _EXTREMES and _is_extreme(name, place, numbers):
-            left[name] = "which sums up or describes a row"
     places = [place for place in numbers if grid.header[place] not in left]
     _refuse_positions(grid, [grid.header[place] for place in places])
-    _refuse_beyond(grid, {place: numbers[place] for place in places})
     return places, left
 
 
@@ -375,32 +367,6 @@ def _numbers(cells: Sequence[str]) -> dict[int, float]:
         if value is not None:
             read[row] = value
     return read
-
-
-def _is_extreme(name: str, place: int, numbers: Mapping[int, Mapping[int, float]]) -> bool:
-    """Return whether a column with the name of an extreme is the largest or smallest number of each row."""
-    extreme = _EXTREMES[normalise(name)]
-    for row, value in numbers[place].items():
-        rest = [scores[row] for column, scores in numbers.items() if column != place and row in scores]
-        if not rest or extreme(rest) != value:
-            return False
-    return True
-
-
-def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> None:
-    """Refuse a column whose numbers are far beyond those of the others, which is no reviewer's."""
-    if len(numbers) < 3:
-        return
-    usual = median(max(map(abs, scores.values())) for scores in numbers.values())
-    for place, scores in numbers.items():
-        least = min(map(abs, scores.values()))
-        if usual > 0 and least > _BEYOND * usual:
-            message = (
-                f"{grid.name}: the numbers of the column {quote(grid.header[place])}, from {least:g}, are far beyond "
-                f"those of the others, up to {usual:g}: it can hold no scores of the same scale; delete the column, "
-                "or write all scores on one scale"
-            )
-            raise InputError(message)
 
 
 def _unfolded(

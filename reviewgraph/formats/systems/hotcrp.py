@@ -64,7 +64,6 @@ def _is_out(status: str) -> bool:
 
 
 def _with_zeros(table: Table) -> Table:
-    """Return preferences whose empty cells are 0, as HotCRP means them."""
     zero = [place for place, name in enumerate(table.header) if normalise(name) in _ZERO]
     return Changed(table, {place: [place] for place in zero}, lambda cell: cell.strip() or "0")
 
@@ -134,7 +133,6 @@ def _widened(table: Table) -> Grid:
 
 
 def _from_json(name: str, content: Any) -> Grid | None:
-    """Return the reviews of ``GET /reviews``."""
     if _papers_in(content) is not None:
         return None
     reviews = objects(content.get("reviews") if isinstance(content, dict) else content)
@@ -471,29 +469,10 @@ class HotCRP(System):
         )
 
     def write_results(self, columns: Mapping[str, Sequence[Any]]) -> str:
-        r"""Return qualities and lists as tags for sorting (``rorder:~~calibrated``) and searching.
+        """Return qualities and lists as tags for sorting (``rorder:~~calibrated``) and searching.
 
         A paper without a quality, or on no list, loses a former tag. With a column ``group`` papers of different groups
         cannot be compared: each group of two papers or more has a tag of its own, and none orders all.
-
-        >>> print(HotCRP().write_results({"item": [7, 9], "quality": [4.4, None], "list": ["in", "out"]}), end="")
-        paper,action,tag
-        7,tag,~~calibrated#4.400
-        9,cleartag,~~calibrated
-        7,cleartag,~~calibrated-group*
-        9,cleartag,~~calibrated-group*
-        7,tag,~~calibrated-in
-        9,cleartag,~~calibrated-in
-        7,cleartag,~~calibrated-discuss
-        9,cleartag,~~calibrated-discuss
-        7,cleartag,~~calibrated-out
-        9,tag,~~calibrated-out
-        7,cleartag,~~calibrated-aside
-        9,cleartag,~~calibrated-aside
-        >>> columns = {"item": [7, 8, 9], "quality": [4.4, 3.0, 2.0], "group": [1, 1, 2]}
-        >>> print(*HotCRP().write_results(columns).splitlines()[-2:], sep="\n")
-        7,tag,~~calibrated-group1#4.400
-        8,tag,~~calibrated-group1#3.000
         """
         papers = columns["item"]
         qualities = columns["quality"]

@@ -132,15 +132,12 @@ SYSTEMS: dict[str, System] = {
 
 
 def sources() -> list[str]:
-    """Return the values of ``--format``: the systems whose files are read, and tables of none."""
     return [*(name for name, system in SYSTEMS.items() if system.exports), PLAIN]
 
 
 def takers() -> dict[str, System]:
-    """Return the systems that import reviews, by their names in ``--to``."""
     return {name: system for name, system in SYSTEMS.items() if system.words}
 
 
 def rated() -> dict[str, System]:
-    """Return the systems that import qualities and lists."""
     return {name: system for name, system in SYSTEMS.items() if system.results}

@@ -48,11 +48,6 @@ def _venue(note: dict[str, Any]) -> str:
 
 
 def _stands(venue: str) -> bool:
-    """Return whether a submission is neither withdrawn nor rejected without review.
-
-    >>> [_stands(venue) for venue in ("V.cc/2026/Conference/Withdrawn_Submission", "V.cc/2026/Conference/Submission")]
-    [False, True]
-    """
     return not _GONE.match(venue.rpartition("/")[2])
 
 
@@ -202,7 +197,6 @@ def _groups(name: str, content: Any) -> Grid | None:
 
 
 def _headerless(width: int, header: Sequence[str], name: str, rows: Sequence[Line]) -> Grid | None:
-    """Return rows without a header: a number in the last cell of each, a profile in the cell before it."""
     if not all(len(line.cells) == width and parse_number(line.cells[-1]) is not None for line in rows):
         return None
     return Grid(name, header, rows) if any(line.cells[-2].startswith("~") for line in rows) else None

@@ -31,7 +31,6 @@ def is_code(label: str) -> bool:
 
 
 def _coded(column: str, grid: Grid) -> bool:
-    """Return whether a column has the codes of proposals."""
     return bool(grid.lines) and all(map(is_code, grid.column(column)))
 
 

@@ -158,7 +158,6 @@ class Outgoing:
         return list(zip(self.columns["reviewer"], self.columns["item"], strict=True))
 
     def by_item(self) -> dict[Label, list[Label]]:
-        """Return the reviewers of each item, in order."""
         reviewers: dict[Label, list[Label]] = {}
         for reviewer, item in self.pairs:
             reviewers.setdefault(item, []).append(reviewer)
@@ -382,7 +381,6 @@ def recognise(table: Table, wanted: Wanted) -> Table:
 
 
 def _lines(table: Table) -> list[Line] | None:
-    """Return the header and the rows as rows, short ones filled up; None if a row is longer than the header."""
     whole = table.leniently()
     try:
         return [Line(whole.header, f"{table.name}, first row"), *to_grid(whole).lines]
@@ -568,12 +566,6 @@ def find_header(
     It is the row with most of the names looked for. Labels such as "Grader 1" below a complete header are none, nor
     is a row with numbers. Where the table may be ``bare``, without a header, a row of labels with one such word is
     none, either.
-
-    >>> from reviewgraph.formats.columns import ITEM, REVIEWER
-    >>> find_header([["Midterm"], ["Judge", "Team"], ["Ann", "Paper"]], (REVIEWER, ITEM), {})
-    1
-    >>> find_header([["p1", "ann"], ["paper", "bob"]], (REVIEWER, ITEM), {})
-    0
     """
     first = next((place for place, cells in enumerate(rows) if filled(cells) > 1), 0)
     if is_complete(rows[first], roles, columns) and not columns:

@@ -100,9 +100,9 @@ def test_the_round_of_the_file_is_that_of_the_page_and_has_to_exist(run: Run) ->
     ("make", "message"),
     [
         (lambda run: "", "found an empty file; a shell empties the file after >"),
-        (lambda run: run("check scores.csv --json").stdout, "found the keys 'reviewers', 'items', "),
+        (lambda run: run("check scores.csv --json").stdout, "found other JSON; name that file"),
         (lambda run: run("plan scores.csv --json").stdout, "found a plan without rounds; name that file, or leave"),
-        (lambda run: "[1]", "found a list; name that file"),
+        (lambda run: "[1]", "found other JSON; name that file"),
         (lambda run: "item,reviewer\n", "found no JSON"),
         (
             lambda run: '{"rounds": {"number": 1}}',
