@@ -299,11 +299,7 @@ def _scores(
 
 
 def _places_beside(
-    table: Table,
-    columns: Mapping[str, str],
-    taken: set[int],
-    note: Callable[[str], object],
-    asked: Asked,
+    table: Table, columns: Mapping[str, str], taken: set[int], note: Callable[[str], object], asked: Asked
 ) -> dict[str, int]:
     """Return the places of the confidence and of the names of criteria by role, of further scores by their number."""
     if table.source is not None and table.source.kind != "reviews":

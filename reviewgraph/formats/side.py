@@ -123,11 +123,7 @@ _NUMBERS = (AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY)
 #: Roles of all side files, in addition to those of reviews.
 ROLES = (*(field.role for field in (*_ON_REVIEWERS, *_NUMBERS, CONFLICT)),)
 #: Normalised names of columns beside reviews that are no judgement of an item by its reviewer.
-NO_CRITERIA = frozenset(name for role in ROLES for name in role.names) - {
-    QUALITY.role.name,
-    SCORE.name,
-    "interest",
-}
+NO_CRITERIA = frozenset(name for role in ROLES for name in role.names) - {QUALITY.role.name, SCORE.name, "interest"}
 #: Roles of files of any kind: a column name given for one of them need not occur in every file.
 SHARED = (REVIEWER.name, ITEM.name, TITLE.name)
 

@@ -210,10 +210,7 @@ class Settled:
         return cls(explained) if spellings is None else cls(explained, spellings.merge, APART)
 
     def frees(
-        self,
-        label: Label,
-        forms: Sequence[tuple[Callable[[Label], str], Collection[str]]],
-        shapes: Collection[str],
+        self, label: Label, forms: Sequence[tuple[Callable[[Label], str], Collection[str]]], shapes: Collection[str]
     ) -> bool:
         """Whether a label may be unknown: of those that their file explains only if it is like no known one."""
         if self.merge == "none" or (isinstance(self.merge, Mapping) and self.merge.get(label) == label):

@@ -119,33 +119,31 @@ def numbered_pairs(table: Numbered, name: str, role: Role, spellings: Spellings 
             message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
             raise InputError(message)
         return _spelled(table, name, spellings)
+    reviewer, item, values = _entries(table, name, (REVIEWER, ITEM, role), _TRIPLES)
+    return _spelled(replace(_encoded(reviewer, item, name), score=as_numbers(name, values)), name, spellings)
+
+
+def _entries(table: Any, name: str, roles: Sequence[Role], expected: str) -> list[list[Any]]:
+    """Return the columns of some roles: of a data frame, of the keys and values of a mapping, or of rows."""
     frame = _frame_of(table)
-    known = _mapping_of(table, name)
     if frame is not None:
-        reviewer, item, values = _columns(frame, (REVIEWER, ITEM, role), name)
-    elif known is not None:
-        pairs = _rows(list(known), name, "(reviewer, item) as a key", 2)
-        reviewer = [person for person, _ in pairs]
-        item = [paper for _, paper in pairs]
-        values = list(known.values())
+        return _columns(frame, roles, name)
+    known = _mapping_of(table, name)
+    rows: list[Any]
+    if known is None:
+        rows = _rows(table, name, expected, len(roles))
+    elif len(roles) == 3:
+        rows = [(*key, known[key]) for key in _rows(list(known), name, "(reviewer, item) as a key", 2)]
     else:
-        rows = _rows(table, name, _TRIPLES, 3)
-        reviewer, item, values = ([row[place] for row in rows] for place in range(3))
-    return _spelled(replace(_encoded(reviewer, item, name), score=as_numbers(name, list(values))), name, spellings)
+        rows = list(known.items())
+    return [[row[place] for row in rows] for place in range(len(roles))]
 
 
 def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs."""
-    known = _mapping_of(table, name)
-    frame = _frame_of(table)
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
-    columns = None if frame is None else _columns(frame, (label, value), name)
-    if known is not None:
-        rows = list(known.items())
-    else:
-        rows = _rows(table, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
-    labels = _once(labels_in([key for key, _ in rows], name, label, spellings), name, label)
-    return dict(zip(labels, [entry for _, entry in rows], strict=True))
+    keys, values = _entries(table, name, (label, value), expected)
+    return dict(zip(_once(labels_in(keys, name, label, spellings), name, label), values, strict=True))
 
 
 def _once(labels: list[Any], name: str, role: Role) -> list[Any]:
@@ -201,17 +199,13 @@ _RANKINGS = "a mapping from author to items, the best first, or a data frame wit
 
 def rankings_of(table: Any, name: str, spellings: Spellings | None = None) -> list[tuple[Label, Label, float]]:
     """Return author, item and rank, 1 the best, of each entry of rankings."""
-    frame = _frame_of(table)
     known = _mapping_of(table, name)
-    if frame is not None:
-        author, item, rank = _columns(frame, (_AUTHOR, ITEM, _RANK), name)
-        rows = list(zip(author, item, as_numbers(name, rank).tolist(), strict=True))
-    elif known is not None:
+    if known is not None:
         lists = [(author, _rows(items, name, _RANKINGS, 0)) for author, items in known.items()]
         rows = [(author, item, float(place)) for author, items in lists for place, item in enumerate(items, 1)]
     else:
-        rows = [tuple(row) for row in _rows(table, name, _RANKINGS, 3)]
-        as_numbers(name, [rank for _, _, rank in rows])
+        author, item, rank = _entries(table, name, (_AUTHOR, ITEM, _RANK), _RANKINGS)
+        rows = list(zip(author, item, as_numbers(name, rank).tolist(), strict=True))
     items = labels_in([item for _, item, _ in rows], name, ITEM, spellings)
     ranked = [(plain_label(author), item, rank) for (author, _, rank), item in zip(rows, items, strict=True)]
     pairs = [(author, item) for author, item, _ in ranked]

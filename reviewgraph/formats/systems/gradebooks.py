@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.errors import InputError
@@ -81,6 +82,8 @@ _PARTED = tuple(
 )
 #: The part of all combinations that columns of two parts must have.
 _CROSSED = 0.75
+#: By how much a column exceeds the scores of the others that cannot be one of them.
+_BEYOND = 20
 #: The largest number that is rather a score than the number of a reviewer, and how many equal ones in a row of
 #: unrelated scores are to be expected for their absence to tell.
 _SCORES = 100
@@ -101,27 +104,24 @@ _RANGE = re.compile(r"[0-9]+\s*(?:[-\N{EN DASH}]|to|bis|\.\.+)\s*[0-9]+")
 _SERIES = re.compile(r"(?P<stem>\D*)[0-9]+\D*")
 
 
-class Labels(NamedTuple):
-    """The columns that say what a row of a wide table is about, with the names that a table of reviews gives them."""
+def labels_of(grid: Grid, columns: Mapping[str, str], role: Role) -> dict[str, int]:
+    """Return the columns that say what a row of a wide table is about: the item or the reviewer, and a title."""
 
-    places: Mapping[str, int]  #: By role: the item or the reviewer, and a title.
-    names: Mapping[str, str]
+    def note(message: str) -> None:
+        grid.notes.append(message.removeprefix(f"{grid.name}: "))
 
-
-def labels_of(grid: Grid, columns: Mapping[str, str], role: Role) -> Labels:
-    prefix = f"{grid.name}: "
-    places = locate(
-        grid.header, [role, TITLE], columns, grid.name, lambda note: grid.notes.append(note.removeprefix(prefix))
-    )
-    return Labels(places, {name: grid.header[place] for name, place in places.items()})
+    return locate(grid.header, [role, TITLE], columns, grid.name, note)
 
 
-def as_reviews(grid: Grid, rows: Labels, across: str, fields: Sequence[str], lines: Sequence[Line]) -> Grid:
+def as_reviews(
+    grid: Grid, places: Mapping[str, int], across: str, fields: Sequence[str], lines: Sequence[Line]
+) -> Grid:
     """Return one row per review: the labels of the rows, the label ``across``, and the fields."""
-    used = {*rows.names.values(), *fields}
+    names = {role: grid.header[place] for role, place in places.items()}
+    used = {*names.values(), *fields}
     name = next(text for text in (across, f"{across} of the column", f"{across} ") if text not in used)
-    reviews = Grid(grid.name, [*rows.names.values(), name, *fields], lines)
-    reviews.columns = {**rows.names, across: name}
+    reviews = Grid(grid.name, [*names.values(), name, *fields], lines)
+    reviews.columns = {**names, across: name}
     if len(fields) == 1:
         reviews.columns = {**reviews.columns, SCORE.name: fields[0]}
     reviews.notes = list(grid.notes)
@@ -187,7 +187,7 @@ def melted(table: Table, wanted: Wanted) -> Table | None:
             if is_nobody(reviewer) and (not score.strip() or score.strip().casefold() in MISSING):
                 nobody += bool(reviewer.strip())
             else:
-                lines.append(Line([*(cells[place] for place in rows.places.values()), reviewer, score], where))
+                lines.append(Line([*(cells[place] for place in rows.values()), reviewer, score], where))
     if nobody:
         grid.notes.append(f"{counted(nobody, 'cell')} of reviewers such as TBD or - read as empty")
     result = as_reviews(grid, rows, REVIEWER.name, [SCORE.name], lines)
@@ -239,7 +239,7 @@ def cross(table: Table, columns: Mapping[str, str]) -> Grid | None:
     turned = recognised(grid.header, [REVIEWER], columns) > 0 and not recognised(grid.header, [STUDENT], columns)
     rows = labels_of(grid, columns, REVIEWER if turned else STUDENT)
     across = ITEM.name if turned else REVIEWER.name
-    places, left = _scored(grid, rows.places.values(), free=turned)
+    places, left = _scored(grid, rows.values(), free=turned)
     if not places:
         return None
     return _unfolded(grid, rows, across, places, left, columns)
@@ -259,7 +259,7 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     ):
         return None
     rows = labels_of(grid, columns, REVIEWER)
-    places, left = _scored(grid, rows.places.values(), free=True)
+    places, left = _scored(grid, rows.values(), free=True)
     names = [grid.header[place] for place in places]
     parts = _parts(names) if len(places) > 1 else None
     other_columns = [normalise(name) for place, name in enumerate(grid.header) if place not in places]
@@ -336,6 +336,7 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
             left[name] = "whose numbers are times"
     places = [place for place in numbers if grid.header[place] not in left]
     _refuse_positions(grid, [grid.header[place] for place in places])
+    _refuse_beyond(grid, {place: numbers[place] for place in places})
     return places, left
 
 
@@ -369,8 +370,29 @@ def _numbers(cells: Sequence[str]) -> dict[int, float]:
     return read
 
 
+def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> None:
+    """Refuse a column whose numbers are far beyond those of the others, which is no reviewer's."""
+    if len(numbers) < 3:
+        return
+    usual = median(max(map(abs, scores.values())) for scores in numbers.values())
+    for place, scores in numbers.items():
+        least = min(map(abs, scores.values()))
+        if usual > 0 and least > _BEYOND * usual:
+            message = (
+                f"{grid.name}: the numbers of the column {quote(grid.header[place])}, from {least:g}, are far beyond "
+                f"those of the others, up to {usual:g}: it can hold no scores of the same scale; delete the column, "
+                "or write all scores on one scale"
+            )
+            raise InputError(message)
+
+
 def _unfolded(
-    grid: Grid, rows: Labels, across: str, places: Sequence[int], left: Mapping[str, str], columns: Mapping[str, str]
+    grid: Grid,
+    rows: Mapping[str, int],
+    across: str,
+    places: Sequence[int],
+    left: Mapping[str, str],
+    columns: Mapping[str, str],
 ) -> Grid:
     """Return one row per review of columns of scores, whose names may have a criterion as a part."""
     names = [grid.header[place] for place in places]
@@ -390,7 +412,7 @@ def _unfolded(
             if all(not score.strip() or score.strip().casefold() in MISSING for score in scores):
                 empty += any(score.strip() for score in scores)
                 continue
-            lines.append(Line([*(cells[place] for place in rows.places.values()), label, *scores], where))
+            lines.append(Line([*(cells[place] for place in rows.values()), label, *scores], where))
     grid.notes = [*grid.notes, f"the {_NOUN[across]}s are the columns {quote_all(by_label, len(by_label))}"]
     if empty:
         grid.notes.append(f"{counted(empty, 'cell')} such as NA or - read as empty")
@@ -504,24 +526,23 @@ _STAMPS = "timestamp|zeitstempel|horodateur|marca_temporal|submission_time|start
 
 #: Words of questions by role.
 _ASKS = {
-    REVIEWER: ("reviewer", "email", "grader", "judge", "your name", "username"),
-    ITEM: ("paper", "submission", "proposal", "essay", "project", "poster", "abstract", "application", "candidate"),
-    SCORE: ("score", "rating", "rate", "grade", "overall", "mark", "points"),
+    role: re.compile(rf"(?:^|_)(?:{words})s?(?:_|$)")
+    for role, words in (
+        (REVIEWER, "reviewer|email|grader|judge|your_name|username"),
+        (ITEM, "paper|submission|proposal|essay|project|poster|abstract|application|candidate"),
+        (SCORE, "score|rating|rate|grade|overall|mark|points"),
+    )
 }
 
 
 def _questions(table: Table) -> Mapping[str, Sequence[str]]:
     """Return the questions by role, for roles without a usual column; the user has to choose among several."""
     normal = {name: normalise(name) for name in table.header}
-    questions: dict[str, list[str]] = {}
-    for role, words in _ASKS.items():
-        if not (set(role.names) - set(ROW_NUMBERS)) & set(normal.values()):
-            stems = [normalise(word) for word in words]
-            questions[role.name] = [
-                name
-                for name, text in normal.items()
-                if any(re.search(rf"(?:^|_){stem}s?(?:_|$)", text) for stem in stems)
-            ]
+    questions = {
+        role.name: [name for name, text in normal.items() if asks.search(text)]
+        for role, asks in _ASKS.items()
+        if (set(role.names) - set(ROW_NUMBERS)).isdisjoint(normal.values())
+    }
     taken = [name for names in questions.values() for name in names]
     return {role: [name for name in names if taken.count(name) == 1] or names for role, names in questions.items()}
 
@@ -566,12 +587,7 @@ class Forms(System):
             ("action", "submitted_at"),
             shape=from_answers,
         ),
-        Export(
-            "answers to an online form",
-            (Use("reviews", find=_questions),),
-            (_STAMPS,),
-            ("action", "submitted_at"),
-        ),
+        Export("answers to an online form", (Use("reviews", find=_questions),), (_STAMPS,), ("action", "submitted_at")),
     )
 
 
@@ -581,13 +597,7 @@ class Workshop(System):
     name = "workshop"
     title = "a workshop of Moodle"
     extras = ("remark", "feedback", "comment")
-    exports = (
-        Export(
-            "a workshop of Moodle",
-            _USES,
-            ("assessee", "grader|assessor|reviewer"),
-        ),
-    )
+    exports = (Export("a workshop of Moodle", _USES, ("assessee", "grader|assessor|reviewer")),)
 
 
 class Gradebook(System):

@@ -232,10 +232,7 @@ class START(System):
         ),
         Export(
             "START's bids",
-            (
-                Use("bids"),
-                Use("conflicts", rules=(Rule("bid", lambda cell: cell == "conflict"),)),
-            ),
+            (Use("bids"), Use("conflicts", rules=(Rule("bid", lambda cell: cell == "conflict"),))),
             container="lines",
             extract=_matrix,
             shy="kind",

@@ -226,17 +226,9 @@ class Pretalx(System):
     title = "pretalx"
     exports = (
         Export(
-            "pretalx's reviews",
-            (_REVIEWED,),
-            ("proposal_id", "reviewer_email|reviewer_name"),
-            extract=_page_reviews,
+            "pretalx's reviews", (_REVIEWED,), ("proposal_id", "reviewer_email|reviewer_name"), extract=_page_reviews
         ),
-        Export(
-            "pretalx's proposals",
-            (_PROPOSED,),
-            ("id", "proposal_title|proposal_state"),
-            extract=_page_proposals,
-        ),
+        Export("pretalx's proposals", (_PROPOSED,), ("id", "proposal_title|proposal_state"), extract=_page_proposals),
         in_json("pretalx's reviews", partial(_records, needs="Proposal ID", extract=_page_reviews), _REVIEWED),
         in_json("pretalx's proposals", partial(_records, needs="ID", extract=_page_proposals), _PROPOSED),
         in_json(
