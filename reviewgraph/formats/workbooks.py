@@ -53,6 +53,8 @@ INSIDE = "[Content_Types].xml"
 MOST_ROWS = 1_048_576
 MOST_CHARACTERS = 32_767
 EXACT = 2**53
+#: The date of all that is written, so that equal tables are equal files.
+DATE = datetime.datetime(1980, 1, 1)
 #: Characters that XML lacks or changes, and what would be taken for one of them, which is written in the same way.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")
@@ -261,12 +263,27 @@ def _cell(value: Any, percent: bool) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
+class _Undated(zipfile.ZipFile):
+    """An archive without dates, and without what depends on the machine."""
+
+    def writestr(self, name: Any, data: Any, *how: Any, **more: Any) -> None:  # type: ignore[override]
+        info = zipfile.ZipInfo(name, DATE.timetuple()[:6])
+        info.compress_type = zipfile.ZIP_DEFLATED
+        info.create_system = 0
+        super().writestr(info, data)
+
+    def write(self, filename: Any, arcname: Any = None, *how: Any, **more: Any) -> None:
+        with open(filename, "rb") as file:
+            self.writestr(arcname, file.read())
+
+
 def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
-    """Return columns as a workbook of Excel with one sheet; no text is a formula."""
+    """Return columns as a workbook of Excel with one sheet; no text is a formula, and equal tables are equal bytes."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
     from openpyxl.utils import get_column_letter
+    from openpyxl.writer.excel import ExcelWriter
 
     listed = [[name, *column] for name, column in columns.items()]
     if any(len(column) > MOST_ROWS for column in listed):
@@ -274,6 +291,7 @@ def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
         raise InputError(message)
     table = [[_entry(value) for value in column] for column in listed]
     book = Workbook(write_only=True)
+    book.properties.created = book.properties.modified = DATE
     sheet = book.create_sheet("Table")
     sheet.freeze_panes = "A2"
     for place, column in enumerate(table, 1):
@@ -294,7 +312,7 @@ def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
     for number, row in enumerate(zip(*table, strict=True)):
         sheet.append([cell(entry, bold=number == 0) for entry in row])
     data = io.BytesIO()
-    book.save(data)
+    ExcelWriter(book, _Undated(data, "w")).save()
     return data.getvalue()
 
 
