@@ -125,7 +125,8 @@ def read_part(
         column = {role: of_rows(cells, draft.rows) for role, cells in column.items()}
         lines = lines[draft.rows]
     column |= {REVIEWER.name: draft.reviewer, ITEM.name: draft.item}
-    aside = _aside(table, places)
+    order = {role: number for number, role in enumerate(places)}
+    aside = table.aside(order[REVIEWER.name], order[ITEM.name], order.get(TITLE.name))
     if respelling is not None:
         column[REVIEWER.name] = respelling.spelled(draft.reviewer, PERSON)
         column[ITEM.name] = respelling.spelled(draft.item, PAPER)
@@ -237,11 +238,6 @@ def _come_again(draft: Draft, titles: Mapping[str, Column]) -> list[str]:
         if pairs == draft.size > len(words) > 1 and all(words) and not are_scores(words) and not is_status(name):
             recurring.append(name)
     return recurring
-
-
-def _aside(table: Table, places: Mapping[str, int]) -> Aside:
-    order = {role: number for number, role in enumerate(places)}
-    return table.aside(order[REVIEWER.name], order[ITEM.name], order.get(TITLE.name))
 
 
 def _note_missing(table: Table, role: str, column: Column, lines: Sequence[int], problems: Problems, file: int) -> bool:

@@ -95,7 +95,7 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
     dropped = _is_footer(draft)
     words = quoted(draft.reviewer, dropped)
     if len(texts) >= 3 and may_sum("\n".join(texts)):
-        sums = np.array([may_sum(text) and sums_up(draft, code) for code, text in enumerate(texts)], np.bool_)
+        sums = np.array([may_sum(text) and _is_sum(draft, code) for code, text in enumerate(texts)], np.bool_)
         of_item = sums[draft.item.codes]
         words = ", ".join(filter(None, (quoted(draft.item, of_item), words)))
         dropped |= of_item
@@ -132,18 +132,15 @@ def may_sum(label: str) -> bool:
     return bool(not label.isascii() or _MAY_SUM.search(label))
 
 
-def sums_up(draft: Draft, code: int) -> bool:
-    """Whether an item is a row that sums up others: by its label, or, of single words, by its scores, too."""
-    label = str(draft.item.values[code])
-    return _is_sum(draft, code) if words_of(label) in _PERHAPS else is_summary(label)
-
-
 def _is_sum(draft: Draft, code: int) -> bool:
-    """Whether an item has the maximum, sum ... (its name) of the scores of all others, reviewer by reviewer.
+    """Whether an item sums up others: by its label, or, of single words, by the scores of each reviewer, too.
 
     Without scores to compare, words that are never names are believed.
     """
-    name = words_of(str(draft.item.values[code]))
+    label = str(draft.item.values[code])
+    name = words_of(label)
+    if name not in _PERHAPS:
+        return is_summary(label)
     score = numbers_of(draft.score, draft.size)
     value = _PERHAPS[name]
     sum_rows = np.flatnonzero((draft.item.codes == code) & ~np.isnan(score))

@@ -18,7 +18,7 @@ from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.arrays import FloatArray, IntArray
 
 #: All findings here are about the whole table.
 finding = partial(finding_of, of_rows=False)
@@ -513,13 +513,8 @@ def _gap(codes: IntArray, score: FloatArray, apart: float) -> tuple[float, float
         below = float(values[place])
         above = float(values[place + 1])
         crossing = (lowest <= below) & (highest >= above)
-        counts = [(score <= below).sum(), (score >= above).sum()]
-        # Two reviewers, or one with many scores, on each side, of several scores each.
-        if not crossing.any() and min(counts) >= _FEWEST_SCORES and _repeat(codes, score <= below, score >= above):
+        sides = [codes[score <= below], codes[score >= above]]
+        # One score of each reviewer tells no range: somebody has three on each side.
+        if not crossing.any() and all(side.size >= _FEWEST_SCORES and np.bincount(side).max() >= 3 for side in sides):
             return below, above
     return None
-
-
-def _repeat(codes: IntArray, *sides: BoolArray) -> bool:
-    """Whether somebody has three scores on each side: one score each tells no range."""
-    return all(bool(np.bincount(codes[side]).max(initial=0) >= 3) for side in sides)
