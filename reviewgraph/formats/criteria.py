@@ -115,9 +115,6 @@ def read_criterion(
     """Return the numbers of distinct cells, NaN where missing; None if the column is no score.
 
     Cells are grades of ``scale``, or numbers; with ``letters`` (HotCRP's, of which A is the best) also single letters.
-
-    >>> read_criterion(["3: good", ""]), read_criterion(["good"]), read_criterion(["A", "C"], letters=True)
-    (array([ 3., nan]), None, array([3., 1.]))
     """
     values = ["" if value.strip().casefold() == "nan" else value for value in values]
     for grades in ([scale] if scale else []) + [()]:
@@ -190,11 +187,6 @@ def spread(
     """Return the fields of a long table, whose rows have a score in one field each: that of ``names[codes]``.
 
     The target is ``wanted``, or else the field with the name of an overall score, or the only one.
-
-    >>> one, two = np.array([3.0, 4.0]), np.array([0, 1])
-    >>> fields = spread(one, one > 0, two, ["novelty", "overall"], None, "t.csv")
-    >>> fields.target, fields.score, fields.criteria
-    ('overall', array([nan,  4.]), {'novelty': array([ 3., nan])})
     """
     # Names that differ in case or blanks alone are one field, whatever the order of rows.
     spelled: dict[str, str] = {}

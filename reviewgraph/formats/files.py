@@ -10,8 +10,7 @@ import re
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -137,22 +136,26 @@ _LITTER = ("__MACOSX", ".", "~$")
 class Members(Mapping[str, bytes]):
     """The files of an archive or a folder."""
 
-    def __init__(self, name: str, reads: Mapping[str, Callable[[], bytes]]) -> None:
-        MEMBERS.expect(name, len(reads))
+    def __init__(self, name: str, names: Collection[str], read: Callable[[str], bytes]) -> None:
+        MEMBERS.expect(name, len(names))
         self.name = name
-        self._reads = {inside: read for inside, read in reads.items() if not _is_litter(inside)}
+        self._names = dict.fromkeys(inside for inside in names if not _is_litter(inside))
+        self._read = read
         self._digests: dict[str, str] = {}
 
     def __getitem__(self, inside: str) -> bytes:
-        data = self._reads[inside]()
+        data = self._read(inside)
         self._digests[inside] = hashlib.sha256(data).hexdigest()
         return data
 
+    def __contains__(self, inside: object) -> bool:
+        return inside in self._names
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._reads)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._reads)
+        return len(self._names)
 
     @property
     def sha256(self) -> str:
@@ -181,18 +184,14 @@ def open_zip(name: str, data: bytes) -> Members:
         message = f"{name}: {quote(twice[0])} occurs twice in the archive; pack it anew with one file of each name"
         raise InputError(message)
 
-    def reading(entry: zipfile.ZipInfo) -> Callable[[], bytes]:
-        def read() -> bytes:
-            try:
-                return archive.read(entry)
-            except Exception as error:  # damaged, encrypted, or packed by an unsupported method
-                why = f"{cut(entry.filename)} cannot be unpacked ({cut(error)})"
-                message = f"{name}: {why}; pack the archive anew"
-                raise InputError(message) from error
+    def read(inside: str) -> bytes:
+        try:
+            return archive.read(inside)
+        except Exception as error:  # damaged, encrypted, or packed by an unsupported method
+            message = f"{name}: {cut(inside)} cannot be unpacked ({cut(error)}); pack the archive anew"
+            raise InputError(message) from error
 
-        return read
-
-    return Members(name, {entry.filename: reading(entry) for entry in entries})
+    return Members(name, [entry.filename for entry in entries], read)
 
 
 def open_folder(path: str | os.PathLike[str]) -> Members:
@@ -204,7 +203,7 @@ def open_folder(path: str | os.PathLike[str]) -> Members:
     except OSError as error:
         message = f"{name}: cannot be read ({error.strerror or error})"
         raise InputError(message) from error
-    return Members(name, {file.name: partial(read_bytes, file) for file in files})
+    return Members(name, [file.name for file in files], lambda inside: read_bytes(os.path.join(name, inside)))
 
 
 def _is_litter(inside: str) -> bool:

@@ -102,9 +102,6 @@ def split_recurring(cells: Sequence[str]) -> list[list[str]]:
     """Return the people in distinct cells whose parts recur in other cells, whatever separates them.
 
     Two thirds of the cells that have parts must have parts that other cells have, too: those of "Lee, Ann" have not.
-
-    >>> split_recurring(["Ann, Bob", "Bob, Cy", "Cy, Ann"]), split_recurring(["Lee, Ann", "Poe, Bob"])
-    ([['Ann', 'Bob'], ['Bob', 'Cy'], ['Cy', 'Ann']], [['Lee, Ann'], ['Poe, Bob']])
     """
     parts = [[part for part in _BETWEEN.split(cell) if part] for cell in cells]
     count = Counter(part for names in parts for part in dict.fromkeys(names))
@@ -175,11 +172,7 @@ def words_of(label: str) -> str:
 
 
 def is_summary(label: str) -> bool:
-    """Return whether a label is that of a row or a column that sums others up.
-
-    >>> is_summary("Points Possible"), is_summary("Average:"), is_summary("Max"), is_summary("Average-case complexity")
-    (True, True, False, False)
-    """
+    """Return whether a label is that of a row or a column that sums others up."""
     if len(label) > 40 or "," in label:
         return False
     words = words_of(label)

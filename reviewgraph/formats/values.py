@@ -112,13 +112,7 @@ class Scores(NamedTuple):
 
 
 def parse_fraction(text: str, decimal_comma: bool = False) -> tuple[float, float] | None:
-    """Return a score and its maximum; None for other cells.
-
-    >>> parse_fraction("8/10"), parse_fraction("7,5 / 10", decimal_comma=True), parse_fraction("70 %")
-    ((8.0, 10.0), (7.5, 10.0), (70.0, 100.0))
-    >>> parse_fraction("8"), parse_fraction("8/0"), parse_fraction("3/4/2026")
-    (None, None, None)
-    """
+    """Return a score and its maximum; None for other cells."""
     match = _OUT_OF.fullmatch(text.strip().translate(_MINUS))
     if match is None or ("," in match[0] and not decimal_comma):
         return None
@@ -150,9 +144,6 @@ def may_be_grouped(cells: Sequence[str], decimal_comma: bool = False) -> list[bo
     """Return which distinct cells are numbers of which a sign may part the thousands or the decimals.
 
     That is so beside whole numbers that are nearer to the larger meaning, if no cell has decimals of another length.
-
-    >>> may_be_grouped(["1,700", "900"], decimal_comma=True), may_be_grouped(["87.125", "95"])
-    ([True, False], [False, False])
     """
     plain = [cell.strip() for cell in cells]
     grouped = [bool(_GROUPED.fullmatch(cell)) and (decimal_comma or "," not in cell) for cell in plain]

@@ -518,11 +518,7 @@ _FLAGS_DONE = frozenset(
 
 
 def is_status(name: str) -> bool:
-    """Return whether a column says which rows count; no score is in it.
-
-    >>> is_status("Review status"), is_status("declined_at"), is_status("Clarity")
-    (True, True, False)
-    """
+    """Return whether a column says which rows count; no score is in it."""
     plain = plain_state(name)
     flags = _FLAGS_OUT | _FLAGS_DRAFT | _FLAGS_ACTIVE | _FLAGS_DONE
     return plain in STATUS or plain in PAPER_STATUS or plain in flags
@@ -532,11 +528,7 @@ _ABOUT_REVIEW = re.compile(r"(?:invite|invitation|request|reviewer?|referee|judg
 
 
 def plain_state(name: str) -> str:
-    """Return the plain name of a column of states, without what every such column is about.
-
-    >>> plain_state("Invite status"), plain_state("RSVP"), plain_state("Agreed to review?"), plain_state("Visa status")
-    ('status', 'status', 'agreed', 'visastatus')
-    """
+    """Return the plain name of a column of states, without what every such column is about."""
     plain = re.sub("(?:code|toreview)$", "", plain_name(name))
     for word in ("status", "state"):
         if _ABOUT_REVIEW.fullmatch(plain.removesuffix(word)) and (plain.endswith(word) or plain == "rsvp"):

@@ -91,11 +91,7 @@ MOST_ROLES = 6
 
 
 def is_role(label: str) -> bool:
-    """Return whether a label is the part that a person has in a review, perhaps with a number, and no person.
-
-    >>> is_role("Supervisor"), is_role("Second reader"), is_role("Peer 1"), is_role("Ann Reader")
-    (True, True, True, False)
-    """
+    """Return whether a label is the part that a person has in a review, perhaps with a number, and no person."""
     words = _GERMAN.sub(r"\1 ", words_of(label)).split()
     roles = [word for word in words if word.rstrip("0123456789") in _ROLES or word in _ORDINALS]
     return bool(roles) and all(word in roles or word.isdigit() for word in words)

@@ -435,13 +435,7 @@ class _Parts(NamedTuple):
 
 
 def _parts(names: Sequence[str]) -> _Parts | None:
-    """Return the two parts of all names, such as a criterion and a judge; None if they are no combinations.
-
-    >>> _parts(["Craft - Ann", "Craft - Bob", "Pitch - Ann", "Pitch - Bob"])
-    _Parts(first=['Craft', 'Craft', 'Pitch', 'Pitch'], second=['Ann', 'Bob', 'Ann', 'Bob'])
-    >>> _parts(["Ann", "Bob"]) is None
-    True
-    """
+    """Return the two parts of all names, such as a criterion and a judge; None if they are no combinations."""
     for pattern in _PARTED:
         matches = [match for name in names if (match := pattern.fullmatch(name.strip()))]
         if len(matches) < len(names):
