@@ -141,11 +141,12 @@ class Options(TypedDict, total=False):
 class _Opened:
     """A side file whose header is read: its table, and the positions of its columns by role."""
 
-    def __init__(self, path: Path, roles: Sequence[Role], kind: str | None, options: Options) -> None:
+    def __init__(self, path: Path, fields: Sequence[Field], kind: str | None, options: Options) -> None:
+        roles = [field.role for field in fields]
         self.path = path
         self.kind = kind
         self.options = options
-        say = options.get("note") or (lambda message: None)
+        say = self.note = options.get("note") or (lambda message: None)
         columns = options.get("columns") or {}
         names = columns_of(columns, path)
         table = open_table(path, roles, names, say, kind=kind)
@@ -291,8 +292,7 @@ class _Opened:
             raise InputError(message + "otherwise write yes or no")
         free = int(count[~says].sum())
         if free and self.matrix is None:
-            note = self.options.get("note") or (lambda message: None)
-            note(
+            self.note(
                 f"{where} says no in {free:,} of {counted(flag.codes.size, 'row')}, left out; to read all, add {every}"
             )
         return says
@@ -340,10 +340,6 @@ class _Opened:
             raise InputError(message)
 
 
-def _open(path: Path, fields: Sequence[Field], kind: str | None, options: Options) -> _Opened:
-    return _Opened(path, [field.role for field in fields], kind, options)
-
-
 def read_columns(
     path: Path,
     fields: Sequence[Field],
@@ -359,7 +355,7 @@ def read_columns(
     first row (False), or kept (None); reviewers may have several equal rows. ``kind`` is the purpose of the file, see
     :func:`reviewgraph.formats.opening.open_table`. Up to ten malformed rows are listed in one error.
     """
-    return _open(path, fields, kind, options).decoded(fields, key, unique)
+    return _Opened(path, fields, kind, options).decoded(fields, key, unique)
 
 
 # Side files on pairs of a reviewer and a paper.
@@ -378,7 +374,7 @@ def _read_pairs(
 ) -> Columns:
     """Return distinct pairs, or, if there is a field, pairs with a number each, NaN where its cell is empty."""
     fields = (PERSON, PAPER, field) if field else (PERSON, PAPER)
-    file = _open(path, fields, kind, options)
+    file = _Opened(path, fields, kind, options)
     columns = file.coded(fields, KEY, unique=field is not None)
     if field is None:
         return replace(_pairs(columns), origin=Origin(meta=file.meta()))
@@ -400,7 +396,7 @@ def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
     A column ``conflict`` of yes and no says which rows are conflicts; without one all are.
     """
     fields = (PERSON, PAPER, CONFLICT)
-    file = _open(path, fields, "conflicts", options)
+    file = _Opened(path, fields, "conflicts", options)
     # The rules of a system say which of its rows are conflicts, and a column of people is none of yes and no.
     named_there = file.places.get(CONFLICT.role.name) == file.places[REVIEWER.name]
     if file.table.source is not None or named_there:
@@ -453,7 +449,7 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     # Bids that say in a column of their own which pairs are conflicts; those of systems have them among the bids.
     flag = CONFLICT._replace(role=replace(CONFLICT.role, synonyms=("coi", "conflicted")), advice="")
     fields = (PERSON, PAPER, BID, flag)
-    file = _open(path, fields, "bids", options)
+    file = _Opened(path, fields, "bids", options)
     if file.table.source is not None:
         file.places.pop(flag.role.name, None)
     columns = file.coded(fields, KEY)
@@ -473,7 +469,7 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
 def read_gone(path: Path, **options: Unpack[Options]) -> tuple[tuple[str, ...], Columns | None]:
     """Return who will not deliver: reviewers of rows without an item, and the pairs of the other rows."""
     fields = (PERSON, PAPER._replace(role=replace(ITEM, required=False)))
-    file = _open(path, fields, None, options)
+    file = _Opened(path, fields, None, options)
     pairs = _pairs(file.coded(fields, (REVIEWER.name,), unique=None))
     file.expect_rows(pairs.reviewer.tolist(), "reviewer")
     alone = np.array([not value for value in pairs.items], np.bool_)[pairs.item]
@@ -508,7 +504,7 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
 
 def read_author_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
     """Return for each item what its authors have, from a file of authors: by column, such as country, all values."""
-    file = _open(
+    file = _Opened(
         path, (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons")), "authors", options
     )
     problems = Problems()
@@ -589,7 +585,7 @@ def say_unseen(papers: Collection[str]) -> str:
 def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
     """Return the items of :func:`read_items`, and the other papers of the file."""
     fields = (PAPER, DEMAND, _text(TITLE))
-    file = _open(path, fields, "papers", options)
+    file = _Opened(path, fields, "papers", options)
     rows = file.decoded(fields, key=("item",), unique=None)
     file.expect_rows(rows["item"], "item")
     items: dict[str, Item] = {}
@@ -637,12 +633,12 @@ class Roster(NamedTuple):
 
 
 def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer]:
-    return _reviewers(_open(path, _FIELDS, "reviewers", options))
+    return _reviewers(_Opened(path, _FIELDS, "reviewers", options))
 
 
 def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
     """Return the reviewers of a file and their attributes, read once."""
-    file = _open(path, _FIELDS, "reviewers", options)
+    file = _Opened(path, _FIELDS, "reviewers", options)
     return Roster(_reviewers(file), _attributes(file), file.table.header[file.places[REVIEWER.name]])
 
 
@@ -680,11 +676,11 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
     synonyms of ``institution`` and ``senior`` also by these names. In an export with many rows per reviewer, such as
     one of bids, columns in which these rows differ are not attributes.
     """
-    return _attributes(_open(path, [PERSON], "reviewers", options))
+    return _attributes(_Opened(path, [PERSON], "reviewers", options))
 
 
 def read_item_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
-    return _attributes(_open(path, [PAPER], "papers", options), ITEM)
+    return _attributes(_Opened(path, [PAPER], "papers", options), ITEM)
 
 
 def _reviewers(file: _Opened) -> dict[str, Reviewer]:
@@ -757,7 +753,7 @@ def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
 def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
     """Return the reviewers with a yes in the column ``name`` (senior or willing); all if it has no yes or no."""
     fields = (PERSON, SENIOR if name == SENIOR.role.name else WILLING)
-    file = _open(path, fields, "reviewers", options)
+    file = _Opened(path, fields, "reviewers", options)
     rows = file.decoded(fields, key=(REVIEWER.name,))
     file.expect_rows(rows[REVIEWER.name], "reviewer")
     chosen = dict(zip(*rows.values(), strict=True))

@@ -646,12 +646,6 @@ _WINNERS = ({"winner", "won", "better", "preferred", "chosen"}, {"loser", "lost"
 _VERDICTS = {"winner", "preference", "preferred", "choice", "chosen", "better", "vote", "label"}
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _COMPARED = ("model", "item", "paper", "response", "option", "project", "team", "answer", "image")
-_PAIRS = (
-    _WINNERS,
-    *(({f"{kind}_{one}"}, {f"{kind}_{other}"}, _VERDICTS) for kind in _COMPARED for one, other in _SIDES),
-)
-#: Such columns where none names the papers; beside papers they may be anything.
-_BARE_PAIRS = tuple(({one}, {other}, _VERDICTS) for one, other in _SIDES)
 
 
 def refuse_pairs(table: Table, roles: Sequence[Role], columns: Mapping[str, str]) -> None:
@@ -661,7 +655,10 @@ def refuse_pairs(table: Table, roles: Sequence[Role], columns: Mapping[str, str]
     plain: dict[str, str] = {}
     for name in table.header:
         plain.setdefault(normalise(name).removesuffix("_id").removesuffix("_name"), name)
-    for groups in (*_PAIRS, *(() if is_complete(table.header, roles, columns) else _BARE_PAIRS)):
+    # Columns that name no kind of papers, as a and b, may be anything beside papers.
+    kinds = [f"{kind}_" for kind in _COMPARED] + ([] if is_complete(table.header, roles, columns) else [""])
+    sides = [({f"{kind}{one}"}, {f"{kind}{other}"}, _VERDICTS) for kind in kinds for one, other in _SIDES]
+    for groups in (_WINNERS, *sides):
         names = [plain[name] for group in groups for name in sorted(group & plain.keys())[:1]]
         if len(names) == len(groups):
             message = (
