@@ -137,7 +137,7 @@ def may_hold_several(cells: Sequence[str]) -> bool:
 #: Words of the labels of rows and columns that sum others up; a label of them alone is no person and no paper.
 SUMMARY_WORDS = frozenset(
     terms(
-        """ranking, classement, soma, endnote, gesamtnote, durchschnittlich, 順位, 排名, average, avg, mean, median,
+        """ranking, classement, soma, endnote, gesamtnote, durchschnittlich, 順位, 排名, average, avg, mean, ø, median,
         std, sd, stdev, stddev, dev, deviation, standard, variance, subtotal, possible, consensus, durchschnitt,
         mittelwert, mittel, schnitt, gesamt, summe, insgesamt, standardabweichung, hoechstpunktzahl, hochstpunktzahl,
         maximalpunktzahl, moyenne, mediane, ecart, somme, promedio, mediana, suma, desviacion, somma, gemiddelde,

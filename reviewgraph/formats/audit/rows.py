@@ -177,6 +177,14 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     if not dropped.any():
         return draft
     words = quoted(draft.reviewer, dropped)
+    rest = with_values(words_only, _is_initials)
+    if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
+        message = (
+            f"{draft.name}: {words} may be the initials of a reviewer, as the other labels are, or mean no one; "
+            f"{overrule('placeholders')} reads each as a person; if no one, empty these cells and say "
+            f"{overrule('empty-reviewers')}"
+        )
+        raise InputError(message)
     if dropped.all():
         message = (
             f"{draft.name}: every reviewer is a placeholder ({words}), so who reviews what is not known; expected "
@@ -190,6 +198,10 @@ def placeholders(draft: Draft, note: Note) -> Draft:
         f"({words}); {overrule('placeholders')} reads each as a person"
     )
     return draft.without(dropped, "whose reviewer is a placeholder")
+
+
+def _is_initials(label: str) -> bool:
+    return 2 <= len(label) <= 3 and label.isalpha() and label.isupper()
 
 
 def without_gaps(draft: Draft, note: Note) -> Draft:

@@ -58,7 +58,9 @@ CASES = {
         CLEAN,
     ),
     "summary-rows": Case(
-        [*CLEAN, *((who, "Points Possible", 10) for who in PEOPLE)], "6 rows left out, which sum up others", CLEAN
+        [*CLEAN, *((who, label, 10) for who in PEOPLE for label in ("Points Possible", "\xd8"))],
+        "12 rows left out, which sum up others",
+        CLEAN,
     ),
     "status": Case(
         [*((*row, "Accepted") for row in CLEAN), *(("Ann", paper, None, "Declined") for paper in PAPERS[1::2])],
@@ -281,6 +283,15 @@ def test_roles_are_no_people(labels: str) -> None:
         Reviews.from_pairs(rows)
     names = dict(zip(labels.split(), PEOPLE, strict=False))
     assert Reviews.from_pairs([(names[who], paper, score) for who, paper, score in rows]).n_reviewers == 3
+
+
+@pytest.mark.parametrize("word", ["NA", "NN"])
+def test_initials_may_be_a_word_for_nobody(word: str) -> None:
+    initials = dict(zip(PEOPLE, ("AL", "BR", "CD", "DF", "EP", word), strict=True))
+    rows = [(initials[who], paper, score) for who, paper, score in CLEAN]
+    with pytest.raises(InputError, match=f"'{word}' may be the initials of a reviewer"):
+        Reviews.from_pairs(rows)
+    assert Reviews.from_pairs(rows, accept="placeholders").n_reviewers == len(PEOPLE)
 
 
 def test_a_total_below_the_table_is_left_out(tmp_path: Path) -> None:
