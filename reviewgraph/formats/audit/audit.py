@@ -36,6 +36,9 @@ FINDINGS = {
         tables.exchanged_columns,
         tables.positional_reviewers,
         tables.mean_reviewers,
+        tables.mean_papers,
+        tables.lone_reviewers,
+        tables.unmatched_plans,
         tables.constant_reviewers,
         tables.crossed_labels,
         tables.no_score_codes,
@@ -46,7 +49,17 @@ FINDINGS = {
 
 
 class Audit:
-    """One audit of a table: the findings that the user accepts, and the listener to notes."""
+    """One audit of a table: the findings that the user accepts, and the listener to notes.
+
+    >>> Audit("placeholder")
+    Traceback (most recent call last):
+        ...
+    reviewgraph._base.errors.InputError: accept: expected names of findings, found 'placeholder'; there are
+    'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people',
+    'no-review-words', 'signed-zeros', 'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers',
+    'mean-reviewers', 'mean-papers', 'lone-reviewers', 'unmatched-plans', 'constant-reviewers', 'crossed-labels',
+    'no-score-codes', 'date-labels', 'ranges'
+    """
 
     def __init__(
         self, accept: str | Iterable[str] = (), note: Note | None = None, words: Callable[[str], str] = str
@@ -97,7 +110,14 @@ def _fit(columns: Columns) -> bool:
 
 
 def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]) -> None:
-    """Refuse labels of a table read in batches that the audit would correct, or ask about, in a table in memory."""
+    """Refuse labels of a table read in batches that the audit would correct, or ask about, in a table in memory.
+
+    >>> refuse_uncorrected("t.csv", ["ann", "TBD"], ["p1"])
+    Traceback (most recent call last):
+        ...
+    reviewgraph._base.errors.InputError: t.csv: 1 row left out, whose reviewer is a placeholder ('TBD'): a table read in
+    batches is not corrected: correct the file, or read it without --stream
+    """
 
     def refuse(message: str) -> None:
         finding = message.partition("; --accept")[0]

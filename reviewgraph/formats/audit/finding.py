@@ -54,10 +54,12 @@ class Draft:
 
     @cached_property
     def people_are_numbered(self) -> bool:
+        """Whether reviewers are ids, so that no words need be looked for among them."""
         return are_numbered(self.reviewer.values)
 
     @cached_property
     def papers_are_numbered(self) -> bool:
+        """Whether items are ids, so that no words need be looked for among them."""
         return are_numbered(self.item.values)
 
     @property
@@ -119,7 +121,11 @@ def finding(
 
 
 def overrule(name: str) -> str:
-    """Return how a finding is overruled: the option, which :func:`in_python` makes an argument."""
+    """Return how a finding is overruled: the option, which :func:`in_python` makes an argument.
+
+    >>> overrule("placeholders"), in_python(f"say {overrule('placeholders')}")
+    ('--accept placeholders', 'say accept="placeholders"')
+    """
     return f"--accept {name}"
 
 
@@ -163,5 +169,9 @@ def numbers_of(score: Column | Numbers | None, size: int) -> FloatArray:
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a column without case, accents, signs and blanks."""
+    r"""Return the name of a column without case, accents, signs and blanks.
+
+    >>> plain_name("Review Status"), plain_name("situa\xe7\xe3o"), plain_name("isDeclined?")
+    ('reviewstatus', 'situacao', 'isdeclined')
+    """
     return words_of(name).replace(" ", "")

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     "they are left out and counted",
 )
 def repeated_header(draft: Draft, note: Note) -> Draft:
+    """Leave out rows that are the header again."""
     if draft.people_are_numbered or draft.papers_are_numbered:
         return draft
     again = np.ones(draft.size, np.bool_)
@@ -91,11 +92,12 @@ _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
     "they are left out and counted",
 )
 def summary_rows(draft: Draft, note: Note) -> Draft:
+    """Leave out rows that sum up others."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dropped = _is_footer(draft)
     words = quoted(draft.reviewer, dropped)
     if len(texts) >= 3 and may_sum("\n".join(texts)):
-        sums = np.array([may_sum(text) and _is_sum(draft, code) for code, text in enumerate(texts)], np.bool_)
+        sums = np.array([may_sum(text) and sums_up(draft, code) for code, text in enumerate(texts)], np.bool_)
         of_item = sums[draft.item.codes]
         words = ", ".join(filter(None, (quoted(draft.item, of_item), words)))
         dropped |= of_item
@@ -109,6 +111,7 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
 
 
 def _is_footer(draft: Draft) -> BoolArray:
+    """Return whether a row is the last one, of a total such as "Total, 36" below the table, shape (rows,)."""
     footer = np.zeros(draft.size, np.bool_)
     if draft.size < 3 or draft.people_are_numbered or draft.has_score()[-1]:
         return footer
@@ -128,19 +131,26 @@ _MAY_SUM = re.compile(
 
 
 def may_sum(label: str) -> bool:
-    """Return whether a label may be that of a row or a column that sums others up."""
+    """Return whether a label may be that of a row or a column that sums others up.
+
+    >>> may_sum("Max"), may_sum("p17")
+    (True, False)
+    """
     return bool(not label.isascii() or _MAY_SUM.search(label))
 
 
+def sums_up(draft: Draft, code: int) -> bool:
+    """Whether an item is a row that sums up others: by its label, or, of single words, by its scores, too."""
+    label = str(draft.item.values[code])
+    return _is_sum(draft, code) if words_of(label) in _PERHAPS else is_summary(label)
+
+
 def _is_sum(draft: Draft, code: int) -> bool:
-    """Whether an item sums up others: by its label, or, of single words, by the scores of each reviewer, too.
+    """Whether an item has the maximum, sum ... (its name) of the scores of all others, reviewer by reviewer.
 
     Without scores to compare, words that are never names are believed.
     """
-    label = str(draft.item.values[code])
-    name = words_of(label)
-    if name not in _PERHAPS:
-        return is_summary(label)
+    name = words_of(str(draft.item.values[code]))
     score = numbers_of(draft.score, draft.size)
     value = _PERHAPS[name]
     sum_rows = np.flatnonzero((draft.item.codes == code) & ~np.isnan(score))
@@ -169,6 +179,7 @@ def _is_sum(draft: Draft, code: int) -> bool:
     accepted="each word is a reviewer",
 )
 def placeholders(draft: Draft, note: Note) -> Draft:
+    """Leave out rows whose reviewer is nobody."""
     if draft.people_are_numbered or not may_hold_nobody(texts_of(draft.reviewer)):
         return draft
     labels = [label if isinstance(label, str) else "" for label in draft.reviewer.values]
@@ -237,6 +248,7 @@ _LISTS = ("reviewers", "judges", "graders", "referees", "assignees", "members")
     accepted="each cell is one reviewer",
 )
 def several_people(draft: Draft, note: Note) -> Draft:
+    """Split cells with several people."""
     texts = [] if draft.people_are_numbered else texts_of(draft.reviewer)
     if not may_hold_several(texts) or not set(map(type, draft.reviewer.values)) <= {str}:
         return draft
@@ -301,6 +313,7 @@ _CONFLICT = re.compile(
     accepted="the words are grades of --scale, or refused",
 )
 def no_review_words(draft: Draft, note: Note) -> Draft:
+    """Leave out rows whose score is a word for no review, and keep the pairs in conflict."""
     if draft.score is None or isinstance(draft.score, Numbers):
         return draft
     cells = [text.strip() for text in draft.score.values]
@@ -336,6 +349,7 @@ LARGEST_VOTE = 3
     accepted="both are 0",
 )
 def signed_zeros(draft: Draft, note: Note) -> Draft:
+    """Ask about zeros of both signs."""
     # Numbers in memory have lost their sign, or have one by computation.
     if draft.has_scale or draft.score is None or isinstance(draft.score, Numbers):
         return draft
@@ -379,6 +393,7 @@ _RANKS = frozenset(
     "noted, with the direction that was read",
 )
 def ranks(draft: Draft, note: Note) -> Draft:
+    """Note ranks that are read as scores."""
     if draft.has_scale or draft.lower_is_better:
         return draft
     name = draft.headers.get("score", "")
@@ -397,6 +412,7 @@ _FEWEST_RANKED = 4
 
 
 def _are_ranks(draft: Draft) -> bool:
+    """Whether the scores of every reviewer are 1, 2, ... up to their number."""
     score = numbers_of(draft.score, draft.size)
     if not np.isfinite(score).all() or score.min() != 1:
         return False
@@ -423,6 +439,7 @@ _NEWER = re.compile(
     accepted="the column is not looked at",
 )
 def repeated_pairs(draft: Draft, note: Note) -> Draft:
+    """Ask which of several rows of a pair counts, where a column tells them apart."""
     if not draft.others or "criterion" in draft.headers or draft.duplicates == "mean":
         return draft
     scored = np.flatnonzero(draft.has_score())
@@ -530,7 +547,11 @@ _FLAGS_DONE = frozenset(
 
 
 def is_status(name: str) -> bool:
-    """Return whether a column says which rows count; no score is in it."""
+    """Return whether a column says which rows count; no score is in it.
+
+    >>> is_status("Review status"), is_status("declined_at"), is_status("Clarity")
+    (True, True, False)
+    """
     plain = plain_state(name)
     flags = _FLAGS_OUT | _FLAGS_DRAFT | _FLAGS_ACTIVE | _FLAGS_DONE
     return plain in STATUS or plain in PAPER_STATUS or plain in flags
@@ -540,7 +561,11 @@ _ABOUT_REVIEW = re.compile(r"(?:invite|invitation|request|reviewer?|referee|judg
 
 
 def plain_state(name: str) -> str:
-    """Return the plain name of a column of states, without what every such column is about."""
+    """Return the plain name of a column of states, without what every such column is about.
+
+    >>> plain_state("Invite status"), plain_state("RSVP"), plain_state("Agreed to review?"), plain_state("Visa status")
+    ('status', 'status', 'agreed', 'visastatus')
+    """
     plain = re.sub("(?:code|toreview)$", "", plain_name(name))
     for word in ("status", "state"):
         if _ABOUT_REVIEW.fullmatch(plain.removesuffix(word)) and (plain.endswith(word) or plain == "rsvp"):
@@ -556,11 +581,40 @@ def plain_state(name: str) -> str:
     accepted="all rows count",
 )
 def status(draft: Draft, note: Note) -> Draft:
+    """Leave out reviews that will not be, and the scores of those that are not finished."""
     for name in draft.others:
         if is_status(name):
             column = of_rows(draft.others[name](), draft.rows)
             draft = _by_status(draft, name, plain_state(name), column, note)
+    if not any(map(is_status, draft.others)):
+        _note_state(draft, note)
     return draft
+
+
+#: Maximum number of words of a column of states of another name, and least number of rows on each side.
+_MOST_STATES = 6
+_FEWEST_ROWS = 3
+
+
+def _note_state(draft: Draft, note: Note) -> None:
+    """Note a column whose words tell the rows without a score from the others, as RSVP or progress may."""
+    scored = draft.has_score()
+    if min(scored.sum(), draft.size - scored.sum()) < _FEWEST_ROWS:
+        return
+    for name, read in draft.others.items():
+        column = of_rows(read(), draft.rows)
+        words = np.array([bool(text.strip()) for text in texts_of(column)], np.bool_)
+        with_score = np.unique(column.codes[scored])
+        without = np.unique(column.codes[~scored])
+        few = with_score.size + without.size <= _MOST_STATES and bool(words[without].all())
+        if not few or np.intersect1d(with_score, without).size:
+            continue
+        if not _is_of_item(column, draft.item) and not _is_of_item(column, draft.reviewer):
+            note(
+                f"{draft.name}: {counted(int((~scored).sum()), 'row')} without a score, those whose {quote(name)} is "
+                f"{quoted(column, ~scored)}, count as planned; if these reviews will not be written, delete the rows"
+            )
+            return
 
 
 def _by_status(draft: Draft, name: str, plain: str, column: Column, note: Note) -> Draft:

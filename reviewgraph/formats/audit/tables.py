@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 #: All findings here are about the whole table.
 finding = partial(finding_of, of_rows=False)
@@ -40,6 +41,7 @@ _PERSON = re.compile(r"@|(?:\d{4}-){3}\d{3}[\dX]|^~\w+\d$")
     "refused: reviewers and papers are exchanged",
 )
 def exchanged_columns(draft: Draft, note: Note) -> Draft:
+    """Refuse items that are e-mail addresses while reviewers are none."""
     papers = draft.item.values
     people = draft.reviewer.values
     names_person = _PERSON.search
@@ -91,7 +93,11 @@ MOST_ROLES = 6
 
 
 def is_role(label: str) -> bool:
-    """Return whether a label is the part that a person has in a review, perhaps with a number, and no person."""
+    """Return whether a label is the part that a person has in a review, perhaps with a number, and no person.
+
+    >>> is_role("Supervisor"), is_role("Second reader"), is_role("Peer 1"), is_role("Ann Reader")
+    (True, True, True, False)
+    """
     words = _GERMAN.sub(r"\1 ", words_of(label)).split()
     roles = [word for word in words if word.rstrip("0123456789") in _ROLES or word in _ORDINALS]
     return bool(roles) and all(word in roles or word.isdigit() for word in words)
@@ -137,6 +143,24 @@ def _numbers_of(labels: Sequence[str]) -> tuple[list[int], str | None]:
     return numbers, stems.pop()
 
 
+def _are_of_papers(draft: Draft) -> bool:
+    """Whether each reviewer has one paper, and a label such as P1-R2 that begins or ends with that of the paper."""
+    if draft.size < FEWEST_PAPERS or np.bincount(draft.reviewer.codes).max() > 1:
+        return False
+    people = texts_of(draft.reviewer)
+    papers = texts_of(draft.item)
+    for reviewer, item in zip(draft.reviewer.codes.tolist(), draft.item.codes.tolist(), strict=True):
+        name = people[reviewer].casefold()
+        paper = papers[item].casefold()
+        # What is left has the number of the review, and is no digit of the paper's: 1 is no part of 12.
+        before, _, after = name.partition(paper)
+        rest = before + after
+        beside = f"{before[-1:]}{after[:1]}"
+        if rest == name or not any(map(str.isdigit, rest)) or any(map(str.isdigit, beside)):
+            return False
+    return len(papers) > 1
+
+
 @finding(
     "positional-reviewers",
     "asked",
@@ -145,6 +169,15 @@ def _numbers_of(labels: Sequence[str]) -> tuple[list[int], str | None]:
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
+    """Refuse labels of which each paper has the first k, and labels made of those of the papers."""
+    if _are_of_papers(draft):
+        message = (
+            f"{draft.name}: every reviewer is named after the one paper that they review, as "
+            f"{quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))}, so who reviewed several papers is not "
+            "known; expected a label for each person, the same on all of their papers; if each label is one person "
+            f"all the same, say {overrule('positional-reviewers')}"
+        )
+        raise InputError(message)
     used = np.flatnonzero(np.bincount(draft.reviewer.codes))
     size = len(draft.item.values)
     reviews = np.bincount(draft.item.codes, minlength=size)
@@ -203,6 +236,7 @@ _OF_ALL = 0.8
     accepted="the label is a reviewer",
 )
 def mean_reviewers(draft: Draft, note: Note) -> Draft:
+    """Find reviewers who sum up the others."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     loads = np.bincount(draft.reviewer.codes, minlength=len(draft.reviewer.values))
     # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
@@ -236,8 +270,11 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
     return draft
 
 
-def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
-    """Return which summary of the others a reviewer's scores are on all papers; nothing where they are none."""
+def summed_up(draft: Draft, score: FloatArray, code: int, *, of_papers: bool = True) -> str:
+    """Return which summary of the others a reviewer's scores are on all papers; nothing where they are none.
+
+    Where reviewers and papers are exchanged, not ``of_papers``, only means count: the best paper has the maxima.
+    """
     known = ~np.isnan(score)
     rows = np.flatnonzero((draft.reviewer.codes == code) & known)
     rest = np.flatnonzero((draft.reviewer.codes != code) & known)
@@ -252,8 +289,10 @@ def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
     step = 10.0**-digits
     kinds: dict[str, Callable[[FloatArray], float]] = {"mean": np.mean} if digits else {}
     if several.sum() >= FEWEST_EXTREMES:
-        kinds = {"mean": np.mean, "maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
+        kinds["mean"] = np.mean
         step = next((part for part in (1.0, 0.5, 0.25) if not np.mod(score[rows], part).any()), step)
+        if of_papers:
+            kinds |= {"maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
     for kind, of in kinds.items():
         allowed = 0.5 * step + 1e-9 if kind in ("mean", "median") else 1e-9
         pairs = zip(rows[several].tolist(), starts[several].tolist(), ends[several].tolist(), strict=True)
@@ -270,11 +309,97 @@ def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
 
 
 def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
+    """Whether one other reviewer has the same score on every paper of a reviewer."""
     rows = (draft.reviewer.codes == code) & ~np.isnan(score)
     mine = np.full(len(draft.item.values), np.nan)
     mine[draft.item.codes[rows]] = score[rows]
     same = (score == mine[draft.item.codes]) & (draft.reviewer.codes != code)
     return bool(np.bincount(draft.reviewer.codes[same], minlength=1).max() == rows.sum())
+
+
+@finding(
+    "mean-papers",
+    "asked",
+    "a paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever it is called",
+    "refused",
+    accepted="the label is a paper",
+)
+def mean_papers(draft: Draft, note: Note) -> Draft:
+    """Find papers that sum up the others."""
+    reviewers = np.count_nonzero(np.bincount(draft.reviewer.codes))
+    candidates = np.flatnonzero(np.bincount(draft.item.codes) == reviewers)
+    score = numbers_of(draft.score, draft.size)
+    if reviewers < FEWEST_MEANS or not 0 < candidates.size <= 10 or np.isnan(score).all():
+        return draft
+    turned = replace(draft, reviewer=draft.item, item=draft.reviewer)
+    for code in candidates.tolist():
+        if summed_up(turned, score, code, of_papers=False):
+            label = quote(str(draft.item.values[code]))
+            message = (
+                f"{draft.name}: the scores of the paper {label} are the means of the other scores of each reviewer, as "
+                "of a row that sums them up; leave out these rows, or say that it is a paper with "
+                f"{overrule('mean-papers')}"
+            )
+            raise InputError(message)
+    return draft
+
+
+#: Minimum number of papers for a note, and how many times those of any other reviewer they are.
+FEWEST_OF_NOBODY = 8
+TIMES = 2
+
+
+@finding(
+    "lone-reviewers",
+    "noted",
+    "a reviewer without any score, beside scores of others, who has at least twice the papers of any of them",
+    "noted, with the numbers of papers",
+)
+def lone_reviewers(draft: Draft, note: Note) -> Draft:
+    """Note a reviewer who may be nobody, whatever the word for it is."""
+    loads = np.bincount(draft.reviewer.codes)
+    most = int(loads.argmax())
+    other_loads = np.delete(loads, most)
+    if np.count_nonzero(other_loads) < 2 or loads[most] < max(FEWEST_OF_NOBODY, TIMES * other_loads.max()):
+        return draft
+    # Where nobody has scores yet, this may be a chair who reviews all papers.
+    known = ~np.isnan(numbers_of(draft.score, draft.size))
+    of_most = draft.reviewer.codes == most
+    if not known[of_most].any() and 2 * np.count_nonzero(known) > np.count_nonzero(~of_most):
+        note(
+            f"{draft.name}: {quote(str(draft.reviewer.values[most]))} has {loads[most]:,} papers and no score, "
+            f"every other reviewer at most {other_loads.max():,} papers; if this is no person, it links papers that "
+            f"have no reviewer in common: empty these cells and say {overrule('empty-reviewers')}"
+        )
+    return draft
+
+
+@finding(
+    "unmatched-plans",
+    "noted",
+    "plans and scores of the same papers, with as many reviewers each and no reviewer in common",
+    "noted, with an example of both",
+)
+def unmatched_plans(draft: Draft, note: Note) -> Draft:
+    """Note reviewers who may have one label in a plan and another beside their scores."""
+    known = ~np.isnan(numbers_of(draft.score, draft.size))
+    if known.all() or not known.any() or 2 * np.count_nonzero(known) != draft.size:
+        return draft
+    people = len(draft.reviewer.values)
+    loads = [np.bincount(draft.reviewer.codes[rows], minlength=people) for rows in (~known, known)]
+    size = len(draft.item.values)
+    planned, scored = (np.bincount(draft.item.codes[rows], minlength=size) for rows in (~known, known))
+    n_papers = np.count_nonzero(planned)
+    if (loads[0] * loads[1]).any() or (planned != scored).any() or n_papers < FEWEST_PAPERS:
+        return draft
+    if np.count_nonzero(loads[0]) == np.count_nonzero(loads[1]):
+        first, second = (quote(str(draft.reviewer.values[int(load.argmax())])) for load in loads)
+        note(
+            f"{draft.name}: the reviewers without scores, as {first}, and those with scores, as {second}, are "
+            "different labels, but have the same numbers of reviews on every paper; if they are the same people, write "
+            "each in one way in all files"
+        )
+    return draft
 
 
 #: Papers from which on a reviewer with one score for all of them is worth a note.
@@ -288,6 +413,7 @@ FEWEST_EQUAL = 8
     "noted",
 )
 def constant_reviewers(draft: Draft, note: Note) -> Draft:
+    """Note reviewers who give every paper the same score."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     if np.bincount(draft.reviewer.codes).max() < max(FEWEST_EQUAL, _OF_ALL * papers):
         return draft
@@ -315,6 +441,7 @@ _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<se
     "noted, with an example",
 )
 def crossed_labels(draft: Draft, note: Note) -> Draft:
+    """Note reviewers who are combinations of judges and categories."""
     if not 4 <= len(draft.reviewer.values) <= MOST_NUMBERS or np.bincount(draft.reviewer.codes).max() < 2:
         return draft
     texts = texts_of(draft.reviewer)
@@ -353,6 +480,7 @@ HEAP = 0.2
     "noted, with the number of reviews",
 )
 def no_score_codes(draft: Draft, note: Note) -> Draft:
+    """Note numbers that may mean "no score", in the score and in each criterion."""
     score = numbers_of(draft.score, draft.size)
     messages = [sentinel_among(score, draft.target)]
     messages += [sentinel_among(values, name, of_criterion=True) for name, values in draft.criteria.items()]
@@ -366,6 +494,14 @@ def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion
 
     Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
     values. ``column`` is the name of the scores, None where they have none.
+
+    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99]), "grade"))
+    grade: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", leave the cell empty (in
+    Python frame["grade"].replace(99, None)), and the review counts as planned
+    >>> sentinel_among(np.repeat([0.0, 1, 2, 9], [12, 5, 5, 74]))[:26]
+    'score: 0 in 12 of 96 revie'
+    >>> sentinel_among(np.array([96.0, 97, 98, 99]))
+    ''
     """
     finite = score[np.isfinite(score)]
     if not finite.size or not (finite.max() > 20 or any((finite == value).any() for value in (*SENTINELS, 0))):
@@ -379,7 +515,14 @@ THOUSANDTH = 100
 
 
 def thousandths(values: FloatArray, counts: IntArray, column: str | None) -> str:
-    """Return a note on numbers such as 1.7 beside 900, which may have been 1,700; nothing if there are none."""
+    """Return a note on numbers such as 1.7 beside 900, which may have been 1,700; nothing if there are none.
+
+    >>> print(thousandths(np.array([1.7, 2.0, 900.0, 950.0]), np.array([2, 1, 30, 30]), None))
+    score: 1.7 to 2 in 3 of 63 reviews lie far below the others, from 900; a sign between groups of digits, as in
+    1,700, may have been read as a decimal point
+    >>> thousandths(np.array([0.5, 7.0]), np.array([1, 9]), None)
+    ''
+    """
     apart = np.flatnonzero((values[:-1] > 0) & (values[:-1] * THOUSANDTH < values[1:]))
     if apart.size != 1:
         return ""
@@ -444,6 +587,7 @@ _DATE = re.compile(
     "noted, with their number",
 )
 def date_labels(draft: Draft, note: Note) -> Draft:
+    """Note labels of items that a spreadsheet may have made dates."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dates = [text for text in texts if "-" in text or "." in text or " " in text if _DATE.fullmatch(text.strip())]
     midnight = dates and all(text.strip().endswith("00:00:00") for text in dates)
@@ -469,6 +613,7 @@ _APART = {"reviewer": 2.0, "item": 3.0}
     "noted, with the two ranges",
 )
 def ranges(draft: Draft, note: Note) -> Draft:
+    """Note reviewers, or papers, whose scores share no range."""
     score = numbers_of(draft.score, draft.size)
     known = np.flatnonzero(~np.isnan(score))
     if known.size < 2 * _FEWEST_SCORES or (score[known] < 0).any():
@@ -492,6 +637,7 @@ def ranges(draft: Draft, note: Note) -> Draft:
 
 
 def _some(codes: IntArray, labels: Sequence[str], noun: str) -> str:
+    """Return few labels by name, many by their number."""
     names = quote_all([labels[code] for code in codes.tolist()]) if codes.size <= 3 else ""
     return names or counted(codes.size, noun)
 
@@ -509,8 +655,13 @@ def _gap(codes: IntArray, score: FloatArray, apart: float) -> tuple[float, float
         below = float(values[place])
         above = float(values[place + 1])
         crossing = (lowest <= below) & (highest >= above)
-        sides = [codes[score <= below], codes[score >= above]]
-        # One score of each reviewer tells no range: somebody has three on each side.
-        if not crossing.any() and all(side.size >= _FEWEST_SCORES and np.bincount(side).max() >= 3 for side in sides):
+        counts = [(score <= below).sum(), (score >= above).sum()]
+        # Two reviewers, or one with many scores, on each side, of several scores each.
+        if not crossing.any() and min(counts) >= _FEWEST_SCORES and _repeat(codes, score <= below, score >= above):
             return below, above
     return None
+
+
+def _repeat(codes: IntArray, *sides: BoolArray) -> bool:
+    """Whether somebody has three scores on each side: one score each tells no range."""
+    return all(bool(np.bincount(codes[side]).max(initial=0) >= 3) for side in sides)

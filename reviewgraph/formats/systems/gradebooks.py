@@ -65,6 +65,8 @@ _WHOLE = frozenset(
 _LAST = ("id", "score", "scores", "rating", "grade")
 #: What messages call the labels of a role.
 _NOUN = {REVIEWER.name: REVIEWER.name, ITEM.name: "paper"}
+#: Names of columns that sum up a row, and of people.
+_EXTREMES: Mapping[str, Callable[[Sequence[float]], float]] = {"max": max, "maximum": max, "min": min, "minimum": min}
 _UNDERSCORED = r"(?P<first>[^_@]+)_(?P<second>[^_@]+)"
 #: Two parts of the name of a column.
 _PARTED = tuple(
@@ -334,6 +336,8 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
             left[name] = "which sums up or describes a row"
         elif all(parse_moment(cell) and len(cell.strip()) > 8 for cell in grid.column(place) if cell.strip()):
             left[name] = "whose numbers are times"
+        elif normalise(name) in _EXTREMES and _is_extreme(name, place, numbers):
+            left[name] = "which sums up or describes a row"
     places = [place for place in numbers if grid.header[place] not in left]
     _refuse_positions(grid, [grid.header[place] for place in places])
     _refuse_beyond(grid, {place: numbers[place] for place in places})
@@ -368,6 +372,16 @@ def _numbers(cells: Sequence[str]) -> dict[int, float]:
         if value is not None:
             read[row] = value
     return read
+
+
+def _is_extreme(name: str, place: int, numbers: Mapping[int, Mapping[int, float]]) -> bool:
+    """Return whether a column with the name of an extreme is the largest or smallest number of each row."""
+    extreme = _EXTREMES[normalise(name)]
+    for row, value in numbers[place].items():
+        rest = [scores[row] for column, scores in numbers.items() if column != place and row in scores]
+        if not rest or extreme(rest) != value:
+            return False
+    return True
 
 
 def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> None:

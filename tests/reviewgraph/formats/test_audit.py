@@ -51,6 +51,11 @@ def numbered() -> list[tuple[Any, ...]]:
 
 PLANNED = [(who, paper, None) for who, paper, _ in CLEAN]
 MEANS = [("Gil", paper, sum(score for _, other, score in CLEAN if other == paper) / 2) for paper in PAPERS]
+ROW_OF_MEANS = [
+    (who, "Zeile", round(sum(marks) / len(marks), 2))
+    for who in PEOPLE
+    for marks in [[score for person, _, score in CLEAN if person == who]]
+]
 CASES = {
     "repeated-header": Case(
         [*CLEAN[:9], ("Reviewer", " paper", None), *CLEAN[9:]],
@@ -103,6 +108,20 @@ CASES = {
     "exchanged-columns": Case([(who, f"{paper}@x.org", score) for who, paper, score in CLEAN], "exchange the two"),
     "positional-reviewers": Case(numbered(), "number the reviews of each paper"),
     "mean-reviewers": Case([*CLEAN, *MEANS], "the reviewer 'Gil' are the mean of the others"),
+    "mean-papers": Case(
+        [*CLEAN, *ROW_OF_MEANS],
+        "the scores of the paper 'Zeile' are the means of the other",
+    ),
+    "lone-reviewers": Case(
+        [*CLEAN, *(("Guest", paper, None) for paper in PAPERS)],
+        "'Guest' has 12 papers and no score, every other reviewer at most 4 papers",
+        [*CLEAN, *(("Guest", paper, None) for paper in PAPERS)],
+    ),
+    "unmatched-plans": Case(
+        [*CLEAN, *((f"{who} Lee", paper, None) for who, paper, _ in CLEAN)],
+        "the reviewers without scores, as 'Ann Lee', and those with scores, as 'Ann', are different",
+        [*CLEAN, *((f"{who} Lee", paper, None) for who, paper, _ in CLEAN)],
+    ),
     "constant-reviewers": Case(
         [*CLEAN, *(("Gil", paper, 4) for paper in PAPERS)],
         "'Gil' gave all papers the same score",
@@ -268,6 +287,14 @@ def test_states_say_which_rows_count(
     assert any(column in note for note in notes) == (column not in ("comment", "visa status"))
 
 
+@pytest.mark.parametrize(("words", "noted"), [(("came", "ill"), True), (("", "ill"), True), (("ill", ""), False)])
+def test_a_column_that_tells_who_has_no_score_is_noted(tmp_path: Path, words: tuple[str, str], noted: bool) -> None:
+    rows = [(*row[:2], row[2] if place % 4 else None, words[place % 4 == 0]) for place, row in enumerate(CLEAN)]
+    notes: list[str] = []
+    read_reviews(written(tmp_path / "t.csv", [*HEADER, "Anwesenheit"], rows), note=notes.append)
+    assert any("6 rows without a score, those whose 'Anwesenheit' is 'ill'" in note for note in notes) == noted
+
+
 ROLES = ["Erstgutachter Zweitgutachter Drittgutachter", "Primary Secondary Tertiary", "Supervisor Examiner External"]
 ROLES += ["Peer1 Peer2 Instructor", "Reviewer1 Reviewer2 Meta", "a b c", "\u2460 \u2461 \u2462"]
 
@@ -346,3 +373,13 @@ def test_labels_that_may_be_one_are_asked_about_and_joined(tmp_path: Path, spell
     reviews = read_reviews(first, second, merge="all")
     assert (reviews.n_items, reviews.n_reviews) == (len(PAPERS), len(CLEAN))
     assert read_reviews(first, second, merge="none").n_items == 2 * len(PAPERS)
+
+
+@pytest.mark.parametrize("spelling", ["{1}-R{0}", "Reviewer {0} of {1}", "{1}_Reviewer_{0}"])
+def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> None:
+    rows = [(spelling.format(1 + turn, paper), paper) for paper in PAPERS for turn in range(2)]
+    with pytest.raises(InputError, match="named after the one paper that they review"):
+        Reviews.from_pairs(rows)
+    assert Reviews.from_pairs(rows, accept="positional-reviewers").n_reviewers == 24
+    # Ids of both sides that count together are no such names.
+    assert Reviews.from_pairs([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8
