@@ -117,9 +117,9 @@ R = TypeVar("R")
 
 def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write a table atomically, in the format of the file extension, or else as CSV."""
-    from reviewgraph.formats.opening import file_of
+    from reviewgraph.formats.opening import format_to_write
 
-    write_whole(path, file_of(columns, path))
+    write_whole(path, format_to_write(path).write(columns))
 
 
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:

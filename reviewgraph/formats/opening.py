@@ -1,4 +1,4 @@
-"""Files of any format as tables. A file is opened by its content, not by its name."""
+"""The formats of files, one class each. A file is opened by its content, not by its name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text
@@ -29,58 +29,94 @@ from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import Wanted, extract, recognise, refuse_lower_table, refuse_pairs
 from reviewgraph.formats.tables import Changed, from_records, is_json, is_xml, objects, plain_tag, read_json, read_xml
 from reviewgraph.formats.values import parse_number
-from reviewgraph.formats.workbooks import INSIDE, choose_sheet, read_spreadsheet_xml, read_xlsx, write_xlsx
+from reviewgraph.formats.workbooks import (
+    choose_sheet,
+    is_workbook,
+    is_xlsx,
+    read_spreadsheet_xml,
+    read_xlsx,
+    write_xlsx,
+)
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path, Table
 
 
-def parts_of(path: Path) -> list[str]:
-    """Return the names of the sheets of a workbook, or of the files of an archive; empty for other files."""
-    name = os.fspath(path)
-    data = read_bytes(name)
-    if not data.startswith(ARCHIVE):
+class Format:
+    """A format of files; an instance of a subclass in :data:`FORMATS` is all that reading needs."""
+
+    name: ClassVar[str]
+    #: The end of the names of files written in it; empty if tables are not written in it.
+    suffix: ClassVar[str] = ""
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a file begins as this format does."""
+        raise NotImplementedError
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        """Return the table in a file."""
+        raise NotImplementedError
+
+    def parts(self, name: str, data: bytes) -> list[str]:
+        """Return the names of the parts of a file, each of which may be a table: sheets, or files in it."""
         return []
-    members = open_zip(name, data)
-    return [sheet.title for sheet in read_xlsx(name, data) if sheet.rows] if INSIDE in members else list(members)
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> str | bytes:
+        """Return columns as a file of this format."""
+        raise NotImplementedError
 
 
-def file_of(columns: Mapping[str, Sequence[Any]], path: Path) -> str | bytes:
-    """Return columns as a file: a workbook of Excel where its name ends so, otherwise CSV."""
-    return write_xlsx(columns) if os.fspath(path).casefold().endswith(WORKBOOK) else csv_text(columns)
+class Text(Format):
+    """Delimited text: any file that has no other format; binary files are refused when they are opened."""
+
+    name = "csv"
+    suffix = ".csv"
+
+    def fits(self, data: bytes) -> bool:
+        return True
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        from reviewgraph.formats.delimited import Delimited
+
+        exports = list(wanted.exports("table"))
+        return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note, exports), wanted)
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> str:
+        return csv_text(columns)
 
 
-def _open_data(name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-    if data.startswith(ARCHIVE):
-        members = open_zip(name, data)  # refuses one that would unpack to more than the limit
-        if INSIDE not in members:
-            return _open_members(members, part, wanted)
-        return choose_sheet(name, read_xlsx(name, data, percents=wanted.kind == "reviews"), part, wanted)
-    if is_xml(data):
-        root = read_xml(name, data)
-        if plain_tag(root) == "workbook":
-            return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
-        return extract("xml", name, root, wanted) or _refuse_unknown(name, f"XML of <{plain_tag(root)}>")
-    if is_json(data):
-        return _open_json(name, data, wanted)
-    if data.startswith(b"PAR1"):
+class Arrow(Format):
+    """Parquet, read by DuckDB."""
+
+    name = "parquet"
+
+    def fits(self, data: bytes) -> bool:
+        return data.startswith(b"PAR1")
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         from reviewgraph.formats.delimited import Parquet
 
         return recognise(Parquet(name, data), wanted)
-    from reviewgraph.formats.delimited import Delimited
-
-    exports = list(wanted.exports("table"))
-    return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note, exports), wanted)
 
 
-def _open_json(name: str, data: bytes, wanted: Wanted) -> Table:
-    """Return the table in JSON as a system exports it, or in a list of objects."""
-    content = read_json(name, data)
-    table = extract("json", name, content, wanted)
-    records = _records(content)
-    if table is None and records and all(map(_is_flat, records)):
-        table = recognise(from_records(name, records), wanted)
-    return table or _refuse_unknown(name, "JSON of another shape" if content else "empty JSON")
+class Json(Format):
+    """JSON as conference systems export it, or a list of objects, or one on each line, as a table."""
+
+    name = "json"
+
+    def fits(self, data: bytes) -> bool:
+        return is_json(data)
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        content = read_json(name, data)
+        records = _records(content)
+        table = extract("json", name, content, wanted)
+        if table is None and records and all(map(_is_flat, records)):
+            table = recognise(from_records(name, records), wanted)
+        if table is not None:
+            return table
+        kind = "JSON of another shape" if content else "empty JSON"
+        raise InputError(_say_unknown(name, kind))
 
 
 def _records(content: Any) -> list[dict[str, Any]]:
@@ -105,6 +141,80 @@ def _is_flat(record: Mapping[str, Any]) -> bool:
         isinstance(value, dict) or (isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value))
         for value in record.values()
     )
+
+
+class Xml(Format):
+    """XML: a spreadsheet in the XML of 2003, or the export of a conference system."""
+
+    name = "xml"
+
+    def fits(self, data: bytes) -> bool:
+        return is_xml(data)
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        root = read_xml(name, data)
+        if is_workbook(root):
+            return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
+        table = extract("xml", name, root, wanted)
+        if table is None:
+            raise InputError(_say_unknown(name, f"XML of <{plain_tag(root)}>"))
+        return table
+
+
+class Zip(Format):
+    """A zip archive: the download of a system, or a single file, which is opened as if it were unpacked."""
+
+    name = "zip"
+
+    def fits(self, data: bytes) -> bool:
+        return data.startswith(ARCHIVE)
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        return _open_members(open_zip(name, data), part, wanted)
+
+    def parts(self, name: str, data: bytes) -> list[str]:
+        return list(open_zip(name, data))
+
+
+class Xlsx(Zip):
+    """A workbook of Excel, which is a zip archive."""
+
+    name = "xlsx"
+    suffix = WORKBOOK
+
+    def fits(self, data: bytes) -> bool:
+        return data.startswith(ARCHIVE) and is_xlsx(data)
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        open_zip(name, data)  # refuses one that would unpack to more than the limit
+        return choose_sheet(name, read_xlsx(name, data, percents=wanted.kind == "reviews"), part, wanted)
+
+    def parts(self, name: str, data: bytes) -> list[str]:
+        open_zip(name, data)
+        return [sheet.title for sheet in read_xlsx(name, data) if sheet.rows]
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> bytes:
+        return write_xlsx(columns)
+
+
+#: All formats by name; if a file fits several, the last counts.
+FORMATS: dict[str, Format] = {one.name: one for one in (Text(), Arrow(), Json(), Xml(), Zip(), Xlsx())}
+
+
+def format_to_write(path: Path) -> Format:
+    """Return the format in which a table is written: by the end of its name, otherwise CSV.
+
+    >>> format_to_write("plan.csv").name, format_to_write("plan").name, format_to_write("plan.xlsx").name
+    ('csv', 'csv', 'xlsx')
+    """
+    ends = (kind for kind in FORMATS.values() if kind.suffix and os.fspath(path).casefold().endswith(kind.suffix))
+    return next(ends, FORMATS[Text.name])
+
+
+def parts_of(path: Path) -> list[str]:
+    """Return the names of the sheets of a workbook, or of the files of an archive; empty for other files."""
+    data = read_bytes(os.fspath(path))
+    return _format_of(data).parts(os.fspath(path), data)
 
 
 def open_table(
@@ -132,7 +242,7 @@ def open_table(
         digest = members.sha256
     else:
         data = read_bytes(name)
-        table = _open_data(name, data, part, wanted)
+        table = _format_of(data).open(name, data, part, wanted)
         digest = hashlib.sha256(data).hexdigest()
     if kind == "reviews":
         refuse_pairs(table, roles, columns)
@@ -174,15 +284,21 @@ def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str],
 
 
 def _with_maximum(score: str, most: str, decimal_comma: bool) -> str:
+    """Return a score such as 8/10; unchanged where either is no number."""
     number = parse_number(score, decimal_comma)
     limit = parse_number(most, decimal_comma)
     return score if number is None or limit is None else f"{number:.15g}/{limit:.15g}"
 
 
-def _refuse_unknown(name: str, kind: str) -> NoReturn:
-    message = f"{name}: expected a table, or a file as a conference system exports it, found {kind}; "
-    message += "docs/reference/files.md lists the files that are read"
-    raise InputError(message)
+def _format_of(data: bytes) -> Format:
+    return next(kind for kind in reversed(FORMATS.values()) if kind.fits(data))
+
+
+def _say_unknown(name: str, kind: str) -> str:
+    return (
+        f"{name}: expected a table, or a file as a conference system exports it, found {kind}; "
+        "docs/reference/files.md lists the files that are read"
+    )
 
 
 def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
@@ -204,7 +320,7 @@ def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
 
 def _open_inside(members: Members, inside: str, wanted: Wanted) -> Table:
     data = members[inside]
-    table = _open_data(f"{members.name}{PART}{cut(inside)}", data, "", wanted)
+    table = _format_of(data).open(f"{members.name}{PART}{cut(inside)}", data, "", wanted)
     # A file in an archive inside an archive already has a name.
     provenance = table.provenance
     table.provenance = replace(provenance, file=provenance.file or f"{members.name}{PART}{inside}")

@@ -41,7 +41,7 @@ from reviewgraph.formats.systems.system import (
     recognise,
     whole_header,
 )
-from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children
+from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children, plain_tag
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -107,6 +107,13 @@ class _Budget:
         self.cells += cells
         ROWS.expect(self.name, self.rows)
         self.most.expect(self.name, self.cells)
+
+
+def is_xlsx(data: bytes) -> bool:
+    try:
+        return INSIDE in zipfile.ZipFile(io.BytesIO(data)).namelist()
+    except Exception:  # a damaged directory can raise anything
+        return False
 
 
 def read_xlsx(name: str, data: bytes, *, percents: bool = False) -> list[Sheet]:
@@ -335,6 +342,10 @@ def _entry(value: Any) -> _Entry | None:
         message = f"a cell of Excel holds {MOST_CHARACTERS:,} characters, found {len(text):,}; write CSV instead"
         raise InputError(message)
     return _Entry(text, is_number=False)
+
+
+def is_workbook(root: Element) -> bool:
+    return plain_tag(root) == "workbook"
 
 
 def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:

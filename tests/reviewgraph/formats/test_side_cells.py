@@ -10,7 +10,7 @@ import pytest
 
 from reviewgraph import InputError
 from reviewgraph.formats import Columns, Spellings, side
-from reviewgraph.formats.opening import file_of
+from reviewgraph.formats.opening import format_to_write
 
 PEOPLE, PAPERS = ["Alba", "Bryn", "Cleo"], ["1", "2", "3"]
 
@@ -179,13 +179,13 @@ def test_matrices_of_bids_and_affinities(read: Any) -> None:
 @pytest.mark.parametrize("suffix", ["csv", "xlsx"])
 def test_matrices_of_any_format_name_the_cell_and_count_their_rows(tmp_path: Path, suffix: str) -> None:
     columns = {"paper": ["1", "2"], "title": ["A", "B"], "Alba": ["X", "7"], "Bryn": ["", "x"], "Notes": ["so", "so"]}
-    content, path = file_of(columns, f"f.{suffix}"), tmp_path / f"f.{suffix}"
+    content, path = format_to_write(f"f.{suffix}").write(columns), tmp_path / f"f.{suffix}"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     known, kept = Spellings(known={"reviewer": PEOPLE}), []
     with pytest.raises(InputError, match=r"f\..*3, column 'Alba': conflict: expected yes or no, found '7'"):
         side.read_conflicts(path, merge=known)
     notes: list[str] = []
-    content = file_of({**columns, "Alba": ["X", "-"]}, f"f.{suffix}")
+    content = format_to_write(f"f.{suffix}").write({**columns, "Alba": ["X", "-"]})
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     table = side.read_conflicts(path, merge=known, note=notes.append, read=kept.append)
     assert (pairs_in(table), kept[0].rows) == ([("Alba", "1"), ("Bryn", "2")], 2)

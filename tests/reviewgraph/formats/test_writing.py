@@ -17,7 +17,7 @@ from reviewgraph._base import csv_text, write_whole
 from reviewgraph._base.labels import is_null
 from reviewgraph._base.storing import guarded, unguarded
 from reviewgraph.formats import Outgoing, delimited
-from reviewgraph.formats.opening import file_of
+from reviewgraph.formats.opening import format_to_write
 from reviewgraph.formats.people import is_nobody, split_people
 from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.systems.known import SYSTEMS
@@ -98,7 +98,7 @@ def test_any_labels_come_back_from_a_plan(
     reviewer, item = map(list, zip(*pairs, strict=True))
     columns = {"item": item, "reviewer": reviewer, "joins": item}
     uploads = [SYSTEMS[name].write(Outgoing(columns)) for name in ("csv", "openreview")]
-    for content in (*uploads, file_of(columns, "f.xlsx")):
+    for content in (*uploads, format_to_write("f.xlsx").write(columns)):
         write_whole(path, content)
         with pytest.MonkeyPatch.context() as patch:
             if large:
