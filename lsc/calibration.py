@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsc._model.formulation import Balance, Minimiser, Programme, References, balance_of, formulate
+from lsc._model.formulation import Minimiser, Programme, References, formulate
 from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, Shape, classes, hypothesis_of, level_of
 from lsc._solver import choosing, newton
 from lsc._solver.parted import minimise_parts
@@ -45,6 +45,9 @@ NEARLY = 1e-5
 SHARP = 1e-14
 #: Number of scores up to which the choice among several best fits is exact, in a fifth of a second: it factorises.
 CHOSEN = 1000
+#: Maximum ratio of the range of all scores to the ranges of reviewers, but for this share with the smallest.
+WIDEST = 1e6
+TAIL = 0.05
 
 
 class CalibrationStatus(Status):
@@ -67,8 +70,8 @@ class CalibrationStatus(Status):
 class Solution(NamedTuple):
     """The solution of the programme, in its own units.
 
-    ``row`` (E',) is the row of the table of each review of the programme, ``scale`` maps the qualities of each group to
-    the reported scale, and ``balance`` has the units of the groups if they need different ones.
+    ``row`` (E',) is the row of the table of each review of the programme; ``scale`` maps the qualities of each group to
+    the reported scale.
     """
 
     programme: Programme
@@ -77,14 +80,6 @@ class Solution(NamedTuple):
     perceived: FloatArray
     group: IntArray
     scale: ReportingScale
-    balance: Balance | None
-
-    def weighed(self) -> tuple[Programme, FloatArray, FloatArray]:
-        """Return the programme, qualities and perceived qualities in units in which all groups have equal weight."""
-        if self.balance is None:
-            return self.programme, self.quality, self.perceived
-        point = self.balance.point(self.programme, self.quality, self.perceived)
-        return self.balance.into(self.programme), *point
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +156,7 @@ class Calibration(Estimate):
 
         ``scoring_function(reviewer)(quality + noise)`` is the score.
         """
-        programme, row, quality, perceived, group, scale, _ = self.solution
+        programme, row, quality, perceived, group, scale = self.solution
         noise = np.full(self.reviews.n_reviews, np.nan)
         noise[row] = scale.slope[group[programme.item] - 1] * (perceived - quality[programme.item])
         return noise
@@ -212,9 +207,9 @@ class Calibration(Estimate):
         """Violations of the optimality conditions, relative to the spread of qualities, the gap per review.
 
         ``primal`` is the largest violation of a constraint, ``dual`` the largest gradient that no multiplier cancels,
-        ``gap`` the sum of multiplier times slack. Groups whose units differ count in their own.
+        ``gap`` the sum of multiplier times slack.
         """
-        programme, quality, perceived = self.solution.weighed()
+        programme, _, quality, perceived, *_ = self.solution
         unit = scale(programme, quality)
         absolute = residuals(programme, quality, perceived)
         return Residuals(
@@ -252,7 +247,8 @@ class Calibration(Estimate):
 
         This is a property of the programme; :attr:`group` and :attr:`undetermined` are properties of the reviews.
         """
-        return is_unique(*self.solution.weighed())
+        programme, _, quality, perceived, *_ = self.solution
+        return is_unique(programme, quality, perceived)
 
     # What the reviews determine
 
@@ -265,23 +261,6 @@ class Calibration(Estimate):
     def undetermined(self) -> list[Label]:
         """Items whose quality, relative to their group, the reviews do not determine, however good the fit."""
         return [self.items[i] for i in np.flatnonzero(~self.support.determined).tolist()]
-
-    @cached_property
-    def standard_error(self) -> FloatArray:
-        """Standard errors on the reported scale, shape (N,), if all reviewers are linear, or all have offsets only.
-
-        NaN for references; outside the largest block of the item's group; and with fewer than ten degrees of freedom.
-        See :func:`lsc.evidence.support.standard_errors`.
-        """
-        from lsc.evidence.support import standard_errors
-
-        programme, _, quality, perceived, group, scale, _ = self.solution
-        parameters = self.kinds[0].parameters if len(self.kinds) == 1 else None
-        if parameters is None:
-            return np.full(self.reviews.n_items, np.nan)
-        errors = standard_errors(programme, quality, perceived, self.support, parameters)
-        estimated = ~(scale.flat[group - 1] | programme.is_reference)
-        return np.where(estimated, scale.slope[group - 1] * errors, np.nan)
 
     # Selections
 
@@ -356,7 +335,8 @@ def calibrate(
     Raises
     ------
     InputError
-        If no review has a score, or an argument is not as described.
+        If no review has a score, groups that no review connects have scores of different units, or an argument is not
+        as described.
 
     Notes
     -----
@@ -382,13 +362,12 @@ def calibrate(
     programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references)
     scored = reviews.only_scored()
     group = groups_of(scored)
-    balance = balance_of(programme, group)
-    even = programme if balance is None else balance.into(programme)
-    best = _solve(even, tolerance, max_iterations, progress)
-    if even.item.size <= CHOSEN and not is_unique(even, best.quality, best.perceived):
-        near = _sharper(even, best, max_iterations) if tolerance is None else best
-        best = choosing.nearest_to_lines(even, near)
-    best = best if balance is None else balance.out_of(programme, best)
+    if group.max() > 1:
+        _expect_one_unit(programme)
+    best = _solve(programme, tolerance, max_iterations, progress)
+    if programme.item.size <= CHOSEN and not is_unique(programme, best.quality, best.perceived):
+        near = _sharper(programme, best, max_iterations) if tolerance is None else best
+        best = choosing.nearest_to_lines(programme, near)
     # The programme does not determine the shift (and, without noise, the scale) of a group: the reported scale does.
     average = plain_averages(scored)
     spread = np.full(1, scored.score.std())
@@ -416,8 +395,23 @@ def calibrate(
         status=CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE,
         message=best.message,
         iterations=best.iterations,
-        solution=Solution(programme, row, best.quality, best.perceived, group, reported, balance),
+        solution=Solution(programme, row, best.quality, best.perceived, group, reported),
     )
+
+
+def _expect_one_unit(programme: Programme) -> None:
+    """Refuse groups with scores of different units: the solution is accurate relative to the range of all scores."""
+    start = programme.start
+    some = np.flatnonzero(np.diff(start))
+    width = programme.score[start[some + 1] - 1] - programme.score[start[some]]
+    everything = float(np.ptp(programme.score))
+    narrow = float(np.quantile(width[width > 0.0], TAIL)) if everything > 0.0 and width.any() else everything
+    if everything > WIDEST * narrow:
+        message = (
+            f"reviews: expected scores on one scale, found reviewers whose scores lie within {narrow:g}, and all lie "
+            f"within {everything:g}, in groups that no review connects; calibrate these one by one"
+        )
+        raise InputError(message)
 
 
 def _solve(

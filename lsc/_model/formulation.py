@@ -339,11 +339,7 @@ def combine(columns: list[IntArray], values: list[FloatArray], size: int) -> sp.
     return sp.csr_array((np.concatenate(values), (rows, np.concatenate(columns))), shape=(count, size))
 
 
-# Units in which scores and qualities are of order one: of a programme, or of each of its groups.
-
-#: Ratio of the range of all scores to the smallest range of a group from which groups have units of their own; below,
-#: double precision is sufficient.
-UNITS_FROM = 2.0**10
+# Units in which scores and qualities are of order one.
 
 
 class Units(NamedTuple):
@@ -377,61 +373,3 @@ def in_units(programme: Programme) -> tuple[Programme, Units]:
 
 def _power_of_two(size: float) -> float:
     return 2.0 ** round(math.log2(size)) if size > 0 else 1.0
-
-
-class Balance(NamedTuple):
-    """Units of each item's group: ``quality = origin + unit * quality of the balanced programme``, shapes (N,).
-
-    Scores are relative to ``low``.
-    """
-
-    low: FloatArray
-    origin: FloatArray
-    unit: FloatArray
-
-    def into(self, programme: Programme) -> Programme:
-        score = (programme.score - self.low[programme.item]) / self.unit[programme.item]
-        reference = np.where(programme.is_reference, programme.reference - self.origin, 0.0) / self.unit
-        return replace(programme, score=score, reference=reference)
-
-    def point(self, programme: Programme, quality: FloatArray, perceived: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return qualities and perceived qualities of the programme as written in the units of the groups."""
-        item = programme.item
-        return (quality - self.origin) / self.unit, (perceived - self.origin[item]) / self.unit[item]
-
-    def out_of(self, programme: Programme, minimiser: Minimiser) -> Minimiser:
-        """Return a minimiser of the balanced programme as one of the programme as written."""
-        item = programme.item
-        noise = self.unit[item] * (minimiser.perceived - minimiser.quality[item])
-        return minimiser._replace(
-            quality=self.origin + self.unit * minimiser.quality,
-            perceived=self.origin[item] + self.unit[item] * minimiser.perceived,
-            objective=float(noise @ noise),
-        )
-
-
-def balance_of(programme: Programme, group: IntArray) -> Balance | None:
-    """Return units for each group of items; None where one unit suits all.
-
-    Groups that no review connects share no term of the objective, so each may be scaled by a positive number. Without
-    this a solver stops when the largest group is accurate, before the smallest is solved. ``group`` (N,): connected
-    component of each item, from 1.
-    """
-    groups = int(group.max(initial=0))
-    if groups < 2:
-        return None
-    group_of_review = group[programme.item] - 1
-    low = np.full(groups, np.inf)
-    high = np.full(groups, -np.inf)
-    origin = np.full(groups, np.inf)
-    np.minimum.at(low, group_of_review, programme.score)
-    np.maximum.at(high, group_of_review, programme.score)
-    spread = np.where(high > low, high - low, 0.0)
-    positive = spread[spread > 0.0]
-    if not positive.size or np.ptp(programme.score) <= UNITS_FROM * float(positive.min()):
-        return None
-    is_reference = programme.is_reference
-    np.minimum.at(origin, group[is_reference] - 1, programme.reference[is_reference])
-    unit = np.array([_power_of_two(size) for size in spread.tolist()])
-    by_group = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(origin), origin, 0.0), unit
-    return Balance(*(values[group - 1] for values in by_group))

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from reviewgraph._base import InputError, named, refuse
@@ -40,7 +39,7 @@ class Shape(IntEnum):
 
     Classes may share a shape: an offset is a line with a given slope. For each shape there are constraints in
     :mod:`lsc._model.formulation`, a projection in :mod:`lsc._solver.kernels.projections`, and a formula of its
-    multipliers in :mod:`lsc.evidence.kernels.residuals`.
+    multipliers in :mod:`lsc.evidence.optimality`.
     """
 
     LINEAR = 0
@@ -56,8 +55,6 @@ IDLE = len(Shape)
 
 class Hypothesis(ABC):
     """A class of scoring functions f, from quality to score: its properties and simulation.
-
-    A class without one of the attributes cannot be defined.
 
     Attributes
     ----------
@@ -79,13 +76,6 @@ class Hypothesis(ABC):
     shape: ClassVar[Shape]
     level: ClassVar[Level]
     parameters: ClassVar[int | None]
-
-    def __init_subclass__(cls, abstract: bool = False, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        missing = [part for part in PARTS if not hasattr(cls, part)]
-        if missing and not abstract:
-            message = f"{cls.__name__}: a hypothesis class has to define its {', '.join(missing)}"
-            raise TypeError(message)
 
     @property
     @abstractmethod
@@ -112,12 +102,8 @@ class Hypothesis(ABC):
         raise NotImplementedError
 
 
-#: Required attributes of a class.
-PARTS = ("name", "words", "shape", "level", "parameters")
-
-
 @dataclass(frozen=True)
-class Sloped(Hypothesis, abstract=True):
+class Sloped(Hypothesis):
     """Classes of functions whose slopes are bounded.
 
     Parameters
@@ -353,7 +339,6 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
     Convex(max_slope=5)
     """
     if isinstance(hypothesis, Hypothesis) and type(hypothesis) in classes():
-        _expect_lines(type(hypothesis))
         if max_slope is not None:
             message = (
                 f"max_slope: expected none beside a hypothesis object, which has its own, found {max_slope!r} beside "
@@ -361,18 +346,7 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
             )
             raise InputError(message)
         return hypothesis
-    kind = named(classes(), hypothesis, "hypothesis")
-    _expect_lines(kind)
-    return kind.up_to(MAX_SLOPE if max_slope is None else max_slope)
-
-
-@cache
-def _expect_lines(kind: type[Hypothesis]) -> None:
-    """Refuse a class whose slopes contradict its shape, at its first use: bounds need an object."""
-    low, high = kind.up_to(MAX_SLOPE).bounds
-    if high < math.inf and (kind.shape is not Shape.LINEAR or low < high):
-        message = f"{kind.__name__}: expected an infinite bound or, of lines, a fixed slope, found bounds {low, high}"
-        raise TypeError(message)
+    return named(classes(), hypothesis, "hypothesis").up_to(MAX_SLOPE if max_slope is None else max_slope)
 
 
 def level_of(kinds: Iterable[type[Hypothesis]]) -> Level:

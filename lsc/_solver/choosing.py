@@ -31,26 +31,18 @@ MAX_ITERATIONS = 300
 
 
 class Face(NamedTuple):
-    """Polyhedron ``equal @ v == right``, ``inequality @ v >= least``; v are the qualities and further variables."""
+    """Polyhedron ``equal @ v == right``, ``rising @ v >= least``; v are the qualities and further variables."""
 
     equal: sp.csr_array
     right: FloatArray
-    inequality: sp.csr_array
+    rising: sp.csr_array
     least: FloatArray
 
-    def with_equal(self, matrix: sp.csr_array, right: FloatArray) -> Face:
-        import scipy.sparse as sp
-
-        return self._replace(
-            equal=sp.vstack([self.equal, matrix], format="csr"), right=np.concatenate([self.right, right])
-        )
-
-    def with_inequality(self, matrix: sp.csr_array, least: FloatArray) -> Face:
-        import scipy.sparse as sp
-
-        return self._replace(
-            inequality=sp.vstack([self.inequality, matrix], format="csr"), least=np.concatenate([self.least, least])
-        )
+    def over(self, n_variables: int) -> Face:
+        """Return the polyhedron over further variables, which are free."""
+        for matrix in (self.equal, self.rising):
+            matrix.resize(matrix.shape[0], n_variables)
+        return self
 
 
 def nearest_to_lines(programme: Programme, solution: Minimiser) -> Minimiser:
@@ -84,65 +76,51 @@ def _nearest(programme: Programme, quality: FloatArray, perceived: FloatArray) -
     import scipy.sparse as sp
 
     size = programme.n_items
-    face = _face(programme, quality, perceived)
-    start = quality
     item = pick(programme.item, size)
+    face = _face(programme, item, quality, perceived)
+    start = quality
     lines = _own_lines(programme, item)
     if lines is not None:
-        lines, face = _extend(lines, face, size)
+        face = face.over(lines.shape[1])
         straight = _minimise_over(lines, face, start)
         if straight is None:
             return None
         start = straight
-        face = face.with_equal(lines, lines @ straight)
-    line = sp.csr_array(np.column_stack([-programme.score, -np.ones(programme.item.size)]))
-    common, face = _extend(sp.hstack([item, line], format="csr"), face, size)
+        equal = sp.vstack([face.equal, lines], format="csr")
+        face = face._replace(equal=equal, right=np.append(face.right, lines @ straight))
     # The slope of the common line, the last variable but one, is at least the lowest bound. (Where all slopes are fixed
     # only shifts of groups are open, which the reported scale settles.)
-    width = face.equal.shape[1]
-    face = face.with_inequality(pick(np.array([width - 2]), width), np.array([float(programme.lower.min())]))
+    width = face.equal.shape[1] + 2
+    between = sp.csr_array((programme.item.size, width - 2 - size))
+    line = np.column_stack([-programme.score, -np.ones(programme.item.size)])
+    common = sp.hstack([item, between, sp.csr_array(line)], format="csr")
+    face = face.over(width)
+    rising = sp.vstack([face.rising, pick(np.array([width - 2]), width)], format="csr")
+    face = face._replace(rising=rising, least=np.append(face.least, programme.lower.min()))
     chosen = _minimise_over(common, face, start)
     return None if chosen is None else chosen[:size]
 
 
-def _extend(distance: sp.csr_array, face: Face, size: int) -> tuple[sp.csr_array, Face]:
-    """Return distances over qualities and variables of their own, and a face, over the variables of both."""
-    import scipy.sparse as sp
-
-    padding = sp.csr_array((distance.shape[0], face.equal.shape[1] - size))
-    more = distance.shape[1] - size
-    wide = sp.hstack([distance[:, :size], padding, distance[:, size:]], format="csr")
-    equal, inequality = (
-        sp.hstack([rows, sp.csr_array((rows.shape[0], more))], format="csr") for rows in (face.equal, face.inequality)
-    )
-    return wide, face._replace(equal=equal, inequality=inequality)
-
-
-def _face(programme: Programme, quality: FloatArray, perceived: FloatArray) -> Face:
+def _face(programme: Programme, item: sp.csr_array, quality: FloatArray, perceived: FloatArray) -> Face:
     """Return the constraints given the noise, relaxed by as much as the solution violates them."""
     import scipy.sparse as sp
 
-    item = pick(programme.item, programme.n_items)
     noise = perceived - quality[programme.item]
-    empty = sp.csr_array((0, programme.n_items))
-    equal = [empty]
-    right = [np.empty(0)]
-    inequality = [empty]
+    references = np.flatnonzero(programme.is_reference)
+    equal = []
+    right = []
+    rising = [sp.csr_array((0, programme.n_items))]
     least = [np.empty(0)]
     for rows in equalities(programme):
         equal.append(rows.matrix @ item)
         right.append(rows.matrix @ quality[programme.item])
     for rows in inequalities(programme):
-        inequality.append(rows.matrix @ item)
+        rising.append(rows.matrix @ item)
         least.append(np.minimum(rows.low, rows.matrix @ perceived) - rows.matrix @ noise)
-    references = np.flatnonzero(programme.is_reference)
     equal.append(pick(references, programme.n_items))
     right.append(programme.reference[references])
     return Face(
-        sp.vstack(equal, format="csr"),
-        np.concatenate(right),
-        sp.vstack(inequality, format="csr"),
-        np.concatenate(least),
+        sp.vstack(equal, format="csr"), np.concatenate(right), sp.vstack(rising, format="csr"), np.concatenate(least)
     )
 
 
@@ -178,8 +156,8 @@ def _minimise_over(distance: sp.csr_array, face: Face, start: FloatArray) -> Flo
     sparse = sp.csc_array(distance)
     square = sp.csc_matrix(sp.triu(sparse.T @ sparse))
     linear = sparse.T @ (sparse @ origin)
-    matrix = sp.csc_matrix(sp.vstack([face.equal, -face.inequality]))
-    values = np.concatenate([face.right - face.equal @ origin, face.inequality @ origin - face.least])
+    matrix = sp.csc_matrix(sp.vstack([face.equal, -face.rising]))
+    values = np.concatenate([face.right - face.equal @ origin, face.rising @ origin - face.least])
     cones = [clarabel.ZeroConeT(face.right.size), clarabel.NonnegativeConeT(face.least.size)]
     for tolerance in TOLERANCES:
         settings = clarabel.DefaultSettings()

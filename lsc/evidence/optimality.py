@@ -5,9 +5,7 @@ from __future__ import annotations
 __all__ = [
     "Residuals",
     "ScoringFunction",
-    "fit_through",
     "residuals",
-    "scale",
 ]
 
 from dataclasses import dataclass
@@ -16,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._model.formulation import Programme
-from lsc.evidence.kernels.residuals import add_reviewers, no_violations
-from reviewgraph._base import FloatArray
+from lsc._model.hypotheses import CONCAVE, CONVEX, LINEAR, MONOTONE
+from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 
 class Residuals(NamedTuple):
@@ -64,18 +62,117 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     >>> residuals(programme, np.array([0.0, 0.1]), np.array([0.0, 0.1]))
     Residuals(primal=0.0, dual=0.0, gap=0.0)
     """
-    found = no_violations(programme.start)
-    add_reviewers(
-        programme.start, programme.item, programme.score, programme.shape, programme.lower, programme.upper, quality,
-        perceived, found,
-    )  # fmt: skip
-    pull = np.bincount(programme.item, perceived - quality[programme.item], minlength=programme.n_items)
-    off = np.abs(quality - programme.reference)[programme.is_reference]
-    free = np.abs(pull)[~programme.is_reference]
+    owner = np.repeat(np.arange(programme.kind.size), np.diff(programme.start))
+    noise = perceived - quality[programme.item]
+    # Reviews of one reviewer with the same score are a level.
+    begins = np.ones(owner.size, np.bool_)
+    begins[1:] = (owner[1:] != owner[:-1]) | (programme.score[1:] > programme.score[:-1])
+    level = np.cumsum(begins) - 1
+    point = perceived[begins]
+    steps = _steps(owner[begins], programme.score[begins], point, np.bincount(level, noise))
+    lower = programme.lower[steps.owner] * steps.rise
+    upper = programme.upper[steps.owner] * steps.rise
+    parts = [
+        _Violations(np.abs(perceived - point[level]), np.bincount(owner, noise)),
+        _Violations(np.maximum(lower - steps.step, steps.step - upper)),
+    ]
+    # By shape: independent steps, one slope, or ramps, which a convex function has from the top.
+    shape = programme.shape[steps.owner]
+    alone = shape == MONOTONE
+    parts.append(_bounded(steps.force[alone], steps.step[alone], lower[alone], upper[alone]))
+    parts += _of_lines(programme, steps.only(shape == LINEAR))
+    parts.append(_of_ramps(programme, steps.only(shape == CONCAVE)))
+    parts.append(_of_ramps(programme, steps.only(shape == CONVEX).only(slice(None, None, -1))))
+    # References are at their values; of other items the noise sums to zero.
+    pull = np.bincount(programme.item, noise, minlength=programme.n_items)
+    off = np.abs(quality - programme.reference)
+    parts.append(_Violations(off[programme.is_reference], pull[~programme.is_reference]))
     return Residuals(
-        max(found.primal, float(off.max(initial=0.0))),
-        max(found.dual, float(free.max(initial=0.0))),
-        2.0 * found.gap,
+        max(float(part.primal.max(initial=0.0)) for part in parts),
+        max(float(np.abs(part.dual).max(initial=0.0)) for part in parts),
+        2.0 * sum(float(part.gap.sum()) for part in parts),
+    )
+
+
+_NONE = np.empty(0)
+
+
+class _Violations(NamedTuple):
+    """Violations of constraints, parts of the gradient that no multiplier cancels, and multipliers times slacks."""
+
+    primal: FloatArray = _NONE
+    dual: FloatArray | IntArray = _NONE
+    gap: FloatArray = _NONE
+
+
+class _Steps(NamedTuple):
+    """Steps from a level of a reviewer to the next, reviewer by reviewer: in score, in quality, and their forces.
+
+    The force of a step is the derivative of half the objective if all perceived qualities beyond it are shifted.
+    """
+
+    owner: IntArray
+    rise: FloatArray
+    step: FloatArray
+    force: FloatArray
+
+    def only(self, kept: BoolArray | slice) -> _Steps:
+        return _Steps(self.owner[kept], self.rise[kept], self.step[kept], self.force[kept])
+
+
+def _steps(owner: IntArray, score: FloatArray, point: FloatArray, push: FloatArray | IntArray) -> _Steps:
+    """Return the steps between levels, each with the sum of its noise."""
+    later = np.flatnonzero(owner[1:] == owner[:-1]) + 1
+    rise = score[later] - score[later - 1]
+    return _Steps(owner[later], rise, point[later] - point[later - 1], _from_here(push, owner)[later])
+
+
+def _from_here(value: FloatArray | IntArray, owner: IntArray) -> FloatArray:
+    """Return the sums of values and of the later ones of the same reviewer."""
+    total = np.append(np.cumsum(value[::-1])[::-1], 0.0)
+    last = np.flatnonzero(np.append(owner[1:] != owner[:-1], owner.size > 0))
+    return np.asarray(total[:-1] - np.repeat(total[last + 1], np.diff(last, prepend=-1)))
+
+
+def _bounded(force: FloatArray | IntArray, step: FloatArray, low: FloatArray, high: FloatArray) -> _Violations:
+    """Check steps between bounds: a positive force needs the lower bound, a negative one the upper if there is one."""
+    rises = force >= 0.0
+    free = ~rises & np.isinf(high)
+    slack = np.where(rises, step - low, np.where(free, 0.0, high - step))
+    return _Violations(dual=force[free], gap=np.abs(force * slack))
+
+
+def _of_lines(programme: Programme, steps: _Steps) -> list[_Violations]:
+    """Check lines: one slope per reviewer, a change of which moves all levels."""
+    owner = steps.owner
+    size = programme.kind.size
+    reach = np.bincount(owner, steps.rise, size)
+    several = reach > 0.0
+    extent = np.bincount(owner, steps.step, size)
+    slope = np.divide(extent, reach, out=np.zeros(size), where=several)
+    turn = np.bincount(owner, steps.rise * steps.force, size)[several] / reach[several]
+    low = programme.lower[several] * reach[several]
+    high = programme.upper[several] * reach[several]
+    off = _from_here(steps.step - slope[owner] * steps.rise, owner)
+    return [_Violations(np.abs(off)), _bounded(turn, extent[several], low, high)]
+
+
+def _of_ramps(programme: Programme, steps: _Steps) -> _Violations:
+    """Check slopes that increase: each is the bound plus the sum of the bends w >= 0 up to it."""
+    owner = steps.owner
+    rise = steps.rise
+    # A bend changes all later slopes: its force is the sum of theirs, over the length that they span.
+    force = _from_here(rise * steps.force, owner)
+    reach = _from_here(rise, owner)
+    slope = steps.step / rise
+    begins = np.append(True, owner[1:] != owner[:-1])[: owner.size]
+    bend = slope - np.where(begins, programme.lower[owner], np.roll(slope, 1))
+    before = np.roll(rise, 1)
+    negative = force < 0.0
+    return _Violations(
+        (-bend * rise * before / (rise + before))[~begins],
+        (force / reach)[negative],
+        (force * np.abs(bend))[~negative],
     )
 
 
@@ -83,26 +180,6 @@ def scale(programme: Programme, quality: FloatArray) -> float:
     """Return the unit of residuals: the standard deviation of qualities, or of the scores over C if that is larger.
 
     1 / C if both are 0.
-
-    Parameters
-    ----------
-    programme
-        The programme in arrays.
-    quality
-        Shape (N,): qualities in its units.
-
-    Returns
-    -------
-    float
-        A positive number.
-
-    Examples
-    --------
-    >>> from reviewgraph import Reviews
-    >>> from lsc._model.formulation import formulate
-    >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
-    >>> scale(programme, np.array([0.0, 2.0]))
-    1.0
     """
     lower = programme.median_lower
     return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
@@ -167,20 +244,6 @@ def _slope(x: FloatArray, y: FloatArray) -> float:
 def fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> ScoringFunction:
     """Return the scoring function through these points, shapes (K,), any order; ``linear`` if they lie on a line.
 
-    Parameters
-    ----------
-    perceived, score
-        Shapes (K,): the points.
-    linear
-        Whether they lie on a line.
-
-    Returns
-    -------
-    ScoringFunction
-        Piecewise linear, or a line.
-
-    Examples
-    --------
     >>> fit_through(np.array([2.0, 1.0]), np.array([5.0, 4.0]), linear=True)
     <ScoringFunction: score = 1 * quality + 3>
     """

@@ -1,4 +1,4 @@
-"""What the reviews determine: groups and blocks of the graph, standard errors, the reported scale, and uniqueness."""
+"""What the reviews determine: groups and blocks of the graph, the reported scale, and uniqueness."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lsc._model.formulation import Programme, equalities, inequalities, pick
 from lsc._model.hypotheses import Shape
 from lsc.evidence.optimality import scale
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
-from reviewgraph.graph import Level, connected_components, error_variances, projections, recoverability
+from reviewgraph.graph import Level, connected_components, projections, recoverability
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -112,67 +112,6 @@ _BY_LEVEL: Mapping[str, Callable[[Reviews, IntArray], tuple[int, IntArray, IntAr
     "recoverable": _recoverable,
     "connected": _connected,
 }
-
-
-# Standard errors, if all scoring functions are lines, with or without a slope.
-
-#: Relative distance from its bound at which a slope is on it.
-ON_BOUND = 1e-6
-#: Minimum residual degrees of freedom of an estimate of the noise.
-LEAST_DIVISOR = 10
-
-
-def standard_errors(
-    programme: Programme, quality: FloatArray, perceived: FloatArray, support: Support, parameters: int
-) -> FloatArray:
-    """Return the standard error of each quality, shape (N,), in the units of the programme.
-
-    ``parameters`` p determine a reviewer's function: 2 for slope and offset, 1 for an offset alone.
-
-    For the main block of each group, with E' scores, N' items and M' reviewers::
-
-        sigma^2 = sum of squared noise / (E' - N' - sum_j p_j + p),   standard error_i = sigma sqrt((L^+)_ii),
-
-    L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) if p_j is 1: to first
-    order in sigma, relative to the shift and scale of the block, or its shift alone. A slope at its bound is not a
-    parameter of the fit, so p_j is 1: with noise many reviewers are at the bound, and errors that count their slopes
-    are too wide. NaN for items outside these blocks, or if the divisor is below 10.
-    """
-    owner = np.repeat(np.arange(programme.shape.size), np.diff(programme.start))
-    block = support.block[owner]
-    noise = (perceived - quality[programme.item]) ** 2
-    sloped = ~_at_bound(programme, perceived, owner)
-    errors = np.full(programme.n_items, np.nan)
-    order = np.argsort(block, kind="stable")
-    for main in support.main_block[support.main_block >= 0].tolist():
-        # The reviews of the block, with its items and reviewers renumbered.
-        here = order[slice(*np.searchsorted(block[order], [main, main + 1]))]
-        items, item = np.unique(programme.item[here], return_inverse=True)
-        reviewers, reviewer = np.unique(owner[here], return_inverse=True)
-        # Degrees of freedom that the fit of the block leaves.
-        free = sloped[reviewers] if parameters > 1 else np.zeros(reviewers.size, np.bool_)
-        scale_free = int(parameters > 1 and bool(free.all()))
-        divisor = here.size - items.size - reviewers.size - int(free.sum()) + 1 + scale_free
-        if divisor >= LEAST_DIVISOR:
-            variance = float(noise[here].sum()) / divisor
-            spread = error_variances(reviewer, item, quality[items] if parameters > 1 else None, sloped=free)
-            errors[items] = np.sqrt(variance * spread)
-    return errors
-
-
-def _at_bound(programme: Programme, perceived: FloatArray, owner: IntArray) -> BoolArray:
-    """Whether the slope of each reviewer's line is at its bound, shape (M,)."""
-    size = programme.shape.size
-    score = programme.score
-    count = np.maximum(np.bincount(owner, minlength=size), 1)
-
-    def centred(value: FloatArray) -> FloatArray:
-        return np.asarray(value - (np.bincount(owner, value, size) / count)[owner])
-
-    across = np.bincount(owner, centred(score) ** 2, size)
-    along = np.bincount(owner, centred(score) * centred(perceived), size)
-    slope = np.divide(along, across, out=np.full(size, np.inf), where=across > 0)
-    return np.asarray(slope <= programme.lower * (1.0 + ON_BOUND))
 
 
 # The reported scale.

@@ -133,29 +133,6 @@ def test_an_unfinished_solution_says_so() -> None:
     assert lsc.calibrate(reviews).is_optimal(1e-7)
 
 
-def test_standard_errors_are_the_formula() -> None:
-    """Of a reviewer whose slope lies on its bound only the offset is fitted."""
-    rng = np.random.default_rng(3)
-    reviews = simulate(40, 30, 6, noise=0.5, seed=rng).reviews
-    result = lsc.calibrate(reviews)
-    laplacian, parameters = np.zeros((40, 40)), 0
-    steepest = 10.0 / result.solution.scale.slope[0]  # the bound, on the reported scale
-    for j in range(30):
-        items = reviews.items_of(j)
-        design = np.column_stack([np.ones(items.size), result.quality[items]])
-        bound = result.scoring_function(reviews.reviewers[j]).slope > steepest * (1 - 1e-5)
-        design = design[:, :1] if bound else design
-        parameters += design.shape[1]
-        laplacian[np.ix_(items, items)] += np.eye(items.size) - design @ np.linalg.pinv(design)
-    scale = result.solution.scale.slope[0]
-    assert 30 < parameters < 60
-    sigma = np.sqrt(result.objective / (reviews.n_reviews - 40 - parameters + 1))
-    expected = scale * sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian, hermitian=True)))
-    assert_allclose(result.standard_error, expected, rtol=1e-6)
-    assert np.isnan(lsc.calibrate(reviews, "monotone").standard_error).all()
-    assert np.isnan(lsc.calibrate(Reviews.from_pairs(PANEL)).standard_error).all()
-
-
 @pytest.mark.parametrize("loads", [[3] * 200, [2, 5, 3, 4] * 50, [0, 1, 7, 0] * 50, [1] * 199 + [60]])
 def test_scores_are_sorted_within_reviewers(loads: list[int]) -> None:
     """Even and uneven loads are sorted in different ways; the rows of planned reviews are left out."""
@@ -171,3 +148,11 @@ def test_scores_are_sorted_within_reviewers(loads: list[int]) -> None:
         rows = np.flatnonzero(scored)
         assert np.array_equal(row, rows[np.lexsort((score[rows], owner[rows]))])
         assert np.array_equal(np.repeat(np.arange(200), np.diff(programme.start)), owner[row])
+
+
+@pytest.mark.parametrize(("size", "shift"), [(1e8, 0.0), (1.0, 1e9)])
+def test_groups_in_other_units_are_refused(size: float, shift: float) -> None:
+    scores = [(r, p, (p * 7 + r * 3) % 10 + 1.0) for r in range(4) for p in range(5)]
+    other = [(r + 10, p + 10, shift + size * score) for r, p, score in scores]
+    with pytest.raises(InputError, match="expected scores on one scale"):
+        lsc.calibrate(Reviews.from_pairs(scores + other, accept="no-score-codes"))

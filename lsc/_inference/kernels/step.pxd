@@ -49,7 +49,6 @@ cdef void tilt_papers(
     Work work, State state, Hyper hyper, double damping, Sums sums, Columns moments, int64_t first, int64_t k, int64_t j
 ) noexcept nogil
 cdef void write_moments(Work work, Hyper hyper, double noise, Columns moments, int64_t k, int64_t j) noexcept nogil
-cdef State state_of(part, sites, nodes, items, gauge)
 cpdef void step_reviewers(part, sites, nodes, items, Hyper hyper, gauge, double damping, sums, moments)
 @cython.locals(
     share="double[:, ::1]", slope="double[:, ::1]", noise="double[:, ::1]", offset="double[:, ::1]",

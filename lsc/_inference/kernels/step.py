@@ -73,7 +73,7 @@ class Hyper:
 
 @dataclass(eq=False, repr=False)
 class State:
-    """What a step starts from, and changes in place."""
+    """What a step starts from, and changes in place: the fields of part, sites, nodes, items and gauge in order."""
 
     # Reviews by reviewer, and their sites
     start: IntArray
@@ -404,26 +404,6 @@ def write_moments(work: Work, hyper: Hyper, noise: float, moments: Columns, k: i
     moments.rho_curvature[j] = curvature
 
 
-def state_of(part: Part, sites: Sites, nodes: Nodes, items: Items, gauge: Gauge) -> State:
-    """Return what a step starts from."""
-    return State(
-        start=part.start,
-        item=part.item,
-        score=part.score,
-        log_weight=part.log_weight,
-        precision=sites.precision,
-        shift=sites.shift,
-        centre=nodes.centre,
-        spread=nodes.spread,
-        noise=nodes.noise,
-        offset=nodes.offset,
-        item_precision=items.precision,
-        item_shift=items.shift,
-        gauge_centre=gauge.centre,
-        gauge_spread=gauge.spread,
-    )
-
-
 def step_reviewers(
     part: Part,
     sites: Sites,
@@ -436,9 +416,9 @@ def step_reviewers(
     moments: Moments,
 ) -> None:
     """Update sites and nodes of all reviewers of a part, from the papers before the step; add the sites to ``sums``."""
-    state = state_of(part, sites, nodes, items, gauge)
-    totals = Sums(precision=sums.precision, shift=sums.shift)
-    columns = Columns(**moments._asdict())
+    state = State(*part, *sites[:2], *nodes, *items, *gauge)
+    totals = Sums(*sums)
+    columns = Columns(*moments)
     work = workspace(np.diff(part.start).max(initial=0))
     with cython.nogil:
         moved = log(state.gauge_spread)
@@ -467,7 +447,7 @@ def describe_reviewers(
     part: Part, sites: Sites, nodes: Nodes, items: Items, hyper: Hyper, gauge: Gauge, at: Quadrature
 ) -> None:
     """Write what is known of each reviewer with reviews at the nodes."""
-    state = state_of(part, sites, nodes, items, gauge)
+    state = State(*part, *sites[:2], *nodes, *items, *gauge)
     work = workspace(np.diff(part.start).max(initial=0))
     share = at.share
     slope = at.slope

@@ -25,14 +25,7 @@ cdef class Part:
     cdef readonly const int64_t[::1] slot
     cdef readonly int64_t size
 
-cpdef (double, double) line_sums(Common common, const double[::1] x)
 @cython.locals(free=cython.bint)
-cpdef (double, double, bint) line_given(Common common, double total, double moment)
-cpdef double line_distance(Common common, const double[::1] x, double mean, double slope, double[::1] gradient)
-cpdef (double, double, double) combine_items(
-    Common common, const uint8_t[::1] fixed, double line_weight, double common_weight, Gradients gradients,
-    const double[::1] x, double[::1] gradient
-)
 cpdef (double, bint, double, double) combine(
     Common common, const uint8_t[::1] fixed, double squares, double line, double line_weight, double common_weight,
     Gradients gradients, const double[::1] x, double[::1] gradient
@@ -47,14 +40,8 @@ cpdef void common_diagonal(Common common, bint common_free, double common_weight
 cpdef double start_descent(
     Descent vectors, const uint8_t[::1] fixed, const double[::1] gradient, int64_t first, int64_t last
 )
-cdef (double, double, double) next_search(
-    Descent vectors, Common common, double common_weight, double beta, int64_t first, int64_t last
-) noexcept nogil
 cpdef (double, double, double) common_image(
     Common common, bint common_free, double common_weight, double squares, double mean, double slope
-) noexcept nogil
-cdef double step_along(
-    Descent vectors, Common common, double alpha, double mean, double slope, int64_t first, int64_t last
 ) noexcept nogil
 cpdef (double, double, double) update_search(
     Descent vectors, Common common, double common_weight, double beta, int64_t first, int64_t last
@@ -63,7 +50,7 @@ cpdef double take_step(
     Descent vectors, Common common, double alpha, double mean, double slope, int64_t first, int64_t last
 )
 
-cdef double multiply_lines(Table table, Face face, Descent vectors) noexcept nogil
+cdef double multiply_lines(Table table, Face face, Descent vectors)
 cpdef void start_lines(
     Table table, Face face, Common common, bint common_free, double common_weight, const uint8_t[::1] fixed,
     const double[::1] gradient, Descent vectors

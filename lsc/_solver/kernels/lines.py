@@ -88,47 +88,40 @@ class Part:
 # The objective.
 
 
-def line_sums(common: Common, x: FloatArray) -> tuple[float, float]:
-    """Return the sums of qualities over the reviews of some items, and those of their products with scores."""
-    total = 0.0
-    moment = 0.0
-    with cython.nogil:
-        for i in range(len(x)):
-            total += common.degree[i] * x[i]
-            moment += common.tilt[i] * x[i]
-    return total, moment
+def combine(
+    common: Common, fixed: BoolArray, squares: float, line: float, line_weight: float, common_weight: float,
+    gradients: Gradients, x: FloatArray, gradient: FloatArray,
+) -> tuple[float, bool, float, float]:  # fmt: skip
+    """Value and gradient of the objective, from F and G and half their gradients; O(N).
 
+    The distance of all qualities from one line in the raw scores is ::
 
-def line_given(common: Common, total: float, moment: float) -> tuple[float, float, bool]:
-    """Return mean and clipped slope of the regression line, and whether the slope is free, from these sums.
+        T(x) = min over a, b of sum_r (x[item_r] - a score_r - b)^2,   lower <= a <= upper
 
-    Scores are centred, so mean and slope are orthogonal.
+    Returns the value, whether the slope of this line is free, and the norms per review of the gradients of f and of
+    F / 2, each item's part divided by the root of its number of reviews; references have no gradient.
     """
-    slope = moment / common.spread if common.spread > 0.0 else common.lower
-    free = common.spread > 0.0 and common.lower < slope < common.upper
-    return total / common.reviews, min(max(slope, common.lower), common.upper), free
-
-
-def line_distance(common: Common, x: FloatArray, mean: float, slope: float, gradient: FloatArray) -> float:
-    """Write half the gradient of the distance from a line at some items; returns their squares about the mean."""
+    mean = 0.0
+    moment = 0.0
     distance = 0.0
-    with cython.nogil:
-        for i in range(len(x)):
-            gap = x[i] - mean
-            distance += common.degree[i] * gap * gap
-            gradient[i] = common.degree[i] * gap - slope * common.tilt[i]
-    return distance
-
-
-def combine_items(
-    common: Common, fixed: BoolArray, line_weight: float, common_weight: float, gradients: Gradients, x: FloatArray,
-    gradient: FloatArray,
-) -> tuple[float, float, float]:  # fmt: skip
-    """Write the gradient at some items; returns their part of the anchor's product, and of both squared norms."""
     along = 0.0
     norm = 0.0
     stationarity = 0.0
     with cython.nogil:
+        # The common line: scores are centred, so mean and slope are orthogonal.
+        for i in range(len(x)):
+            mean += common.degree[i] * x[i]
+            moment += common.tilt[i] * x[i]
+        mean /= common.reviews
+        slope = moment / common.spread if common.spread > 0.0 else common.lower
+        free = common.spread > 0.0 and common.lower < slope < common.upper
+        slope = min(max(slope, common.lower), common.upper)
+        for i in range(len(x)):
+            gap = x[i] - mean
+            distance += common.degree[i] * gap * gap
+            gradients.tilt[i] = common.degree[i] * gap - slope * common.tilt[i]
+        distance += slope * (slope * common.spread - 2.0 * moment)
+        # The sum of the terms.
         for i in range(len(x)):
             along += gradients.anchor[i] * x[i]
             fit = gradients.fit[i]
@@ -143,27 +136,6 @@ def combine_items(
             share = 1.0 / max(common.degree[i], 1.0)
             norm += total * total * share
             stationarity += fit * fit * share
-    return along, norm, stationarity
-
-
-def combine(
-    common: Common, fixed: BoolArray, squares: float, line: float, line_weight: float, common_weight: float,
-    gradients: Gradients, x: FloatArray, gradient: FloatArray,
-) -> tuple[float, bool, float, float]:  # fmt: skip
-    """Value and gradient of the objective, from F and G and half their gradients; O(N).
-
-    The distance of all qualities from one line in the raw scores is ::
-
-        T(x) = min over a, b of sum_r (x[item_r] - a score_r - b)^2,   lower <= a <= upper
-
-    Returns the value, whether the slope of this line is free, and the norms per review of the gradients of f and of
-    F / 2, each item's part divided by the root of its number of reviews; references have no gradient.
-    """
-    total, moment = line_sums(common, x)
-    mean, slope, free = line_given(common, total, moment)
-    distance = line_distance(common, x, mean, slope, gradients.tilt)
-    distance += slope * (slope * common.spread - 2.0 * moment)
-    along, norm, stationarity = combine_items(common, fixed, line_weight, common_weight, gradients, x, gradient)
     value = 0.5 * squares + 0.5 * line_weight * line + common_weight * (0.5 * distance - along)
     return value, free, sqrt(norm / common.reviews), sqrt(stationarity / common.reviews)
 
@@ -223,7 +195,7 @@ def start_descent(vectors: Descent, fixed: BoolArray, gradient: FloatArray, firs
     return rho
 
 
-def next_search(
+def update_search(
     vectors: Descent, common: Common, common_weight: float, beta: float, first: int, last: int
 ) -> tuple[float, float, float]:
     """Update the search direction, and write the diagonal part of its image under the common line's term.
@@ -233,14 +205,15 @@ def next_search(
     squares = 0.0
     mean = 0.0
     slope = 0.0
-    for i in range(first, last):
-        value = vectors.inverse[i] * vectors.residual[i] + beta * vectors.search[i]
-        part = common.degree[i] * value
-        vectors.search[i] = value
-        vectors.image[i] = common_weight * part
-        mean += part
-        slope += common.tilt[i] * value
-        squares += part * value
+    with cython.nogil:
+        for i in range(first, last):
+            value = vectors.inverse[i] * vectors.residual[i] + beta * vectors.search[i]
+            part = common.degree[i] * value
+            vectors.search[i] = value
+            vectors.image[i] = common_weight * part
+            mean += part
+            slope += common.tilt[i] * value
+            squares += part * value
     return squares, mean, slope
 
 
@@ -254,34 +227,19 @@ def common_image(
     return curvature, common_weight * mean, slope_weight * slope
 
 
-def step_along(
+def take_step(
     vectors: Descent, common: Common, alpha: float, mean: float, slope: float, first: int, last: int
 ) -> float:
     """Step to the minimum along the search direction; returns the squared norm of the new residual."""
     rho = 0.0
-    for i in range(first, last):
-        vectors.direction[i] += alpha * vectors.search[i]
-        image = vectors.image[i] - mean * common.degree[i] - slope * common.tilt[i]
-        residual = vectors.residual[i] - alpha * image
-        vectors.residual[i] = residual
-        rho += residual * residual * vectors.inverse[i]
+    with cython.nogil:
+        for i in range(first, last):
+            vectors.direction[i] += alpha * vectors.search[i]
+            image = vectors.image[i] - mean * common.degree[i] - slope * common.tilt[i]
+            residual = vectors.residual[i] - alpha * image
+            vectors.residual[i] = residual
+            rho += residual * residual * vectors.inverse[i]
     return rho
-
-
-def update_search(
-    vectors: Descent, common: Common, common_weight: float, beta: float, first: int, last: int
-) -> tuple[float, float, float]:
-    """Do :func:`next_search` while other threads run."""
-    with cython.nogil:
-        return next_search(vectors, common, common_weight, beta, first, last)
-
-
-def take_step(
-    vectors: Descent, common: Common, alpha: float, mean: float, slope: float, first: int, last: int
-) -> float:
-    """Do :func:`step_along` while other threads run."""
-    with cython.nogil:
-        return step_along(vectors, common, alpha, mean, slope, first, last)
 
 
 # Tables that fit in the cache: reviewers read and write items directly.
@@ -297,27 +255,28 @@ def multiply_lines(table: Table, face: Face, vectors: Descent) -> float:
     search = vectors.search
     image = vectors.image
     total = 0.0
-    for j in range(len(table.kind)):
-        if table.kind[j] != LINEAR:
-            continue
-        start = table.start[j]
-        end = table.start[j + 1]
-        mean = 0.0
-        slope = 0.0
-        for r in range(start, end):
-            value = search[item[r]]
-            mean += value
-            slope += unit[r] * value
-        mean /= end - start
-        if not face.slope_free[j]:
+    with cython.nogil:
+        for j in range(len(table.kind)):
+            if table.kind[j] != LINEAR:
+                continue
+            start = table.start[j]
+            end = table.start[j + 1]
+            mean = 0.0
             slope = 0.0
-        squares = 0.0  # per reviewer: one sum over all reviews would be a long chain of additions
-        for r in range(start, end):
-            i = item[r]
-            gap = search[i] - mean - slope * unit[r]
-            image[i] += gap
-            squares += gap * gap
-        total += squares
+            for r in range(start, end):
+                value = search[item[r]]
+                mean += value
+                slope += unit[r] * value
+            mean /= end - start
+            if not face.slope_free[j]:
+                slope = 0.0
+            squares = 0.0  # per reviewer: one sum over all reviews would be a long chain of additions
+            for r in range(start, end):
+                i = item[r]
+                gap = search[i] - mean - slope * unit[r]
+                image[i] += gap
+                squares += gap * gap
+            total += squares
     return total
 
 
@@ -351,17 +310,16 @@ def descend_lines(
     """
     n = len(vectors.search)
     step = 0
-    with cython.nogil:
-        while step < max_steps and vectors.rho > tolerance * tolerance:
-            squares, mean, slope = next_search(vectors, common, common_weight, vectors.beta, 0, n)
-            curvature, mean, slope = common_image(common, common_free, common_weight, squares, mean, slope)
-            curvature += multiply_lines(table, face, vectors)
-            if curvature <= 0.0:
-                break
-            rho = step_along(vectors, common, vectors.rho / curvature, mean, slope, 0, n)
-            vectors.beta = rho / vectors.rho
-            vectors.rho = rho
-            step += 1
+    while step < max_steps and vectors.rho > tolerance * tolerance:
+        squares, mean, slope = update_search(vectors, common, common_weight, vectors.beta, 0, n)
+        curvature, mean, slope = common_image(common, common_free, common_weight, squares, mean, slope)
+        curvature += multiply_lines(table, face, vectors)
+        if curvature <= 0.0:
+            break
+        rho = take_step(vectors, common, vectors.rho / curvature, mean, slope, 0, n)
+        vectors.beta = rho / vectors.rho
+        vectors.rho = rho
+        step += 1
     return step
 
 

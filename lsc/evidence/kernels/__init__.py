@@ -1,1 +1,0 @@
-"""The inner loops of the evidence."""
