@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsc._inference.beliefs import Account, Posterior, accounts_of
+from lsc._inference.beliefs import Account, InferenceStatus, Posterior, accounts_of
 from lsc._inference.covariates import Covariates, Factor, Gains, covariates_of, read_covariates
 from lsc._inference.criteria import Joined, join
 from lsc._inference.inferring import infer, infer_parts
@@ -25,11 +25,9 @@ from lsc.predictions import (
     Residuals,
     ReviewerTable,
     predict,
-    ranks_of,
     residuals,
-    to_arviz,
 )
-from lsc.selection import LEVEL, Selection, Uncertain
+from lsc.selection import ERROR_RATE, LEVEL, Selection, chances, select
 from reviewgraph._base import (
     Clock,
     FloatArray,
@@ -55,8 +53,6 @@ if TYPE_CHECKING:
 _FLAT = ("interval_low", "interval_high")
 #: With fewer scores in the table the noise cannot be estimated.
 LEAST_SCORES = 3
-#: Joint draws for ranks: shares have standard errors of at most .008.
-DRAWS = 4000
 #: Gain in log evidence from which confidence is used as weights.
 EVIDENCE = 2.0
 
@@ -255,7 +251,7 @@ def teller(progress: Callable[[Progress], object] | None) -> Callable[[str], Non
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PosteriorEstimate(Estimate, Uncertain):
+class PosteriorEstimate(Estimate):
     """Qualities with their uncertainty, on the scale of a typical reviewer; see :func:`posterior`.
 
     Parameters
@@ -328,6 +324,21 @@ class PosteriorEstimate(Estimate, Uncertain):
         """
         errors = self._order_error
         return errors if self.beliefs.item.size >= LEAST_SCORES else np.full(errors.size, np.nan)
+
+    @property
+    def _order_error(self) -> FloatArray:
+        """Shape (N,): standard errors that probabilities use, of however few scores."""
+        return self.validity.standard_error(self.beliefs.standard_error)
+
+    @property
+    def status(self) -> InferenceStatus:
+        """Status of the inference; ``status.text`` explains it."""
+        return self.beliefs.status
+
+    @property
+    def by_prior(self) -> list[Label]:
+        """Items whose quality is that of the prior: each of their reviewers gives one score only, and is ignored."""
+        return [self.items[i] for i in self.beliefs.by_prior.tolist()]
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of every estimate, gain, intervals, model, and with a selection lists and probabilities.
@@ -456,6 +467,99 @@ class PosteriorEstimate(Estimate, Uncertain):
         return self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
 
     @checked
+    def interval(self, level: float = LEVEL) -> FloatArray:
+        """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
+
+        Parameters
+        ----------
+        level
+            Probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        ndarray
+            Shape (N, 2): lower and upper end, NaN without a quality.
+
+        Raises
+        ------
+        InputError
+            If ``level`` is not between 0 and 1.
+
+        Examples
+        --------
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
+        >>> posterior(Reviews.from_pairs(rows)).interval(0.5).shape
+        (12, 2)
+        """
+        return central_interval(self.quality, self.standard_error, level)
+
+    @checked
+    def probability_in_top(self, n_selected: int) -> FloatArray:
+        """Return each item's probability of being among the best ``n_selected``.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        ndarray
+            Shape (N,): probabilities, which sum to ``n_selected``; 0 without a score.
+
+        Raises
+        ------
+        InputError
+            If ``n_selected`` is negative or more than the number of items with a score.
+
+        Examples
+        --------
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
+        >>> posterior(Reviews.from_pairs(rows)).probability_in_top(2).sum().round(6)
+        np.float64(2.0)
+        """
+        return chances(self.quality, self._order_error, n_selected)
+
+    @checked
+    def selection(self, n_selected: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
+        """Sort items into in, to discuss and out by their probability of being among the best.
+
+        If no review connects all items, they are selected in the largest group and the others are set aside.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+        error_rate
+            Items with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
+        across_groups
+            Select among unconnected groups, assumed equally good on average; items outside the largest group are never
+            in without discussion.
+
+        Returns
+        -------
+        Selection
+            The three lists, the probability of each item, and a lottery among the uncertain ones.
+
+        Raises
+        ------
+        InputError
+            If ``n_selected`` is negative or more than the number of items with a score, or ``error_rate`` is not
+            between 0 and one half.
+        Incomparable
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n_selected``.
+
+        Examples
+        --------
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
+        >>> selection = posterior(Reviews.from_pairs(rows)).selection(2)
+        >>> selection.named(selection.best)
+        [11, 10]
+        """
+        return select(self, n_selected, error_rate=error_rate, across_groups=across_groups)
+
+    @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
         """Draw all qualities jointly, shape (n, N): items of one reviewer are correlated; NaN without a score.
 
@@ -483,89 +587,6 @@ class PosteriorEstimate(Estimate, Uncertain):
         check_draws(n, "n", least=0)
         rng = np.random.default_rng(seed)
         return self.validity.draws(self._joint.draws(n, rng), rng)
-
-    @checked
-    def rank_probabilities(
-        self, n_ranks: int | None = None, *, draws: int = DRAWS, seed: int | np.random.Generator = 0
-    ) -> FloatArray:
-        """Return the probability of each rank of each item, shape (N, n_ranks), the first column that of the best.
-
-        Shares of joint draws, with standard errors of at most ``0.5 / sqrt(draws)``. Ranks are within groups, as
-        :attr:`rank`; the rows of items without a score are 0. Their sum over the first n columns estimates
-        :meth:`probability_in_top`, and their mean the expected rank.
-
-        Parameters
-        ----------
-        n_ranks
-            Number of ranks from the best on; by default all, N.
-        draws
-            Number of joint draws.
-        seed
-            Seed or generator of the draws.
-
-        Returns
-        -------
-        ndarray
-            Shape (N, n_ranks): probabilities.
-
-        Raises
-        ------
-        InputError
-            If ``n_ranks`` or ``draws`` is less than 1, or ``n_ranks`` more than the number of items.
-
-        Examples
-        --------
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> int(posterior(Reviews.from_pairs(rows)).rank_probabilities(1)[:, 0].argmax())
-        11
-        """
-        size = self.reviews.n_items
-        if n_ranks is not None and not 1 <= n_ranks <= size:
-            message = f"n_ranks: expected 1 to {size} ranks, found {n_ranks}"
-            raise InputError(message)
-        check_draws(draws)
-        rank = ranks_of(self.draws(draws, seed), self.group)
-        return np.stack([(rank == place).mean(axis=0) for place in range(1, (n_ranks or size) + 1)], axis=1)
-
-    @checked
-    def to_arviz(self, draws: int = 1000, seed: int | np.random.Generator = 0) -> Any:
-        """Return joint draws for ArviZ: an ``InferenceData``, or from ArviZ 1 on an xarray ``DataTree``.
-
-        Groups ``posterior`` with ``quality`` (chain, draw, item), ``posterior_predictive`` with ``score`` (chain, draw,
-        review), new scores of the same reviewers for the same items, and ``observed_data`` with ``score`` (review). One
-        chain of independent draws, in points and direction of the scores; labels are text. Needs the extra ``arviz``.
-
-        Parameters
-        ----------
-        draws
-            Number of draws.
-        seed
-            Seed or generator of the draws.
-
-        Returns
-        -------
-        InferenceData or DataTree
-            As the installed version of ArviZ has it.
-
-        Raises
-        ------
-        InputError
-            If arviz is not installed, or ``draws`` is less than 1.
-
-        Examples
-        --------
-        ``arviz.summary(estimate.to_arviz())`` where ArviZ is installed.
-        """
-        check_draws(draws)
-        rng = np.random.default_rng(seed)
-        agreed = self._joint.draws(draws, rng)
-        quality = self.validity.draws(agreed, rng)
-        return to_arviz(self.modelled, self.beliefs, agreed, quality, rng)
-
-    @property
-    def _order_error(self) -> FloatArray:
-        """Shape (N,): standard errors, of however few scores."""
-        return self.validity.standard_error(self.beliefs.standard_error)
 
     @cached_property
     def _joint(self) -> Joint:
@@ -724,25 +745,10 @@ class PosteriorEstimate(Estimate, Uncertain):
         --------
         See :func:`posterior`: ``posterior(reviews).account("p1")``.
         """
-        return next(self.accounts([self._code(item, "item")]))
+        return next(self._accounts([self._code(item, "item")]))
 
-    def accounts(self, items: Iterable[int]) -> Iterator[Account]:
-        """Yield the contributions to the qualities of items, by code, with those of criteria and covariates.
-
-        Parameters
-        ----------
-        items
-            Codes of the items.
-
-        Returns
-        -------
-        iterator of Account
-            As :meth:`account`, one per item.
-
-        Examples
-        --------
-        ``list(estimate.accounts(range(3)))`` are those of the first three items.
-        """
+    def _accounts(self, items: Iterable[int]) -> Iterator[Account]:
+        """Yield the contributions to the qualities of items, by code, with those of criteria and covariates."""
         criteria = {} if self.joined is None else self.joined.moves(self.reviews)
         pulls = {} if self.covariates is None else self.covariates.pulls
         return accounts_of(self.beliefs, self.reviews, self.validity, items, criteria, pulls)
@@ -788,7 +794,7 @@ class PartedPosterior(InParts, PosteriorEstimate):
     """The posterior of a table in parts: qualities with their uncertainty, and reviewers."""
 
     gain = misfit = modelled = score = AT_ONCE
-    accounts = difference = draws = predict = probability_better = rank_probabilities = residuals = to_arviz = AT_ONCE
+    _accounts = difference = draws = predict = probability_better = residuals = AT_ONCE
 
     @property
     def standard_error(self) -> FloatArray:

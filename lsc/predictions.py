@@ -1,8 +1,7 @@
-"""Predicted scores, residuals and ranks as results of a posterior, and its joint draws for ArviZ."""
+"""Predicted scores, residuals and reviewers as results of a posterior."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import Reviewers
-from lsc._inference.predicting import Discrete, Law, leave_one_out, new_scores, predictive
+from lsc._inference.predicting import Discrete, Law, leave_one_out, predictive
 from reviewgraph._base import (
     FloatArray,
     InputError,
@@ -123,29 +122,6 @@ class Residuals(NamedTuple):
     probability: FloatArray
     lower: FloatArray
 
-    def within(self, level: float = 0.9) -> float:
-        """Return the share of scores in their central intervals with probability ``level``; NaN without any.
-
-        A level at the end of an interval counts by the part of its probability that is inside, so that the expected
-        share is ``level``.
-        """
-        return self.share(0.5 - level / 2, 0.5 + level / 2)
-
-    def share(self, low: float, high: float) -> float:
-        """Return the share of scores between two quantiles of their predictions, ``high - low`` under the model."""
-        known = np.isfinite(self.probability)
-        lower = self.lower[known]
-        upper = self.probability[known]
-        if not known.any():
-            return float("nan")
-        # Of numbers, in or out; of levels, the part of the probability inside.
-        point = ((low <= 0) | (upper > low)) & ((high >= 1) | (upper < high))
-        part = np.maximum(np.minimum(upper, high) - np.maximum(lower, low), 0.0)
-        whole = upper - lower
-        return float(
-            np.where(whole > 0, np.divide(part, whole, out=np.zeros_like(part), where=whole > 0), point).mean()
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReviewerTable(Result, Reviewers):
@@ -221,61 +197,3 @@ def residuals(reviews: Reviews, beliefs: Posterior) -> Residuals:
     rows = np.flatnonzero(reviews.scored)[beliefs.used]
     arrays[:, rows] = beliefs.scores.unit.spread * off, off / left_out.sd, upper, lower
     return Residuals(*arrays)
-
-
-def ranks_of(draws: FloatArray, group: IntArray) -> FloatArray:
-    """Return the rank of each item within its group in each draw, shape (D, N), from 1 for the best; NaN as in draws.
-
-    >>> ranks_of(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 9.0]]), np.array([1, 1, 2])).tolist()
-    [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0]]
-    """
-    rank = np.full(draws.shape, np.nan)
-    known = np.isfinite(draws).any(axis=0)
-    for number in np.unique(group[known]).tolist():
-        items = np.flatnonzero((group == number) & known)
-        order = np.argsort(-draws[:, items], axis=1, kind="stable")
-        np.put_along_axis(rank, items[order], np.arange(1.0, items.size + 1)[None], axis=1)
-    return rank
-
-
-def to_arviz(
-    reviews: Reviews, beliefs: Posterior, agreed: FloatArray, quality: FloatArray, rng: np.random.Generator
-) -> Any:
-    """Return joint draws as ArviZ has them; see :meth:`lsc.PosteriorEstimate.to_arviz`.
-
-    ``agreed`` (D, N) are draws of what the reviewers agree on, from which scores follow, and ``quality`` (D, N) those
-    of the qualities, which differ where there are references.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an old version announces the next one
-            import arviz
-            import xarray
-    except ImportError as error:
-        message = (
-            "to_arviz: expected the package arviz, found none; to install: python -m pip install 'reviewgraph[arviz]'"
-        )
-        raise InputError(message) from error
-    scored = np.flatnonzero(reviews.scored)
-    items = np.array([str(label) for label in reviews.items], np.str_)
-    people = np.array([str(label) for label in reviews.reviewers], np.str_)
-    known = np.isfinite(quality).all(axis=0)
-    # Draws are independent: one chain.
-    chain = {"chain": [0], "draw": np.arange(len(quality))}
-    of_review = {
-        "review": scored,
-        "reviewer": ("review", people[reviews.reviewer[scored]]),
-        "item": ("review", items[reviews.item[scored]]),
-    }
-    new = reviews.printed(new_scores(beliefs, agreed, rng))[None]
-    groups = {
-        "posterior": xarray.Dataset(
-            {"quality": (("chain", "draw", "item"), reviews.printed(quality)[None][..., known])},
-            {**chain, "item": items[known]},
-        ),
-        "posterior_predictive": xarray.Dataset({"score": (("chain", "draw", "review"), new)}, {**chain, **of_review}),
-        "observed_data": xarray.Dataset({"score": ("review", reviews.printed(reviews.score[scored]))}, of_review),
-    }
-    if hasattr(arviz, "InferenceData"):
-        return arviz.InferenceData(**groups)
-    return xarray.DataTree.from_dict(groups)

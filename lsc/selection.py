@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsc.estimate import best_first, central_interval, comparable, expect_number
+from lsc.estimate import best_first, comparable, expect_number
 from reviewgraph._base import (
     BoolArray,
     FloatArray,
@@ -17,7 +17,6 @@ from reviewgraph._base import (
     IntArray,
     Label,
     Result,
-    checked,
     or_none,
     order_of,
     probability_in_top,
@@ -25,9 +24,10 @@ from reviewgraph._base import (
 )
 
 if TYPE_CHECKING:
-    from lsc._inference.beliefs import Beliefs, InferenceStatus, Reviewers
     from lsc.estimate import Estimate
 
+#: Probability of the intervals of the command and of ``to_dict``.
+LEVEL = 0.9
 #: By default a paper is in, or out, if the probability that this is wrong is at most 0.1.
 ERROR_RATE = 0.1
 #: Bisections of the exponent's interval: it spans 2^10, so the sum is right to 1e-12.
@@ -289,7 +289,7 @@ def chances(quality: FloatArray, standard_error: FloatArray, n: int) -> FloatArr
     return probability_in_top(quality, standard_error, n)
 
 
-def select(result: Estimate | Uncertain, n: int, *, error_rate: float, across_groups: bool) -> Selection:
+def select(result: Estimate, n: int, *, error_rate: float, across_groups: bool) -> Selection:
     """Sort items into in, to discuss and out; see :meth:`lsc.PosteriorEstimate.selection`.
 
     Without standard errors qualities are exact: the best are in, and nothing is to discuss.
@@ -302,8 +302,9 @@ def select(result: Estimate | Uncertain, n: int, *, error_rate: float, across_gr
     inside = comparable(result.quality, group, n, across_groups=across_groups)
     quality = np.where(inside, result.quality, np.nan)
     ranked = best_first(quality)
-    if isinstance(result, Uncertain):
-        chance = chances(quality, result._order_error, n)
+    errors: FloatArray | None = getattr(result, "_order_error", None)
+    if errors is not None:
+        chance = chances(quality, errors, n)
         sure = group == group[ranked].min(initial=group.max(initial=1))
     else:
         chance = np.zeros(quality.size)
@@ -320,151 +321,3 @@ def select(result: Estimate | Uncertain, n: int, *, error_rate: float, across_gr
         comparable=sure,
         aside=np.flatnonzero(scored & ~inside),
     )
-
-
-#: Probability of the intervals of the command and of ``to_dict``.
-LEVEL = 0.9
-
-
-class Uncertain:
-    """What every posterior has: qualities with standard errors, and the beliefs about reviewers."""
-
-    beliefs: Beliefs
-    quality: FloatArray
-
-    if TYPE_CHECKING:
-
-        @property
-        def average(self) -> FloatArray:
-            """Plain average of each item's scores."""
-
-        @property
-        def items(self) -> Sequence[Label]:
-            """Labels of the items."""
-
-        @property
-        def group(self) -> IntArray:
-            """Connected component of each item."""
-
-        @property
-        def standard_error(self) -> FloatArray:
-            """Posterior standard deviation of each quality."""
-
-    @property
-    def _order_error(self) -> FloatArray:
-        """Standard errors, of however few scores."""
-        return self.beliefs.standard_error
-
-    @property
-    def status(self) -> InferenceStatus:
-        """Status of the inference; ``status.text`` explains it."""
-        return self.beliefs.status
-
-    @property
-    def reviewers(self) -> Reviewers:
-        """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
-        return self.beliefs.reviewers
-
-    @property
-    def by_prior(self) -> list[Label]:
-        """Items whose quality is that of the prior: each of their reviewers gives one score only, and is ignored."""
-        return [self.items[i] for i in self.beliefs.by_prior.tolist()]
-
-    @checked
-    def interval(self, level: float = LEVEL) -> FloatArray:
-        """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
-
-        Parameters
-        ----------
-        level
-            Probability of the interval, between 0 and 1.
-
-        Returns
-        -------
-        ndarray
-            Shape (N, 2): lower and upper end, NaN without a quality.
-
-        Raises
-        ------
-        InputError
-            If ``level`` is not between 0 and 1.
-
-        Examples
-        --------
-        >>> from lsc import posterior
-        >>> from reviewgraph import Reviews
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> posterior(Reviews.from_pairs(rows)).interval(0.5).shape
-        (12, 2)
-        """
-        return central_interval(self.quality, self.standard_error, level)
-
-    @checked
-    def probability_in_top(self, n_selected: int) -> FloatArray:
-        """Return each item's probability of being among the best ``n_selected``.
-
-        Parameters
-        ----------
-        n_selected
-            Number of items to select.
-
-        Returns
-        -------
-        ndarray
-            Shape (N,): probabilities, which sum to ``n_selected``; 0 without a score.
-
-        Raises
-        ------
-        InputError
-            If ``n_selected`` is negative or more than the number of items with a score.
-
-        Examples
-        --------
-        >>> from lsc import posterior
-        >>> from reviewgraph import Reviews
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> posterior(Reviews.from_pairs(rows)).probability_in_top(2).sum().round(6)
-        np.float64(2.0)
-        """
-        return chances(self.quality, self._order_error, n_selected)
-
-    @checked
-    def selection(self, n_selected: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
-        """Sort items into in, to discuss and out by their probability of being among the best.
-
-        If no review connects all items, they are selected in the largest group and the others are set aside.
-
-        Parameters
-        ----------
-        n_selected
-            Number of items to select.
-        error_rate
-            Items with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
-        across_groups
-            Select among unconnected groups, assumed equally good on average; items outside the largest group are never
-            in without discussion.
-
-        Returns
-        -------
-        Selection
-            The three lists, the probability of each item, and a lottery among the uncertain ones.
-
-        Raises
-        ------
-        InputError
-            If ``n_selected`` is negative or more than the number of items with a score, or ``error_rate`` is not
-            between 0 and one half.
-        Incomparable
-            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
-            of the items with a score, or fewer than ``n_selected``.
-
-        Examples
-        --------
-        >>> from lsc import posterior
-        >>> from reviewgraph import Reviews
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> selection = posterior(Reviews.from_pairs(rows)).selection(2)
-        >>> selection.named(selection.best)
-        [11, 10]
-        """
-        return select(self, n_selected, error_rate=error_rate, across_groups=across_groups)

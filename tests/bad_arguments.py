@@ -153,8 +153,6 @@ def calls(folder: Path) -> dict[str, Call]:
         "PosteriorEstimate.interval": (beliefs, {}),
         "PosteriorEstimate.probability_in_top": (beliefs, {"n_selected": 2}),
         "PosteriorEstimate.probability_better": (beliefs, {"first": "p1", "second": "p2"}),
-        "PosteriorEstimate.rank_probabilities": (beliefs, {"n_ranks": 2, "draws": 5, "seed": 0}),
-        "PosteriorEstimate.to_arviz": (beliefs, {"draws": 5, "seed": 0}),
         "PosteriorEstimate.predict": (beliefs, {"reviewer": None, "item": "p1"}),
         "Prediction.interval": (beliefs.predict(None, "p1"), {"level": 0.5}),
         "Prediction.cdf": (beliefs.predict(None, "p1"), {"score": 5.0}),

@@ -242,26 +242,3 @@ def leave_one_out(posterior: Posterior) -> LeftOut:
         upper = law.cdf(ends[place + 1])
         lower = law.cdf(ends[place])
     return LeftOut(law.mean, law.sd, upper, lower)
-
-
-def new_scores(posterior: Posterior, quality: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw new scores of all reviews given joint draws of the agreed qualities, shapes (D, E) and (D, N), in points."""
-    at = quadrature(posterior)
-    unit = posterior.scores.unit
-    who = posterior.reviewer
-    standard = (quality - posterior.location) / posterior.scale
-    factor = noise_factors(posterior)
-    people = np.arange(len(at.share))
-    below = np.cumsum(at.share, axis=1)
-    sample = np.empty((len(quality), who.size))
-    for row, x in enumerate(standard):
-        # One node of the slope and one offset per reviewer and draw, then the noise of each review.
-        node = (rng.random((people.size, 1)) * below[:, -1:] > below).sum(axis=1)
-        slope, noise, centre, variance = (value[people, node] for value in at[1:])
-        offset = centre + np.sqrt(variance) * rng.standard_normal(people.size)
-        error = np.sqrt(noise[who] * factor + posterior.rounding) * rng.standard_normal(who.size)
-        sample[row] = unit.location + unit.spread * (offset[who] + slope[who] * x[posterior.item] + error)
-    levels = levels_of(posterior, at)
-    if levels is not None:
-        sample = levels.value[np.searchsorted(levels.bound, unit.standardised(sample))]
-    return sample

@@ -134,7 +134,9 @@ def _from_here(value: FloatArray | IntArray, owner: IntArray) -> FloatArray:
     return np.asarray(total[:-1] - np.repeat(total[last + 1], np.diff(last, prepend=-1)))
 
 
-def _bounded(force: FloatArray | IntArray, step: FloatArray, low: FloatArray, high: FloatArray) -> _Violations:
+def _bounded(
+    force: FloatArray | IntArray, step: FloatArray | IntArray, low: FloatArray, high: FloatArray
+) -> _Violations:
     """Check steps between bounds: a positive force needs the lower bound, a negative one the upper if there is one."""
     rises = force >= 0.0
     free = ~rises & np.isinf(high)

@@ -139,7 +139,7 @@ def explained_page(
 ) -> Page:
     """Return a page with the places of some papers and their contributions in front, without names of reviewers."""
     codes = [result.items.index(label) for label in papers]
-    accounts = [account.anonymous() for account in result.accounts(codes)]
+    accounts = [account.anonymous() for account in result._accounts(codes)]
     facts: list[Fact | Table] = []
     for number, (code, account) in enumerate(zip(codes, accounts, strict=True)):
         place = _place(result, code, selection)
@@ -195,7 +195,7 @@ def sheets(
     is_typical = not result.validity.is_learned
     of = "the expected score of a typical reviewer" if is_typical else "on the scale of the references"
     codes = np.array([result.items.index(label) for label in papers], np.int64)
-    for named, low, high in zip(result.accounts(codes.tolist()), *intervals(result, codes), strict=True):
+    for named, low, high in zip(result._accounts(codes.tolist()), *intervals(result, codes), strict=True):
         account = named.anonymous()
         parts = _corrections(account, scale)
         ends = [Fact("90 % range", f"{low:.2f} to {high:.2f}")] if math.isfinite(low) else []

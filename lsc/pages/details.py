@@ -13,7 +13,6 @@ from lsc._inference.step import WIDTH
 from lsc.pages.accounts import MIDDLE, contributions
 from lsc.pages.papers import OPENED, best_by_group, columns_by_head, intervals, paper_names, paper_table, percent
 from lsc.posteriors import PosteriorEstimate
-from lsc.selection import Uncertain
 from reviewgraph._base import (
     Column,
     Fold,
@@ -53,7 +52,7 @@ def sections_of(result: Estimate, selection: Selection | None) -> list[Section]:
     """Return the sections of a page, the most wanted first."""
     pictured = np.isfinite(result.quality).any()
     # Pictures and tables show the selections of methods with probabilities.
-    likely = selection if isinstance(result, Uncertain) else None
+    likely = selection if isinstance(result, PosteriorEstimate) else None
     sections = [
         Section("out", "Papers that are in and out", lambda: _lists(result, selection)),
         Section("scores", "Averages and qualities", lambda: _scores(result, likely) if pictured else []),
@@ -86,7 +85,7 @@ def _lists(result: Estimate, selection: Selection | None) -> list[Part]:
     if selection is None:
         return []
     likely = f", with probability at least {percent(1.0 - selection.error_rate)}"
-    sure = likely if isinstance(result, Uncertain) else ""
+    sure = likely if isinstance(result, PosteriorEstimate) else ""
     lists = {
         f"In{sure}": selection.certain,
         f"Out{sure}": selection.out,
@@ -114,7 +113,7 @@ def _each(result: PosteriorEstimate, selection: Selection | None) -> list[Part]:
     chance = [None] * result.reviews.n_items if selection is None else selection.probability
     folds = []
     codes = papers.tolist()
-    columns = (codes, paper_names(result, papers), *intervals(result, papers), result.accounts(codes))
+    columns = (codes, paper_names(result, papers), *intervals(result, papers), result._accounts(codes))
     for i, name, low, high, account in zip(*columns, strict=True):
         interval = f" ({low:.2f} to {high:.2f})" if np.isfinite(low) else ""
         summary = f"{name}: quality {account.quality:.2f}{interval}, average {account.average:.2f}"
@@ -313,7 +312,6 @@ def _model(result: PosteriorEstimate) -> list[Part]:
     return [
         Prose(_support(result)),
         *([] if covariates is None else [covariate_table(covariates)]),
-        *([coverage_table(result)] if np.isfinite(result.residuals().raw).any() else []),
     ]
 
 
@@ -360,26 +358,3 @@ def covariate_table(covariates: Covariates) -> Table:
     effects = {"level": "text", "effect": 2, "from": 2, "to": 2}
     heads = {"covariate": "text", "known of": 0, "log evidence": 1, "used": "choice", **effects}
     return Table("covariates", caption, columns_by_head(heads, rows), "effects", live=False)
-
-
-#: Levels of the intervals that are checked, in percent.
-CHECKED = (50, 80, 90, 95)
-
-
-def coverage_table(result: PosteriorEstimate) -> Table:
-    """Return a row for each level: the share of scores within their predicted intervals, and outside on either side."""
-    residuals = result.residuals()
-    size = int(np.isfinite(residuals.raw).sum())
-    rows = []
-    for level in CHECKED:
-        tail = 0.5 - level / 200.0
-        below = 100 * residuals.share(0.0, tail)
-        above = 100 * residuals.share(1.0 - tail, 1.0)
-        error = (level * (100.0 - level) / size) ** 0.5
-        rows.append((f"{level} %", 100 - below - above, error, below, above))
-    heads = {"interval": "text", "scores within, %": 1, "+-": 1, "below, %": 1, "above, %": 1}
-    caption = (
-        f"If the model describes the scores, the stated share of {counted(size, 'score')} lies in the intervals that "
-        "all other scores predict (leave-one-out), up to the standard error of independent scores"
-    )
-    return Table("coverage", caption, columns_by_head(heads, rows), "intervals", live=False)

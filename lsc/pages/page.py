@@ -14,7 +14,7 @@ from lsc.pages.accounts import direction_of, explained_page
 from lsc.pages.details import contradicting, sections_of, unusual
 from lsc.pages.papers import NAMED, best_table, columns_by_head, group_sizes, open_table, percent, some
 from lsc.posteriors import PosteriorEstimate
-from lsc.selection import Selection, Uncertain
+from lsc.selection import Selection
 from reviewgraph._base import Fact, Nouns, Page, Section, Table, counted, listed, noun
 from reviewgraph.report import not_counted
 
@@ -98,15 +98,15 @@ def _verdict(result: Estimate, selection: Selection | None) -> tuple[bool | None
         places = counted(selection.n - selection.certain.size, "place")
         discuss = f"{selection.discuss.size:,} to discuss for {places}, " if selection.discuss.size else ""
         verdict = f"{selection.certain.size:,} in, {discuss}{selection.out.size:,} out"
-        sure = percent(1.0 - selection.error_rate) if isinstance(result, Uncertain) else method
+        sure = percent(1.0 - selection.error_rate) if isinstance(result, PosteriorEstimate) else method
         return None, verdict, "", f"{sure}; "
-    if isinstance(result, Uncertain):
+    if isinstance(result, PosteriorEstimate):
         good, state, words = _compared(result)
         return good, f"{state}:", words, ""
     return None, "Ranked:", counted(sum(sizes), "paper"), f"{method}; "
 
 
-def _compared(result: Uncertain) -> tuple[bool | None, str, str]:
+def _compared(result: PosteriorEstimate) -> tuple[bool | None, str, str]:
     """Return whether the correction helps, that in a word, and how much less error than averages it has.
 
     More than chance is more than two standard errors.
@@ -120,7 +120,7 @@ def _compared(result: Uncertain) -> tuple[bool | None, str, str]:
         used = covariates.used_of("reviewer") if covariates else []
         beyond = f"beyond {listed(used)}, " if used else ""
         return True, "Nothing to correct", f"{beyond}no differences between reviewers"
-    if not isinstance(result, PosteriorEstimate) or result.in_parts:
+    if result.in_parts:
         return None, "Corrected", "reviewers differ; the benefit is not computed by batches"
     better = 100.0 * result.gain.relative
     error = 100.0 * result.gain.standard_error
@@ -142,7 +142,7 @@ def _decision(
     """Return the papers that are in, drawn, and to discuss, and what averages would have changed."""
     items = result.items
     facts: list[Fact | Table] = [Fact("In", some(items, selection.certain))]
-    if not isinstance(result, Uncertain):
+    if not isinstance(result, PosteriorEstimate):
         return [*facts, Fact("Errors", "this method does not estimate uncertainty")]
     if drawn is not None:
         facts.append(_draw(result, selection, drawn, seed))
@@ -179,7 +179,7 @@ def _draw(result: Estimate, selection: Selection, drawn: Sequence[Label], seed: 
 
 def _benefit(result: Estimate) -> list[Fact]:
     """Return whether the correction helps, where the first line is about something else."""
-    if not isinstance(result, Uncertain):
+    if not isinstance(result, PosteriorEstimate):
         return []
     _, state, words = _compared(result)
     return [Fact("Benefit", f"{state[0].lower()}{state[1:]}: {words}")]
@@ -187,11 +187,11 @@ def _benefit(result: Estimate) -> list[Fact]:
 
 def _reviewers(result: Estimate) -> list[Fact]:
     """Return the harsh and the lenient reviewers, and those who contradict the others."""
-    if not isinstance(result, Uncertain):
+    if not isinstance(result, PosteriorEstimate):
         return []
     found = unusual(result.beliefs)
-    kinds = {kind: found[kind] for kind in ("harsh", "lenient") if kind in found}
-    if isinstance(result, PosteriorEstimate) and not result.in_parts and (against := contradicting(result)).size:
+    kinds: dict[str, IntArray] = {kind: found[kind] for kind in ("harsh", "lenient") if kind in found}
+    if not result.in_parts and (against := contradicting(result)).size:
         kinds["against the others"] = against
     words = [f"{kind} {some(result.reviews.reviewers, codes, KINDS)}" for kind, codes in kinds.items()]
     if result.beliefs.signal and not words:
@@ -219,7 +219,7 @@ def _left_out(result: Estimate, selection: Selection | None) -> list[Fact]:
 def _warnings(result: Estimate) -> list[str]:
     """Return what changes how the result is read, and what the scores do not support."""
     warnings = []
-    if isinstance(result, Uncertain) and (prior := result.by_prior):
+    if isinstance(result, PosteriorEstimate) and (prior := result.by_prior):
         why = "their quality is that expected of any paper, as all their reviewers give one score only"
         warnings.append(f"{listed(prior, NAMED)}: {why}")
     if isinstance(result, PosteriorEstimate) and (validity := result.validity).n:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsc.estimate import Estimate, central_interval
-from lsc.selection import LEVEL, Uncertain
+from lsc.posteriors import PosteriorEstimate
+from lsc.selection import LEVEL
 from reviewgraph._base import Column, Table, listed, or_none, paper_columns
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def group_sizes(result: Estimate) -> list[int]:
 
 def intervals(result: Estimate, papers: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the 90 % intervals of papers as printed, NaN if the method has none."""
-    if not isinstance(result, Uncertain):
+    if not isinstance(result, PosteriorEstimate):
         return np.full(papers.size, np.nan), np.full(papers.size, np.nan)
     ends = central_interval(result.quality[papers], result.standard_error[papers], LEVEL)
     # Sorted after printing: if 1 is the best score, the ends of an interval change places.
@@ -94,7 +95,7 @@ def columns_of(
     result: Estimate, papers: IntArray, selection: Selection | None, left_out: Sequence[str] = ()
 ) -> dict[str, Column]:
     """Return what a table can show about papers, given by code, by the names of its columns, some ``left_out``."""
-    digits = 2 if isinstance(result, Uncertain) else 3
+    digits = 2 if isinstance(result, PosteriorEstimate) else 3
     printed = result.reviews.printed
     labels = [result.items[i] for i in papers.tolist()]
     columns = [Column("paper", labels)]
@@ -133,7 +134,11 @@ def paper_table(result: Estimate, selection: Selection | None) -> Table:
     caption = "Papers, the best first"
     if selection is not None:
         caption += f"; the chance is the probability of being among the best {selection.n:,}"
-    links = [f"paper-{i}" for i in papers.tolist()] if isinstance(result, Uncertain) and papers.size <= OPENED else []
+    links = (
+        [f"paper-{i}" for i in papers.tolist()]
+        if isinstance(result, PosteriorEstimate) and papers.size <= OPENED
+        else []
+    )
     return Table("papers-table", caption, [*columns_of(result, papers, selection).values()], "papers", links)
 
 

@@ -150,6 +150,7 @@ def test_scores_are_sorted_within_reviewers(loads: list[int]) -> None:
         assert np.array_equal(np.repeat(np.arange(200), np.diff(programme.start)), owner[row])
 
 
+@pytest.mark.filterwarnings("ignore:reviews. the scores of 4 reviewers")
 @pytest.mark.parametrize(("size", "shift"), [(1e8, 0.0), (1.0, 1e9)])
 def test_groups_in_other_units_are_refused(size: float, shift: float) -> None:
     scores = [(r, p, (p * 7 + r * 3) % 10 + 1.0) for r in range(4) for p in range(5)]

@@ -12,7 +12,6 @@ from lsc._inference import fitting
 from lsc._inference.beliefs import Posterior
 from lsc._inference.fitting import fit
 from lsc._inference.inferring import infer, problem_of
-from lsc._inference.joint import joint
 from lsc._inference.kernels.step import describe_reviewers
 from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.predicting import (
@@ -20,7 +19,6 @@ from lsc._inference.predicting import (
     Levels,
     Mixture,
     leave_one_out,
-    new_scores,
     predictive,
     quadrature,
 )
@@ -156,17 +154,3 @@ def test_leave_one_out_probabilities_are_uniform_and_residuals_standard(kind: st
     assert any(similar) == (kind == "tracks")
     assert kstest(np.concatenate(probability), "uniform").pvalue > 0.01
     assert np.concatenate(standard).std() == pytest.approx(1.0, abs=0.06)
-
-
-@pytest.mark.parametrize("levels", [False, True])
-def test_new_scores_have_the_moments_of_predictions(levels: bool) -> None:
-    drawn = table(0, 60, 40, 8)
-    if levels:
-        drawn = drawn._replace(score=np.clip(np.rint(drawn.score / 4), 0, 2))
-    posterior = inferred(drawn)
-    quality = joint(posterior).draws(3000, np.random.default_rng(0))
-    sample = new_scores(posterior, quality, np.random.default_rng(1))
-    law = predictive(posterior, drawn.who, drawn.what)
-    np.testing.assert_allclose(sample.mean(axis=0), law.mean, atol=5 * law.sd.max() / math.sqrt(3000))
-    np.testing.assert_allclose(sample.std(axis=0) / law.sd, 1.0, atol=0.09)
-    assert not levels or set(np.unique(sample)) == {0.0, 1.0, 2.0}
