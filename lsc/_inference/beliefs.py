@@ -48,14 +48,9 @@ class Quantity(NamedTuple):
 class Reviewers:
     """Posterior of the reviewers; NaN without scores.
 
-    Attributes
-    ----------
-    severity
-        How much lower than a typical reviewer they score an average paper, in points of the scores.
-    stretch
-        Their slope relative to a typical reviewer: 2 spreads papers twice as far apart.
-    noise
-        Standard deviation of the residual noise of one score, in points of the scores, rounding included.
+    ``severity``: how much lower than a typical reviewer they score an average paper, in points of the scores;
+    ``stretch``: their slope relative to a typical reviewer, 2 spreads papers twice as far apart; ``noise``: standard
+    deviation of the residual noise of one score, in points, rounding included.
     """
 
     severity: Quantity
@@ -86,28 +81,12 @@ class Beliefs:
     """Posterior of items and reviewers.
 
     Internally qualities have mean 0 and mean square about 1; ``location + scale * mean`` is the score a typical
-    reviewer gives.
-
-    Attributes
-    ----------
-    mean, variance
-        Shape (N,), internal scale, marginal; NaN for an item without scores.
-    location, scale
-        From the internal scale to that of a typical reviewer.
-    slope, offset, noise_variance
-        Shape (M,), internal scale: posterior means of a, b and of the noise.
-    reviewers
-        Posterior of the reviewers in points of the scores.
-    population
-        Hyperparameters; None without signal, where reviewers are alike.
-    evidence, null_evidence
-        Log evidence of the standardised scores under the model and under that without reviewer effects.
-    status, sweeps
-        Outcome, and number of passes over the reviews.
-    off
-        Estimated largest distance of a quality from its converged value, in its standard errors; 0 if converged.
-    by_prior
-        Codes of the items all of whose reviewers are ignored: their quality is that of the prior.
+    reviewer gives. ``mean``, ``variance`` (N,): internal and marginal, NaN for an item without scores; ``slope``,
+    ``offset``, ``noise_variance`` (M,): internal posterior means of a, b and of the noise; ``reviewers``: in points;
+    ``population``: hyperparameters, None without signal, where reviewers are alike; ``evidence``, ``null_evidence``:
+    log evidence of the standardised scores under the model, and without reviewer effects; ``sweeps``: passes over the
+    reviews; ``off``: estimated largest distance of a quality from its converged value, in its standard errors, 0 if
+    converged; ``by_prior``: codes of the items whose quality is that of the prior, all reviewers being ignored.
     """
 
     mean: FloatArray
@@ -192,24 +171,10 @@ class Posterior(Beliefs):
         mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + prior expected_i)
 
     So a review contributes ``variance_i * shift_r`` with weight ``variance_i * precision_r``; its own estimate is
-    ``shift_r / precision_r``.
-
-    Attributes
-    ----------
-    reviewer, item
-        Shape (E,): codes of the reviews, in the order of the input.
-    precision, shift
-        Shape (E,): site parameters of each review.
-    likeness_precision, likeness_shift
-        Shape (E,): those of the similarity of papers; 0 where ``kappa`` is 0.
-    expected_offset
-        Shape (M + 1,): expected offsets of reviewers from covariates; the last is that of a new reviewer, 0.
-    scores
-        The scores used.
-    state, items
-        Final state of the inference: sites and nodes by reviewer, and the papers' posterior.
-    effects
-        Of covariates; None without.
+    ``shift_r / precision_r``. ``reviewer``, ``item``, and the site parameters (E,) are in the order of the input, those
+    of the similarity of papers 0 where ``kappa`` is 0. ``expected_offset`` (M + 1,): of reviewers from covariates, the
+    last that of a new reviewer, 0. ``scores``: those used; ``state``, ``items``: final state of the inference;
+    ``effects``: of covariates, None without.
     """
 
     reviewer: IntArray
@@ -249,29 +214,13 @@ NEGLIGIBLE = 1e-9
 class Part:
     """Contribution of one source to the quality of a paper.
 
-    Attributes
-    ----------
-    source
-        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, ``"covariate"`` (what is
-        known of the paper beside its scores), or ``"middle"`` (the prior mean).
-    reviewer
-        Label, for a review and for likeness.
-    score
-        As passed, that of a reference on its own scale; None for the other sources.
-    severity, stretch
-        Corrections added to the score: for the reviewer's severity, and for their slope and other papers.
-    says
-        Estimate of the quality from this source alone: for a review score + severity + stretch.
-    weight
-        Its share in the result; weights sum to 1.
-    moves
-        Contribution to the quality relative to the prior mean: weight x (says - middle).
-    criteria
-        Points that each criterion adds to the score of a review, by name, what it takes from the target's own score
-        included; empty without criteria. ``says`` is then score + criteria + severity + stretch.
-    covariate
-        Name of a covariate. It moves the prior mean of the paper: its own weight is 0, and ``moves`` is the weight of
-        the middle x (says - middle).
+    ``source``: ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, ``"covariate"`` (what
+    is known of the paper beside its scores), or ``"middle"`` (the prior mean); ``score``: as passed, that of a
+    reference on its own scale, None for other sources; ``severity``, ``stretch``: corrections added to the score, for
+    the reviewer's severity, and for their slope and other papers; ``criteria``: points that each criterion adds to it,
+    what it takes from the target's own score included. ``says``: estimate of the quality from this source alone, for a
+    review the sum of these; ``weight``: its share in the result, of 1; ``moves``: weight x (says - middle). A covariate
+    moves the prior mean of the paper: its own weight is 0, and ``moves`` has the weight of the middle.
     """
 
     source: str
@@ -295,20 +244,9 @@ class Part:
 class Account:
     """Contributions to the quality of one paper: ``middle + sum of moves = quality``, to rounding.
 
-    Attributes
-    ----------
-    item
-        Label.
-    quality, standard_error, average
-        As in the result, in the direction of the scores.
-    middle
-        The prior mean, common to all papers.
-    parts
-        Reviews in the order of reviewers, then the other sources.
-    lower_is_better
-        Whether 1 is the best score.
-    of_references
-        Whether qualities are on the scale of references: the stretch then includes the change of the scale.
+    Numbers are in the direction of the scores; ``middle`` is the prior mean of all papers. ``parts`` are reviews in the
+    order of reviewers, then the other sources. With ``of_references`` qualities are on the scale of references, and the
+    stretch includes the change of the scale.
 
     Examples
     --------

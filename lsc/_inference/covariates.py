@@ -63,17 +63,9 @@ class Factor(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Factors with their effects, variances and covariance.
+    """Factors in use with their effects (F,), factor by factor, the covariance of these, and the variances t^2.
 
-    Attributes
-    ----------
-    factors
-        Those in use.
-    mean, covariance
-        Shapes (F,) and (F, F): effects, factor by factor; on the internal scale of qualities for papers, in
-        standardised scores for reviewers.
-    variance
-        Shape (number of factors,): t^2.
+    Effects on papers are on the internal scale of qualities, those on reviewers in standardised scores.
     """
 
     factors: tuple[Factor, ...]
@@ -316,18 +308,9 @@ class Effect(NamedTuple):
 class Covariate(NamedTuple):
     """A covariate: its column, what it describes, whether it is used, and what it gains.
 
-    Attributes
-    ----------
-    name, kind
-        The column; ``"number"``, ``"category"`` or ``"ranking"``.
-    of
-        ``"item"`` or ``"reviewer"``.
-    used, gain
-        Whether it is used, and by how much the log evidence rises with it alone.
-    known
-        Number of items, or of reviewers, with a score whose value is known.
-    effects
-        One per level, relative to the mean over all that are known; empty if it is not used.
+    ``kind``: ``"number"``, ``"category"`` or ``"ranking"``; ``of``: ``"item"`` or ``"reviewer"``; ``gain``: by how much
+    the log evidence rises with it alone; ``known``: number of items or reviewers with a score and a value;
+    ``effects``: one per level, relative to the mean over all that are known, none if it is not used.
     """
 
     name: str
@@ -341,16 +324,10 @@ class Covariate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """What the covariates add to a posterior.
+    """What the covariates add to a posterior: one row each, in the order in which they were passed.
 
-    Attributes
-    ----------
-    rows
-        The covariates, in the order in which they were passed.
-    gain
-        By how much the log evidence of the scores rises with those that are used, effects integrated out.
-    pulls
-        Shape (N,) by name: what each covariate of items adds to the expected quality, on the internal scale.
+    ``gain``: by how much the log evidence rises with those that are used, effects integrated out; ``pulls`` (N,) by
+    name: what each covariate of items adds to the expected quality, on the internal scale.
     """
 
     rows: tuple[Covariate, ...]

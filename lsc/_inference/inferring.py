@@ -50,48 +50,18 @@ def infer(
     seed: int | np.random.Generator = 0,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Posterior, Gains]:
-    """Infer qualities of items from scores, of which there is at least one.
+    """Infer qualities of items from scores, of which there is at least one; also return what each factor gains.
 
     The model is that of :mod:`lsc._inference.kernels.step` and :mod:`lsc._inference.likeness`. Qualities, slopes and
     offsets are integrated out by expectation propagation (Minka 2001) with one factor per reviewer; the hyperparameters
     maximise its evidence times weak priors. Reviewers with constant scores are ignored, unless equal scores are likely
     by chance. Where reviewers of as many papers all give the same scores in another order, these are ranks, and become
-    normal scores.
+    normal scores. A sweep is O(E); the number of sweeps is some tens whatever the size.
 
-    Parameters
-    ----------
-    reviewer, item
-        Codes of the reviews, shape (E,), in any order.
-    score
-        Shape (E,), higher is better, finite.
-    n_reviewers, n_items
-        M and N; codes are below them.
-    weight
-        Shape (E,): positive reliability weights (confidence, expertise); their effect is learned. None by default.
-    factors
-        Covariates of items and reviewers (:mod:`lsc._inference.covariates`); each is used if the log evidence rises by
-        2 or more.
-    seed
-        Seed of the stochastic trace estimator.
-    progress
-        Called with one line of text per stage.
+    ``reviewer``, ``item``, ``score`` (E,): in any order, higher is better; ``weight`` (E,): positive reliability, whose
+    effect is learned; each of the ``factors`` of covariates is used if the log evidence rises by 2 or more; ``seed`` of
+    the trace estimator. InputError if a score is a likely data-entry error, or units differ.
 
-    Returns
-    -------
-    tuple
-        The posterior, and what each factor gains.
-
-    Raises
-    ------
-    InputError
-        If a score lies so far from all others that it is a likely data-entry error, or units differ.
-
-    Notes
-    -----
-    A sweep is O(E); the number of sweeps is some tens whatever the size.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> reviewer, item = np.repeat(np.arange(30), 4), np.arange(120) % 31
     >>> score = 5 + np.sin(item) + 3 * rng.standard_normal(30)[reviewer] + 0.1 * rng.standard_normal(120)

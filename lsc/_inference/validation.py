@@ -240,15 +240,10 @@ NORMAL_FROM = 1e4
 class Misfit(NamedTuple):
     """How each reviewer's scores fit those of the others, shapes (M,); NaN below two used scores.
 
-    Attributes
-    ----------
-    mean_square
-        Of the standardised residuals from the predictions of the others: 1 is expected of a typical reviewer.
-    agreement
-        Slope of the scores on these predictions, relative to a typical reviewer: 1 is expected, 0 is none, negative
-        means reversed. NaN where the others do not distinguish the papers.
-    p_value
-        Twice the smaller of the probabilities of so large a mean square and of so low an agreement under the model.
+    ``mean_square``: of the standardised residuals from the predictions of the others, 1 is expected of a typical
+    reviewer; ``agreement``: slope of the scores on these predictions, relative to a typical reviewer, 1 is expected, 0
+    is none, negative means reversed, NaN where the others do not distinguish the papers; ``p_value``: twice the smaller
+    of the probabilities of so large a mean square and of so low an agreement under the model.
     """
 
     mean_square: FloatArray

@@ -101,28 +101,10 @@ def formulate(
 ) -> tuple[Programme, IntArray]:
     """State the programme of Least Square Calibration for these reviews, but for planned ones.
 
-    Returns it with the row of each of its reviews in the table.
+    Returns it with the row of each of its reviews in the table. Arguments are those of :func:`lsc.calibrate`;
+    InputError if no review has a score, a mapping of hypotheses misses a reviewer with a score or names an unknown one,
+    or a reference is not an item or not finite.
 
-    Parameters
-    ----------
-    reviews
-        With scores.
-    hypothesis
-        A name, a :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from the label of every reviewer with a score
-        to either.
-    max_slope
-        C, for hypotheses passed by name (10 by default); an error otherwise.
-    references
-        Given qualities by item label, on the scale and in the direction of the scores; none by default.
-
-    Raises
-    ------
-    InputError
-        If no review has a score, the mapping misses a reviewer or names an unknown one, or a reference is not an item
-        or not finite.
-
-    Examples
-    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 8.0), ("ann", "p2", 6.0)])
     >>> programme, row = formulate(reviews, "monotone")
     >>> programme.score.tolist(), row.tolist()

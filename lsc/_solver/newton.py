@@ -223,6 +223,11 @@ def minimise(
 ) -> Minimiser:
     """Solve the programme of Least Square Calibration by semismooth Newton with conjugate gradients.
 
+    Qi and Sun (1993), "A nonsmooth version of Newton's method", Mathematical Programming 58; Rockafellar (1976),
+    "Monotone operators and the proximal point algorithm", SIAM J. Control Optim. 14, for the last steps. A Newton step
+    costs O(E) per product. Perceived qualities satisfy the constraints to rounding. If qualities are not unique, they
+    are close to the ones nearest to linear scoring functions, then to one common line of the raw scores.
+
     Parameters
     ----------
     programme
@@ -237,18 +242,6 @@ def minimise(
     start
         Initial qualities, shape (N,), such as a less accurate solution: only the last stage is run. By default the
         average of centred scores.
-
-    Returns
-    -------
-    Minimiser
-        Perceived qualities satisfy the constraints to rounding. If qualities are not unique: close to the ones nearest
-        to linear scoring functions, then to one common line of the raw scores.
-
-    Notes
-    -----
-    A Newton step costs O(E) per product. Qi and Sun (1993), "A nonsmooth version of Newton's method", Mathematical
-    Programming 58; Rockafellar (1976), "Monotone operators and the proximal point algorithm", SIAM J. Control Optim.
-    14, for the last steps.
 
     Examples
     --------

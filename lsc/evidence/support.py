@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,16 +22,12 @@ if TYPE_CHECKING:
 class Support:
     """The blocks of the graph of scored reviews, at the level that the hypothesis classes need.
 
-    ``degrees_of_freedom`` is the number of missing links, 0 at the level; ``main_block`` (G,) the block that covers
-    most items of each group, -1 if no reviewer links two items; ``block`` (M,) that of each reviewer, -1 for those with
-    fewer than two scores; ``determined`` (N,) whether an item has a score and is in the main block of its group, or its
-    only item.
+    ``degrees_of_freedom`` is the number of missing links, 0 at the level; ``determined`` (N,) whether an item has a
+    score and is in the block of its group that covers most items, or its only item.
     """
 
     level: Level
     degrees_of_freedom: int
-    main_block: IntArray
-    block: IntArray
     determined: BoolArray
 
 
@@ -74,44 +69,23 @@ def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
     >>> support_of(reviews, group, level_named("connected")).determined.tolist()
     [True, True, True, True]
     """
-    if level.name not in _BY_LEVEL:
-        message = f"level of a hypothesis class: expected one of {', '.join(_BY_LEVEL)}, found {level.name!r}"
-        raise NotImplementedError(message)
-    missing, main, block, determined = _BY_LEVEL[level.name](reviews, group)
-    alone = np.bincount(group - 1)[group - 1] == 1
-    return Support(level, missing, main, block, (determined | alone) & (reviews.reviews_per_item > 0))
-
-
-def _recoverable(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntArray, BoolArray]:
-    """Return missing links, the largest block of each group, each reviewer's block, and the items of the largest."""
-    blocks = recoverability(reviews)
-    covers = blocks.block_covers
-    sizes = np.array([cover.size for cover in covers], np.int64)
-    home = np.array([group[cover[0]] - 1 for cover in covers], np.int64)
-    main = np.full(int(group.max(initial=0)), -1, np.int64)
-    order = np.lexsort((-np.arange(sizes.size), sizes, home))  # the largest of each group is last, ties: the first
-    main[home[order]] = order
-    determined = np.zeros(group.size, np.bool_)
-    for block in main[main >= 0].tolist():
-        determined[covers[block]] = True
-    return blocks.degrees_of_freedom, main, blocks.block_labels, determined
-
-
-def _connected(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntArray, BoolArray]:
-    """Return the same with groups as blocks."""
-    groups = int(group.max(initial=0))
-    block = np.full(reviews.n_reviewers, -1, np.int64)
-    block[reviews.reviewer] = group[reviews.item] - 1
-    block[reviews.loads < 2] = -1
-    main = np.full(groups, -1, np.int64)
-    main[block[block >= 0]] = block[block >= 0]
-    return groups - 1, main, block, np.ones(group.size, np.bool_)
-
-
-_BY_LEVEL: Mapping[str, Callable[[Reviews, IntArray], tuple[int, IntArray, IntArray, BoolArray]]] = {
-    "recoverable": _recoverable,
-    "connected": _connected,
-}
+    sizes = np.bincount(group - 1)
+    determined = sizes[group - 1] == 1
+    if level.name == "connected":
+        determined[:] = True
+        missing = sizes.size - 1
+    else:
+        blocks = recoverability(reviews)
+        missing = blocks.degrees_of_freedom
+        # The largest of each group, of equal ones the first.
+        largest: dict[int, IntArray] = {}
+        for cover in blocks.block_covers:
+            home = int(group[cover[0]])
+            if cover.size > (largest[home].size if home in largest else 0):
+                largest[home] = cover
+        for cover in largest.values():
+            determined[cover] = True
+    return Support(level, missing, determined & (reviews.reviews_per_item > 0))
 
 
 # The reported scale.
@@ -121,15 +95,11 @@ FLAT = 1e-8
 
 
 class ReportingScale(NamedTuple):
-    """``reported = slope * quality + offset``, shapes (G,), or a constant for a group that is ``flat``.
-
-    ``known`` groups are on the scale of their references.
-    """
+    """``reported = slope * quality + offset``, shapes (G,), or a constant for a group that is ``flat``."""
 
     slope: FloatArray
     offset: FloatArray
     flat: BoolArray
-    known: BoolArray
 
     def apply(self, quality: FloatArray, group: IntArray) -> FloatArray:
         """Map qualities of items in these groups (from 1) to the reported scale."""
@@ -165,23 +135,6 @@ def reporting_scale(
     mean, deviation = _moments(average[counts], places, groups)
     kept = np.zeros(groups, np.bool_) if fixed is None else fixed
     on_references = np.bincount(group - 1, is_reference, groups) >= np.where(kept, 1, 2)
-    return scale_given((middle, width), (mean, deviation), spread, on_references, kept, max_slope)
-
-
-def scale_given(
-    quality: tuple[FloatArray, FloatArray],
-    average: tuple[FloatArray, FloatArray],
-    spread: FloatArray,
-    on_references: BoolArray,
-    kept: BoolArray,
-    max_slope: float,
-) -> ReportingScale:
-    """Map each group, given mean and standard deviation of its qualities and of its plain averages, shapes (G,).
-
-    ``own``: groups on the scale of their references; ``kept``: those with a fixed unit.
-    """
-    (middle, width) = quality
-    (mean, deviation) = average
     deviation = np.where(deviation > FLAT * spread, deviation, spread)
     # Which groups have no width, which are on the scale of their references, and which are stretched.
     flat = (width <= FLAT * spread / max_slope) & ~kept
@@ -189,7 +142,7 @@ def scale_given(
     slope = np.divide(deviation, width, out=np.full(width.size, max_slope), where=stretched & ~flat)
     slope[~stretched] = 1.0
     offset = np.where(on_references, 0.0, mean - np.where(flat, 0.0, slope * middle))
-    return ReportingScale(slope, offset, flat & ~on_references, on_references)
+    return ReportingScale(slope, offset, flat & ~on_references)
 
 
 def _moments(value: FloatArray, place: IntArray, size: int) -> tuple[FloatArray, FloatArray]:
