@@ -1,15 +1,12 @@
 """The experiments of the paper: settings, methods and published figures of each cell, trials, and tables.
 
-Trials run with joblib and are stored. The seed of a trial depends on its setting and number only, so results are
-independent of the other trials, the number of processes, and stored results. Experiments that share a setting share its
-trials.
+Trials run with joblib. The seed of a trial depends on its setting and number only, so results are independent of the
+other trials and the number of processes. Experiments that share a setting share its trials.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,29 +20,28 @@ from lsc import metrics
 from lsc.estimate import Estimate
 from lsc.methods import METHODS
 from lsc.simulation import MIXED, Setting
-from reviewgraph._base import FloatArray, InputError, Progress, csv_text, plain, text_table, write_together
+from reviewgraph._base import Clock, FloatArray, InputError, Progress, csv_text, text_table, write_together
 from reviewgraph.table import Reviews
 
 # The methods of the paper's tables, with their options, in their order.
 
-#: Names of methods and their options, by the names under which results are reported.
-VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "average": ("average", {}),
-    "qp": ("qp", {"bounded": True}),
-    "bayesian": ("bayesian", {}),
-    "lsc-monotone": ("lsc", {"hypothesis": "monotone"}),
-    "lsc-linear": ("lsc", {"hypothesis": "linear"}),
-    "lsc-mixed": ("lsc", {}),
-}
 
-#: Titles of methods in tables.
-TITLES: Mapping[str, str] = {
-    "average": "Average",
-    "qp": "QP",
-    "bayesian": "Bayesian",
-    "lsc-monotone": "LSC (mono)",
-    "lsc-linear": "LSC (linear)",
-    "lsc-mixed": "LSC (mixed)",
+class Variant(NamedTuple):
+    """A method with options, and its title in tables."""
+
+    title: str
+    method: str
+    options: Mapping[str, Any]
+
+
+#: Methods with options, by the names under which results are reported.
+VARIANTS: Mapping[str, Variant] = {
+    "average": Variant("Average", "average", {}),
+    "qp": Variant("QP", "qp", {"bounded": True}),
+    "bayesian": Variant("Bayesian", "bayesian", {}),
+    "lsc-monotone": Variant("LSC (mono)", "lsc", {"hypothesis": "monotone"}),
+    "lsc-linear": Variant("LSC (linear)", "lsc", {"hypothesis": "linear"}),
+    "lsc-mixed": Variant("LSC (mixed)", "lsc", {}),
 }
 
 #: The methods of all tables; that of mixed scoring functions has LSC with the true class of each reviewer, too.
@@ -60,14 +56,14 @@ def estimate_by(
     >>> estimate_by("average", Reviews.from_pairs([("ann", "p1", 1.0)]), 1, None, 0).quality.tolist()
     [1.0]
     """
-    method_name, fixed = VARIANTS.get(name, (name, {}))
-    method = METHODS[method_name]
+    variant = VARIANTS.get(name, Variant(name, name, {}))
+    method = METHODS[variant.method]
     offered: dict[str, Any] = {"n_selected": n, "seed": seed}
     if kinds is not None:
         # Unless the variant has a class of its own, it gets the true class of each reviewer.
         offered["hypothesis"] = dict(zip(reviews.reviewers, kinds, strict=True))
     options = {option: value for option, value in offered.items() if option in method.options}
-    return method(reviews, **{**options, **fixed})
+    return method(reviews, **{**options, **variant.options})
 
 
 # Published figures: all of the tables, and the few of the text. The plots are not available as numbers; for points with
@@ -77,30 +73,28 @@ def estimate_by(
 TRIALS = 20
 
 
-class Published(NamedTuple):
-    """Mean and standard deviation over 20 trials as printed (None if not published).
+class Measured(NamedTuple):
+    """How a table shows a measure, and whether lower values are better."""
 
-    ``rounding`` is half a unit of the last digit printed.
-    """
-
-    mean: float
-    std: float | None
-    rounding: float
+    heading: str
+    digits: int
+    lower_is_better: bool = False
 
 
-Row = Mapping[str, Published]
+MEASURES = {
+    "precision": Measured("precision %", 1),
+    "gap": Measured("gap", 2, lower_is_better=True),
+    "average_l1": Measured("avg. L1", 1, lower_is_better=True),
+    "average_precision": Measured("AP %", 1),
+    "ndcg": Measured("NDCG %", 1),
+}
 
-
-def _percent(mean: float, std: float | None = None) -> Published:
-    return Published(mean, std, 0.05)
-
-
-def _gap(mean: float, std: float | None = None) -> Published:
-    return Published(mean, std, 0.005)
+#: Mean and standard deviation over 20 trials as printed, by measure.
+Row: TypeAlias = Mapping[str, tuple[float, float]]
 
 
 def _row(precision: float, precision_std: float, gap: float, gap_std: float) -> Row:
-    return {"precision": _percent(precision, precision_std), "gap": _gap(gap, gap_std)}
+    return {"precision": (precision, precision_std), "gap": (gap, gap_std)}
 
 
 #: Table 1, by noise and method: linear scoring functions, N = M = 1000, k = 5.
@@ -143,8 +137,7 @@ PUBLISHED_MIXED: Mapping[float, Mapping[str, Row]] = {
 
 
 def _ranks(l1: tuple[float, float] | None, precision: tuple[float, float], ndcg: tuple[float, float]) -> Row:
-    row = {"average_precision": _percent(*precision), "ndcg": _percent(*ndcg)}
-    return {"average_l1": Published(*l1, 0.05), **row} if l1 else row
+    return {"average_precision": precision, "ndcg": ndcg, **({"average_l1": l1} if l1 else {})}
 
 
 #: The table of rank-aware measures (Appendix B), by noise and method.
@@ -165,24 +158,16 @@ RANK: Mapping[float, Mapping[str, Row]] = {
     },
 }
 
-#: Known reasons for figures that are not reproduced, by noise, method and measure.
-REASONS: Mapping[tuple[float, str, str], str] = {
-    (0.5, "average", "average_l1"): "probably chance: 200 trials give 209.4 +- 0.4, for any reading of the setting"
-}
-UNKNOWN = "differs by more than two standard errors, for an unknown reason"
-
 #: "LSC (linear) can always perfectly recover": without noise for k >= 3, for N : M up to 2 : 1, and for doubly
 #: connected graphs with M = 350.
-PERFECT: Row = {"precision": Published(100.0, 0.0, 0.05), "gap": Published(0.0, 0.0, 0.005)}
-
+PERFECT: Mapping[str, Row] = {"lsc-linear": _row(100.0, 0.0, 0.0, 0.0)}
 
 #: Share of the papers that are accepted.
 ACCEPTED = 0.1
 SIGMAS = (0.0, 0.5)
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LOADS = (3, 4, 5, 6, 7)
-REVIEWERS = (1000, 667, 500)
-RATIOS = ("1:1", "3:2", "2:1")
+REVIEWERS = {"1:1": 1000, "3:2": 667, "2:1": 500}
 
 
 @dataclass(frozen=True)
@@ -216,102 +201,81 @@ class Experiment:
         return replace(self, cells=tuple(cells))
 
 
-def _table_1() -> Experiment:
-    cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=TABLE_1[sigma]) for sigma in SIGMAS)
-    return Experiment("table1", "Linear scoring functions (Table 1)", cells)
+def _cells(settings: Iterable[tuple[Mapping[str, float | str], Setting]]) -> tuple[Cell, ...]:
+    """Return cells with the figures of Table 1 where the setting is that, and what the text states for others."""
+    stated = {Setting(noise=sigma): figures for sigma, figures in TABLE_1.items()}
+    return tuple(
+        Cell(at, setting, published=stated.get(setting, PERFECT if setting.noise == 0 else {}))
+        for at, setting in settings
+    )
 
 
-def _mixture() -> Experiment:
-    methods = (*PAPER_METHODS, "lsc-mixed")
-    cells = tuple(_mixture_cell(sigma, percent, methods) for sigma in SIGMAS for percent in (0, 25, 50, 75, 100))
-    return Experiment("mixture", "Linear and arbitrary monotone reviewers", cells)
-
-
-def _mixture_cell(sigma: float, percent: int, methods: tuple[str, ...]) -> Cell:
+def _mixture(sigma: float, percent: int) -> Cell:
     at = {"noise": sigma, "monotone": percent}
     if percent == 0:
-        return Cell(at, Setting(noise=sigma), PAPER_METHODS, TABLE_1[sigma])
+        return Cell(at, Setting(noise=sigma), published=TABLE_1[sigma])
     if percent == 100:
-        return Cell(at, Setting(noise=sigma, shares=(("monotone", 1.0),)), PAPER_METHODS)
+        return Cell(at, Setting(noise=sigma, shares=(("monotone", 1.0),)))
     shares = (("linear", 1.0 - percent / 100), ("monotone", percent / 100))
-    return Cell(at, Setting(noise=sigma, shares=shares), methods)
+    return Cell(at, Setting(noise=sigma, shares=shares), (*PAPER_METHODS, "lsc-mixed"))
 
 
-def _mixed() -> Experiment:
+def _graph(sigma: float, graph: str) -> Cell:
+    double = graph == "doubly connected"
+    setting = Setting(n_reviewers=350, noise=sigma, design="double" if double else "random")
+    return Cell({"noise": sigma, "graph": graph}, setting, ("lsc-linear",), PERFECT if double and sigma == 0 else {})
+
+
+def _mixed(sigma: float) -> Cell:
     methods = (*PAPER_METHODS, "lsc-mixed")
-    cells = (
-        Cell({"noise": sigma}, Setting(noise=sigma, shares=MIXED), methods, PUBLISHED_MIXED[sigma]) for sigma in SIGMAS
-    )
-    return Experiment("mixed", "A third each monotone, convex and concave", tuple(cells))
-
-
-def _doubly_connected() -> Experiment:
-    title = "Random against doubly connected graphs, M = 350"
-    cells = tuple(
-        Cell(
-            {"noise": sigma, "graph": graph},
-            Setting(n_reviewers=350, noise=sigma, design="double" if graph == "doubly connected" else "random"),
-            ("lsc-linear",),
-            {"lsc-linear": PERFECT} if graph == "doubly connected" and sigma == 0 else {},
-        )
-        for sigma in LEVELS
-        for graph in ("random", "doubly connected")
-    )
-    return Experiment("doubly-connected", title, cells)
-
-
-def _k() -> Experiment:
-    cells = tuple(
-        Cell({"noise": sigma, "k": k}, Setting(load=k, noise=sigma), published=_stated(sigma, usual=k == 5))
-        for sigma in SIGMAS
-        for k in LOADS
-    )
-    return Experiment("k", "Papers per reviewer", cells)
-
-
-def _ratio() -> Experiment:
-    cells = tuple(
-        Cell(
-            {"noise": sigma, "ratio": ratio},
-            Setting(n_reviewers=size, noise=sigma),
-            published=_stated(sigma, usual=size == 1000),
-        )
-        for sigma in SIGMAS
-        for size, ratio in zip(REVIEWERS, RATIOS, strict=True)
-    )
-    return Experiment("ratio", "Papers for each reviewer", cells)
-
-
-def _stated(sigma: float, *, usual: bool) -> Mapping[str, Row]:
-    """Return the published figures of a setting that differs from Table 1 in at most one parameter."""
-    if usual:
-        return TABLE_1[sigma]
-    return {"lsc-linear": PERFECT} if sigma == 0 else {}
-
-
-def _sigma() -> Experiment:
-    cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=TABLE_1.get(sigma, {})) for sigma in LEVELS)
-    return Experiment("sigma", "Size of the noise", cells)
-
-
-def _rank() -> Experiment:
-    cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=RANK[sigma]) for sigma in SIGMAS)
-    measures = ("ndcg", "average_precision", "average_l1")
-    return Experiment("rank", "Rank-aware measures", cells, measures)
+    return Cell({"noise": sigma}, Setting(noise=sigma, shares=MIXED), methods, PUBLISHED_MIXED[sigma])
 
 
 #: All experiments on simulated reviews, by name.
 EXPERIMENTS: Mapping[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
-        _table_1(),
-        _mixture(),
-        _mixed(),
-        _doubly_connected(),
-        _k(),
-        _ratio(),
-        _sigma(),
-        _rank(),
+        Experiment(
+            "table1",
+            "Linear scoring functions (Table 1)",
+            _cells(({"noise": sigma}, Setting(noise=sigma)) for sigma in SIGMAS),
+        ),
+        Experiment(
+            "mixture",
+            "Linear and arbitrary monotone reviewers",
+            tuple(_mixture(sigma, percent) for sigma in SIGMAS for percent in (0, 25, 50, 75, 100)),
+        ),
+        Experiment("mixed", "A third each monotone, convex and concave", tuple(map(_mixed, SIGMAS))),
+        Experiment(
+            "doubly-connected",
+            "Random against doubly connected graphs, M = 350",
+            tuple(_graph(sigma, graph) for sigma in LEVELS for graph in ("random", "doubly connected")),
+        ),
+        Experiment(
+            "k",
+            "Papers per reviewer",
+            _cells(({"noise": sigma, "k": k}, Setting(load=k, noise=sigma)) for sigma in SIGMAS for k in LOADS),
+        ),
+        Experiment(
+            "ratio",
+            "Papers for each reviewer",
+            _cells(
+                ({"noise": sigma, "ratio": ratio}, Setting(n_reviewers=size, noise=sigma))
+                for sigma in SIGMAS
+                for ratio, size in REVIEWERS.items()
+            ),
+        ),
+        Experiment(
+            "sigma",
+            "Size of the noise",
+            _cells(({"noise": sigma}, Setting(noise=sigma)) for sigma in LEVELS),
+        ),
+        Experiment(
+            "rank",
+            "Rank-aware measures",
+            tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=RANK[sigma]) for sigma in SIGMAS),
+            ("ndcg", "average_precision", "average_l1"),
+        ),
     )
 }
 
@@ -322,8 +286,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 Measures: TypeAlias = dict[str, float]
 #: Measures by method.
 Trial: TypeAlias = dict[str, Measures]
-#: A setting, the number of a trial, and the methods to run.
-Task: TypeAlias = tuple[Setting, int, Sequence[str]]
 #: Trials by setting, in the order of their numbers.
 Results: TypeAlias = Mapping[Setting, Sequence[Trial]]
 
@@ -362,7 +324,6 @@ def run(
     trials: int = 20,
     *,
     jobs: int | None = None,
-    folder: Path | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Results:
     """Run all trials of some experiments, each setting once.
@@ -374,15 +335,8 @@ def run(
     jobs
         Number of processes; by default that of ``joblib.parallel_config``, which also sets the backend: local
         processes, or a Dask cluster.
-    folder
-        Folder where each trial is stored when it ends; stored trials are not run again.
     progress
         Called with the number of finished trials, at the start and after each.
-
-    Raises
-    ------
-    InputError
-        If a trial cannot be written to the folder.
 
     Examples
     --------
@@ -391,73 +345,24 @@ def run(
     >>> len(results), [trial["lsc-linear"]["precision"] for trial in results[small.cells[1].setting]]
     (10, [100.0, 100.0])
     """
+    from joblib import Parallel, delayed
+
     methods: dict[Setting, dict[str, None]] = {}
     for experiment in experiments:
         for cell in experiment.cells:
             methods.setdefault(cell.setting, {}).update(dict.fromkeys(cell.methods))
-    # A stored trial runs only for the methods that it lacks.
-    results = {(setting, n): _load(folder, setting, n) for setting in methods for n in range(trials)}
-    missing = [
-        (setting, n, [method for method in methods[setting] if method not in stored])
-        for (setting, n), stored in results.items()
-    ]
-    todo = [task for task in missing if task[2]]
-    done = len(results) - len(todo)
-    began = time.monotonic()
-
-    def tell() -> None:
+    tasks = [(setting, trial, tuple(methods[setting])) for setting in methods for trial in range(trials)]
+    clock = Clock(None)
+    measured: list[Trial] = []
+    for result in Parallel(jobs, return_as="generator")(delayed(run_trial)(*task) for task in tasks):
+        measured.append(result)
         if progress:
-            share = done / len(results) if results else 1.0
-            progress(Progress(time.monotonic() - began, f"{done} of {len(results)} trials", share))
-
-    tell()
-    if todo:
-        from joblib import Parallel, delayed
-
-        # Each trial is stored when it ends, so that an interruption loses only the running ones.
-        parallel = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-        for setting, n, trial in parallel(delayed(_task)(*task) for task in todo):
-            results[setting, n] = {**results[setting, n], **trial}
-            _store(folder, setting, n, results[setting, n])
-            done += 1
-            tell()
-    return {setting: [results[setting, n] for n in range(trials)] for setting in methods}
-
-
-def _task(setting: Setting, trial: int, methods: Sequence[str]) -> tuple[Setting, int, Trial]:
-    return setting, trial, run_trial(setting, trial, methods)
-
-
-def _path(folder: Path, setting: Setting, trial: int) -> Path:
-    return folder / "trials" / setting.key / f"{trial:03}.json"
-
-
-def _load(folder: Path | None, setting: Setting, trial: int) -> Trial:
-    """Return a stored trial; empty if there is none, or it cannot be read."""
-    if folder is None:
-        return {}
-    try:
-        stored: Any = json.loads(_path(folder, setting, trial).read_text("utf-8"))
-        return {
-            str(name): {str(k): math.nan if v is None else float(v) for k, v in row.items()}
-            for name, row in stored["methods"].items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
-
-
-def _store(folder: Path | None, setting: Setting, trial: int, measures: Trial) -> None:
-    if folder is None:
-        return
-    path = _path(folder, setting, trial)
-    record = {"setting": setting.to_dict(), "trial": trial, "methods": measures}
-    write_together(path.parent, {path.name: json.dumps(plain(record), indent=1) + "\n"})
+            words = f"{len(measured)} of {len(tasks)} trials"
+            progress(Progress(clock.elapsed(), words, len(measured) / len(tasks)))
+    return {setting: measured[place * trials : (place + 1) * trials] for place, setting in enumerate(methods)}
 
 
 # From trials to cells: means, standard deviations, the paper's figures, and verdicts.
-
-#: Measures where lower is better.
-LOWER_IS_BETTER = frozenset({"gap", "average_l1"})
 
 
 class Verdict(StrEnum):
@@ -472,8 +377,7 @@ def cells_of(experiment: Experiment, results: Results) -> list[dict[str, Any]]:
     """Return one record per setting and method.
 
     It has the position of the cell, and per measure our mean, standard deviation over trials (divisor trials - 1) and
-    standard error, the paper's mean and deviation, a verdict (None without a figure of the paper), and the reason if a
-    figure is not reproduced.
+    standard error, the paper's mean and deviation, and a verdict (None without a figure of the paper).
     """
     return [_record(experiment, cell, method, results) for cell in experiment.cells for method in cell.methods]
 
@@ -488,25 +392,22 @@ def _record(experiment: Experiment, cell: Cell, method: str, results: Results) -
         # Ours, then the paper's with the verdict.
         record |= {name: mean, f"{name}_std": std, f"{name}_se": std / math.sqrt(values.size)}
         paper = cell.published.get(method, {}).get(name)
-        verdict = _verdict(name, mean, std, values.size, paper) if paper else None
-        missed = verdict is Verdict.NOT_REPRODUCED
-        record |= {
-            f"{name}_paper": paper.mean if paper else None,
-            f"{name}_paper_std": paper.std if paper else None,
-            f"{name}_verdict": verdict,
-            f"{name}_why": REASONS.get((cell.setting.noise, method, name), UNKNOWN) if missed else None,
-        }
+        paper_mean, paper_std = paper or (None, None)
+        verdict = None if paper is None else _verdict(name, mean, std, values.size, paper)
+        record |= {f"{name}_paper": paper_mean, f"{name}_paper_std": paper_std, f"{name}_verdict": verdict}
     return record
 
 
-def _verdict(name: str, mean: float, std: float, trials: int, paper: Published) -> Verdict | None:
+def _verdict(name: str, mean: float, std: float, trials: int, paper: tuple[float, float]) -> Verdict | None:
     """Compare two means, with a tolerance of two standard errors of their difference plus the paper's rounding."""
-    if paper.std is None or not math.isfinite(std):
+    if not math.isfinite(std):
         return None
-    error = math.hypot(std / math.sqrt(trials), paper.std / math.sqrt(TRIALS))
-    if abs(mean - paper.mean) <= 2.0 * error + paper.rounding:
+    paper_mean, paper_std = paper
+    measured = MEASURES[name]
+    error = math.hypot(std / math.sqrt(trials), paper_std / math.sqrt(TRIALS))
+    if abs(mean - paper_mean) <= 2.0 * error + 0.5 * 10.0**-measured.digits:
         return Verdict.REPRODUCED
-    return Verdict.BETTER if (mean > paper.mean) != (name in LOWER_IS_BETTER) else Verdict.NOT_REPRODUCED
+    return Verdict.BETTER if (mean > paper_mean) != measured.lower_is_better else Verdict.NOT_REPRODUCED
 
 
 def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -522,20 +423,6 @@ def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 # The output of an experiment: a table, and a CSV file.
 
 
-class Measured(NamedTuple):
-    """How a table shows a measure."""
-
-    heading: str
-    digits: int
-
-
-MEASURES = {
-    "precision": Measured("precision %", 1),
-    "gap": Measured("gap", 2),
-    "average_l1": Measured("avg. L1", 1),
-    "average_precision": Measured("AP %", 1),
-    "ndcg": Measured("NDCG %", 1),
-}
 #: Tables are written whole, however wide the terminal is.
 UNCUT = 1000
 MARKS = {"reproduced": "=", "better": "+", "not reproduced": "!"}
@@ -548,22 +435,18 @@ def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
     places = list(experiment.cells[0].at)
     header = [*places, "method", *(MEASURES[name].heading for name in experiment.measures)]
     rows = [
-        [*(str(cell[key]) for key in places), TITLES[cell["method"]], *(_figure(cell, n) for n in experiment.measures)]
+        [
+            *(str(cell[key]) for key in places),
+            VARIANTS[cell["method"]].title,
+            *(_figure(cell, n) for n in experiment.measures),
+        ]
         for cell in cells
     ]
-    # Below the rows: the number of each verdict, and the reasons for what is not reproduced.
     verdicts = counts(cells)
     summary = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
-    missed = [
-        f"! {' '.join([*(f'{key} {cell[key]}' for key in places), TITLES[cell['method']]])}, "
-        f"{MEASURES[name].heading}: {why}"
-        for cell in cells
-        for name in experiment.measures
-        if (why := cell[f"{name}_why"])
-    ]
     title = f"{experiment.name}: {experiment.title}"
     against = [f"Figures of the paper: {summary}."] if any(verdicts.values()) else []
-    return [title, *text_table(header, rows, range(len(header)), UNCUT), *against, *missed]
+    return [title, *text_table(header, rows, range(len(header)), UNCUT), *against]
 
 
 def _figure(cell: Record, name: str) -> str:
@@ -573,7 +456,7 @@ def _figure(cell: Record, name: str) -> str:
     if cell[f"{name}_paper"] is None:
         return ours
     spread = cell[f"{name}_paper_std"]
-    paper = f"{cell[f'{name}_paper']:.{digits}f}" + (f" +- {spread:.{digits}f}" if spread is not None else "")
+    paper = f"{cell[f'{name}_paper']:.{digits}f} +- {spread:.{digits}f}"
     return f"{ours} ({paper}) {MARKS.get(cell[f'{name}_verdict'] or '', '')}".rstrip()
 
 

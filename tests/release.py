@@ -37,7 +37,6 @@ RANGE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["
 ENDS = {"newest": "highest", "lowest": "lowest-direct"}
 #: A small part of the tests that meets every dependency; each takes seconds.
 TESTS = (
-    "tests/lsc/experiments/test_experiments.py::test_a_killed_run_goes_on_where_it_ended",
     "tests/lsc/test_programs.py",
     "tests/planner/test_solving.py",
     "tests/reviewgraph/cli/test_check.py",

@@ -29,10 +29,6 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @click.command(
     cls=PlainCommand,
-    gone=dict.fromkeys(
-        ("--reviews", "--truth", "--hamburg", "--by"),
-        "peer-grading is no longer an experiment; lsc.metrics measures an estimate against a truth",
-    ),
     epilog=examples(
         ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
         ("With tables written to a folder:", "reproduce rank --papers 30 --trials 1 -o results"),
@@ -42,7 +38,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 @option("Input", "--trials N", minimum=1, default=20, help="Simulations per setting.")
 @option("Input", "--jobs N", minimum=1, default=1, help="Number of processes.")
 @option("Input", "--papers N", minimum=30, help="Number of papers; fewer for a quick look.  [default: 1000]")
-@option("Input", "-o DIR", "output", help="Write tables to this folder, where trials are kept and resumed.")
+@option("Input", "-o DIR", "output", help="Write tables to this folder.")
 @json_option("Input")
 @pass_session
 def reproduce(
@@ -92,7 +88,7 @@ def _simulated(
     # One thread per process: the processes share the cores.
     folder = folder_of(output)
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1), telling() as tell:
-        results = run(chosen, trials, folder=folder, progress=tell)
+        results = run(chosen, trials, progress=tell)
     all_cells = []
     for experiment in chosen:
         cells = cells_of(experiment, results)

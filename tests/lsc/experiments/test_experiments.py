@@ -1,4 +1,4 @@
-"""Experiments: the registry against the paper, seeds, resuming, verdicts, files and the command."""
+"""Experiments: the registry against the paper, seeds, verdicts, files and the command."""
 
 import json
 import math
@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lsc import experiments as running
 from lsc.commands.reproduce import reproduce
 from lsc.experiments import (
     PAPER_METHODS,
     TABLE_1,
     Cell,
     Experiment,
-    Published,
     Verdict,
     _verdict,
     cells_of,
@@ -24,7 +22,6 @@ from lsc.experiments import (
     table,
 )
 from lsc.simulation import Setting
-from reviewgraph._base import Progress
 
 SMALL = Setting(40, 40, 5, noise=0.5)
 TINY = Experiment("tiny", "Tiny", (Cell({"noise": 0.5}, SMALL, ("average", "bayesian", "lsc-linear")),))
@@ -42,48 +39,21 @@ def test_one_and_two_processes_give_the_same_numbers() -> None:
     assert run([TINY], 3, jobs=1) == run([TINY], 3, jobs=2)
 
 
-@pytest.mark.slow
-def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = run([TINY], 4, jobs=1)
-
-    class Killed(Exception):
-        pass
-
-    def kill(now: Progress) -> None:
-        if now.words == "2 of 4 trials":
-            raise Killed
-
-    with pytest.raises(Killed):
-        run([TINY], 4, jobs=1, folder=tmp_path, progress=kill)
-    stored = sorted(tmp_path.rglob("*.json"))
-    assert [path.name for path in stored] == ["000.json", "001.json"]
-    stored[1].write_text(stored[1].read_text()[:50])  # as a machine that stops may leave it
-    (tmp_path / "trials" / SMALL.key / "002.json").write_text('{"methods": {"average": 3}}')
-    ran = []
-    original = running.run_trial
-    monkeypatch.setattr(running, "run_trial", lambda *task: ran.append(task[1]) or original(*task))
-    assert run([TINY], 4, jobs=1, folder=tmp_path) == complete
-    assert ran == [1, 2, 3]
-    ran.clear()
-    assert run([TINY], 4, jobs=1, folder=tmp_path) == complete
-    assert ran == []
-
-
 @pytest.mark.parametrize(
     ("mean", "std", "expected"),
     [
         (80.0, 2.0, Verdict.REPRODUCED),
-        (81.3, 2.0, Verdict.REPRODUCED),  # 2 standard errors of the difference are 1.26, and 0.05 rounded away
+        (81.2, 2.0, Verdict.REPRODUCED),  # 2 standard errors of the difference are 1.26
         (81.4, 2.0, Verdict.BETTER),
         (78.6, 2.0, Verdict.NOT_REPRODUCED),
         (80.0, math.nan, None),
     ],
 )
 def test_verdicts(mean: float, std: float, expected: Verdict | None) -> None:
-    assert _verdict("precision", mean, std, 20, Published(80.0, 2.0, 0.05)) is expected
+    assert _verdict("precision", mean, std, 20, (80.0, 2.0)) is expected
     opposite = {Verdict.BETTER: Verdict.NOT_REPRODUCED, Verdict.NOT_REPRODUCED: Verdict.BETTER}
     flipped = opposite.get(expected, expected) if expected else None
-    assert _verdict("gap", mean, std, 20, Published(80.0, 2.0, 0.05)) is flipped
+    assert _verdict("gap", mean, std, 20, (80.0, 2.0)) is flipped
 
 
 def test_cells_hold_means_errors_and_the_papers_figures() -> None:
@@ -97,7 +67,6 @@ def test_cells_hold_means_errors_and_the_papers_figures() -> None:
     assert cell["precision_verdict"] == cell["gap_verdict"] == "reproduced"
     assert counts([cell])["reproduced"] == 2
     assert "40.0 +- 10.0 (39.2 +- 4.5) =" in table(experiment, [cell])[2]
-    assert cell["precision_why"] is None
 
 
 @pytest.mark.slow
@@ -109,4 +78,4 @@ def test_the_command_reports_the_cells_as_json(tmp_path: Path) -> None:
     assert [(cell["noise"], cell["method"]) for cell in cells] == [(s, m) for s in (0.0, 0.5) for m in PAPER_METHODS]
     for cell in cells:
         assert {"precision", "precision_std", "gap", "gap_std", "precision_paper", "gap_paper"} <= cell.keys()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["table1.csv", "trials"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table1.csv"]
