@@ -22,14 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lsc._inference.joint import conjugate_gradients
 from lsc.errors import SolverFailed, UndeterminedWarning
 from lsc.estimate import Estimate, average_by_item, best_first, plain_averages
 from lsc.evidence.support import groups_of
 from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, checked, warn
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
-#: Maximum number of conjugate gradient steps; well-conditioned systems need about 20.
-MAX_STEPS = 2_000
 #: Number of random probes of a trace; with at most this number of reviewers the trace is exact.
 PROBES = 64
 #: Relative change at which variances have converged, and maximum number of steps.
@@ -184,8 +183,8 @@ class _AdditiveModel:
         weight = scored.reviews_per_item + item_ratio
         self.item_weight = np.where(weight > 0, weight, 1.0)[:, None]
         self.reviewer_weight = (scored.loads + reviewer_ratio)[:, None]
-        self.diagonal = self.reviewer_weight - (self.reviewing @ (1.0 / self.item_weight))
-        self.diagonal = np.where(self.diagonal > 1e-12, self.diagonal, 1.0)
+        diagonal = self.reviewer_weight - (self.reviewing @ (1.0 / self.item_weight))
+        self.diagonal = np.where(diagonal > 1e-12, diagonal, 1.0)[:, 0]
 
     def __matmul__(self, effects: FloatArray) -> FloatArray:
         """Return the reduced matrix times reviewer effects, shape (M, S)."""
@@ -203,34 +202,8 @@ class _AdditiveModel:
         return effects
 
     def solve(self, rhs: FloatArray, accuracy: float) -> FloatArray:
-        """Conjugate gradients with the diagonal as preconditioner, all columns at once, from zero."""
-        # At zero the residual is the right-hand side.
-        solution = np.zeros_like(rhs)
-        residual = rhs.copy()
-        preconditioned = residual / self.diagonal
-        direction = preconditioned.copy()
-        energy = np.einsum("ms,ms->s", residual, preconditioned)
-        goal = accuracy**2 * energy
-        for _ in range(MAX_STEPS):
-            if (energy <= goal).all():
-                break
-            image = self @ direction
-            curvature = np.einsum("ms,ms->s", direction, image)
-            # Converged columns stop while the others continue.
-            active = (energy > goal) & (curvature > 0)
-            if not active.any():
-                break
-            step = np.divide(energy, curvature, out=np.zeros_like(energy), where=active)
-            solution += step * direction
-            residual -= step * image
-            preconditioned = residual / self.diagonal
-            before = energy
-            energy = np.einsum("ms,ms->s", residual, preconditioned)
-            # Fletcher and Reeves: each new direction is conjugate to the earlier ones.
-            direction = (
-                preconditioned + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
-            )
-        return solution
+        """Solve for all columns at once, by conjugate gradients."""
+        return conjugate_gradients(self.__matmul__, rhs, self.diagonal, accuracy)
 
 
 def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) -> Estimate:

@@ -20,13 +20,7 @@ from lsc._inference.validity import Validity, validity_of, without_references
 from lsc.estimate import Estimate, central_interval, expect_scores, known_values, warn_unconverged, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.parted import AT_ONCE, InParts, averages, scored_groups, totals_of
-from lsc.predictions import (
-    Prediction,
-    Residuals,
-    ReviewerTable,
-    predict,
-    residuals,
-)
+from lsc.predictions import Prediction, ReviewerTable, predict
 from lsc.selection import ERROR_RATE, LEVEL, Selection, chances, select
 from reviewgraph._base import (
     Clock,
@@ -705,23 +699,6 @@ class PosteriorEstimate(Estimate):
         """
         return predict(self.modelled, self.beliefs, reviewer, item)
 
-    def residuals(self) -> Residuals:
-        """Return each score minus its prediction from all other scores, raw and standardised, shapes (E,).
-
-        Leave-one-out without refitting: the paper's and the reviewer's posterior without this score (cavity), at the
-        hyperparameters of all scores. Where criteria are used, of the joined scores.
-
-        Returns
-        -------
-        Residuals
-            Raw, standardised, and as probabilities of a score at most as high, in the order of the reviews.
-
-        Examples
-        --------
-        ``abs(estimate.residuals().standardised).argmax()`` is the number of the most surprising review.
-        """
-        return residuals(self.modelled, self.beliefs)
-
     @checked
     def account(self, item: Label) -> Account:
         """Return the contributions to the quality of an item, which sum to it.
@@ -794,7 +771,7 @@ class PartedPosterior(InParts, PosteriorEstimate):
     """The posterior of a table in parts: qualities with their uncertainty, and reviewers."""
 
     gain = misfit = modelled = score = AT_ONCE
-    _accounts = difference = draws = predict = probability_better = residuals = AT_ONCE
+    _accounts = difference = draws = predict = probability_better = AT_ONCE
 
     @property
     def standard_error(self) -> FloatArray:

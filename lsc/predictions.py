@@ -1,15 +1,15 @@
-"""Predicted scores, residuals and reviewers as results of a posterior."""
+"""Predicted scores and reviewers as results of a posterior."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsc._inference.beliefs import Reviewers
-from lsc._inference.predicting import Discrete, Law, leave_one_out, predictive
+from lsc._inference.predicting import Discrete, Law, predictive
 from reviewgraph._base import (
     FloatArray,
     InputError,
@@ -99,30 +99,6 @@ class Prediction:
         return self._law.cdf(value)
 
 
-class Residuals(NamedTuple):
-    """Each score against its prediction from all others, shapes (E,), in the order of the reviews.
-
-    NaN for planned reviews, and for constant scores that the estimate ignores.
-
-    Attributes
-    ----------
-    raw
-        Score minus predicted mean, in points and direction of the scores.
-    standardised
-        The same divided by the standard deviation of the prediction: mean 0 and variance 1 under the model.
-    probability
-        Predicted probability of a score at most as high: uniform under the model where scores are numbers.
-    lower
-        Predicted probability of a lower score: the same where scores are numbers. Where they are levels, a uniform
-        number between ``lower`` and ``probability`` is uniform under the model.
-    """
-
-    raw: FloatArray
-    standardised: FloatArray
-    probability: FloatArray
-    lower: FloatArray
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ReviewerTable(Result, Reviewers):
     """The posterior of the reviewers as a table with labels.
@@ -182,18 +158,3 @@ def _codes(labels: Any, code: LabelCodes, expected: str) -> IntArray:
         several = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
         return np.array([len(code) if label is None else code.of(label, expected) for label in several], np.int64)
     return np.array(len(code) if labels is None else code.of(labels, expected))
-
-
-def residuals(reviews: Reviews, beliefs: Posterior) -> Residuals:
-    """Compare each score with its prediction from all others; see :meth:`lsc.PosteriorEstimate.residuals`."""
-    sign = float(reviews.printed([1.0])[0])
-    left_out = leave_one_out(beliefs)
-    upper = left_out.probability
-    lower = left_out.lower
-    if sign < 0:
-        upper, lower = 1.0 - lower, 1.0 - upper
-    off = sign * (beliefs.scores.part.score - left_out.mean)
-    arrays = np.full((4, reviews.n_reviews), np.nan)
-    rows = np.flatnonzero(reviews.scored)[beliefs.used]
-    arrays[:, rows] = beliefs.scores.unit.spread * off, off / left_out.sd, upper, lower
-    return Residuals(*arrays)

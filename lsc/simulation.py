@@ -6,8 +6,8 @@ A setting has an assignment (:mod:`reviewgraph.graph.designs`), scoring function
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -251,11 +251,6 @@ class Setting:
         sizes = f"N{self.n_items}-M{self.n_reviewers}-k{self.load}"
         return f"{self.design}-{sizes}-{self.where}{self.noise:g}-{shares}"
 
-    @property
-    def mixed(self) -> bool:
-        """Whether reviewers differ in kind."""
-        return len(self.shares) > 1
-
     def draw(self, seed: Seed) -> Simulation:
         """Draw an assignment, kinds, true qualities and scores."""
         rng = np.random.default_rng(seed)
@@ -269,10 +264,6 @@ class Setting:
     def scaled(self, n_items: int) -> Setting:
         """Return the setting with ``n_items`` items, and reviewers in proportion."""
         return replace(self, n_items=n_items, n_reviewers=round(self.n_reviewers * n_items / self.n_items))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the setting as plain values."""
-        return {**asdict(self), "shares": dict(self.shares)}
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "parted": "estimate evidence selection",
         "posteriors": "_inference estimate evidence parted predictions selection",
         "calibration": "_model _solver errors estimate evidence parted",
-        "baselines": "errors estimate evidence",
+        "baselines": "_inference errors estimate evidence",
         "simulation": "_model",
         "methods": "baselines calibration estimate posteriors",
         "calibrator": "_inference estimate methods posteriors predictions",

@@ -194,15 +194,6 @@ class Posterior(Beliefs):
         """Rows of the reviews in use, by reviewer and item."""
         return self.scores.order
 
-    @property
-    def cavities(self) -> tuple[FloatArray, FloatArray]:
-        """Of each review in use mean and variance of its item without it, its share of the similarity included."""
-        rows = self.used
-        item = self.item[rows]
-        precision = 1 / self.variance[item] - self.precision[rows] - self.likeness_precision[rows]
-        shift = self.mean[item] / self.variance[item] - self.shift[rows] - self.likeness_shift[rows]
-        return shift / precision, 1 / precision
-
 
 # Contributions to a paper's quality, which sum to it exactly.
 

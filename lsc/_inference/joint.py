@@ -214,23 +214,25 @@ def conjugate_gradients(
 ) -> FloatArray:
     """Solve Q x = right, shapes (n, columns), Q symmetric positive definite, with its diagonal as preconditioner.
 
-    ``product`` maps x to Q x; a column has converged at ``accuracy`` relative to its start.
+    ``product`` maps x to Q x; a column has converged at ``accuracy`` relative to its start, and stops there.
     """
     x = np.zeros_like(right)
     residual = right.copy()
     scaled = residual / diagonal[:, None]
     direction = scaled.copy()
-    inner = (residual * scaled).sum(axis=0)
+    inner = np.einsum("nc,nc->c", residual, scaled)
     target = accuracy**2 * inner
     for _ in range(MAX_STEPS):
-        if (inner <= target).all():
+        image = product(direction)
+        curvature = np.einsum("nc,nc->c", direction, image)
+        active = (inner > target) & (curvature > 0)
+        if not active.any():
             break
-        product_of_direction = product(direction)
-        step = inner / np.maximum((direction * product_of_direction).sum(axis=0), 1e-300)
+        step = np.divide(inner, curvature, out=np.zeros_like(inner), where=active)
         x += step * direction
-        residual -= step * product_of_direction
+        residual -= step * image
         scaled = residual / diagonal[:, None]
         previous = inner
-        inner = (residual * scaled).sum(axis=0)
-        direction = scaled + inner / np.maximum(previous, 1e-300) * direction
+        inner = np.einsum("nc,nc->c", residual, scaled)
+        direction = scaled + np.divide(inner, previous, out=np.zeros_like(inner), where=previous > 0) * direction
     return x

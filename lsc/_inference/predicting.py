@@ -1,4 +1,4 @@
-"""Predictive distributions of scores, and leave-one-out residuals.
+"""Predictive distributions of scores.
 
 A score is predicted by a mixture of normal distributions, one per node g of the reviewer's slope a. With the posterior
 of the item N(m, v), and of the offset given the node N(B, 1 / P),
@@ -9,11 +9,6 @@ of the item N(m, v), and of the offset given the node N(B, 1 / P),
 
 Quality and offset are treated as independent, as in expectation propagation. Where scores have few levels, a level has
 the probability of its interval.
-
-Leave-one-out, without refitting: in the cavity of its paper, a review's score given the reviewer's other scores is such
-a mixture, too. Removing the review with weight W and residual r from the offset leaves the precision P - W and the mean
-(P B - W r) / (P - W), and from the share of a node the factor that is the density of the score. Hyperparameters and the
-other papers are those of all scores.
 """
 
 from __future__ import annotations
@@ -170,15 +165,6 @@ def quadrature(posterior: Posterior) -> Quadrature:
     return at._replace(offset=at.offset + posterior.expected_offset[:, None])
 
 
-def noise_factors(posterior: Posterior) -> FloatArray:
-    """Return by what weights multiply the noise of the reviews, shape (E,)."""
-    factor = np.ones(posterior.reviewer.size)
-    log_weight = posterior.scores.part.log_weight
-    if posterior.population is not None and log_weight.size:
-        factor[posterior.used] = np.exp(-posterior.population.gamma * log_weight)
-    return factor
-
-
 def predictive(posterior: Posterior, who: IntArray, what: IntArray) -> Law:
     """Return the distributions of the scores of pairs of codes, any shape, in points.
 
@@ -198,47 +184,3 @@ def _standardised_law(posterior: Posterior, at: Quadrature, who: IntArray, what:
     variance = np.append(posterior.variance, 1.0)[what][..., None]
     total = at.slope[who] ** 2 * variance + at.offset_variance[who] + at.noise[who] + posterior.rounding
     return Mixture(at.share[who], at.slope[who] * mean + at.offset[who], np.sqrt(total))
-
-
-class LeftOut(NamedTuple):
-    """Predictions of the scores in use from all others, shapes (E',), standardised.
-
-    ``mean``, ``sd``; ``probability`` of a score at most as high, and ``lower`` of a lower one.
-    """
-
-    mean: FloatArray
-    sd: FloatArray
-    probability: FloatArray
-    lower: FloatArray
-
-
-def leave_one_out(posterior: Posterior) -> LeftOut:
-    """Predict each score in use from all others."""
-    who = posterior.reviewer[posterior.used]
-    standard = posterior.scores.part.score
-    at = quadrature(posterior)
-    mean, variance = (value[:, None] for value in posterior.cavities)
-    slope = at.slope[who]
-    centre = at.offset[who] + slope * mean
-    noise = at.noise[who] * noise_factors(posterior)[posterior.used][:, None]
-    spread = slope**2 * variance + noise + posterior.rounding
-    law = Mixture(at.share[who], centre, np.sqrt(spread))
-    if posterior.population is not None:
-        # Remove the review from the offset, and its density from the share of the node.
-        weight = 1 / spread
-        remaining = np.maximum(1 / at.offset_variance[who] - weight, 1e-12)
-        centre = centre - weight * (standard[:, None] - centre) / remaining
-        spread = spread + 1 / remaining
-        gap = standard[:, None] - centre
-        log_share = np.log(np.maximum(at.share[who], 1e-300)) + 0.5 * (np.log(spread) + gap**2 / spread)
-        share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
-        law = Mixture(share / share.sum(axis=1, keepdims=True), centre, np.sqrt(spread))
-
-    upper = lower = law.cdf(standard)
-    levels = levels_of(posterior, at)
-    if levels is not None:
-        place = np.searchsorted(levels.value, posterior.scores.score)
-        ends = np.concatenate([[-np.inf], levels.bound, [np.inf]])
-        upper = law.cdf(ends[place + 1])
-        lower = law.cdf(ends[place])
-    return LeftOut(law.mean, law.sd, upper, lower)

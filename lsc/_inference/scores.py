@@ -120,7 +120,7 @@ def check(parts: Parts) -> tuple[Parts, Unit, BoolArray]:
     ``parts`` are reviews with scores. Raises InputError if a score is a likely data-entry error, or units differ.
     """
     scores = distribution_of(parts)
-    check_no_outlier(scores, parts)
+    check_no_outlier(scores)
     _, by_reviewer = parts.map(_by_reviewer)
     load, low, high, sums = (np.concatenate(values) for values in zip(*by_reviewer, strict=True))
     require_one_unit(low, high)
@@ -260,7 +260,7 @@ def uninformative(load: IntArray, constant: BoolArray, equal: float) -> BoolArra
     return designed if designed.sum() <= MAX_SHARE * (load > 0).sum() else np.zeros(load.size, bool)
 
 
-def check_no_outlier(scores: Distribution, parts: Parts) -> None:
+def check_no_outlier(scores: Distribution) -> None:
     """Raise if a score lies so far from all others that it is a likely data-entry error."""
     size = scores.size
     if size < MIN_SCORES:
@@ -274,28 +274,11 @@ def check_no_outlier(scores: Distribution, parts: Parts) -> None:
     distance = abs(worst - median)
     if usual > 0 and distance > OUTLIER_RATIO * (1 + SMALL_TABLE / size) * usual:
         message = (
-            f"score: expected scores on one scale, found {worst:g} at review {_place_of(parts, worst)}, "
-            f"{distance / usual:.0f} times farther from the median {median:g} than nearly all others; correct it or "
+            f"score: expected scores on one scale, found {worst:g}, {distance / usual:.0f} times"
+            f" farther from the median {median:g} than nearly all others; correct it or "
             "leave it out"
         )
         raise InputError(message)
-
-
-def _place_of(parts: Parts, score: float) -> int:
-    """Return the number of the first review with a score, by reviewer and item."""
-    _, found = parts.map(_place_in, (), score)
-    before: int = 0
-    for place, size in found:
-        if place < size:
-            return int(before + place)
-        before += size
-    return before
-
-
-def _place_in(part: Reviewed, _: Vectors, score: float) -> tuple[Vectors, tuple[int, int]]:
-    """Return the place of the first review with a score, the number of reviews if there is none, and that number."""
-    size = part.score.size
-    return (), (int(np.argmax(np.append(part.score == score, True))), size)
 
 
 def require_one_unit(low: FloatArray, high: FloatArray) -> None:

@@ -11,7 +11,6 @@ from lsc._inference.beliefs import Posterior
 from lsc._inference.fitting import Population, fit
 from lsc._inference.inferring import fit_averages, problem_of
 from lsc._inference.parts import pieces_of, state_of
-from lsc._inference.predicting import noise_factors
 from lsc._inference.scores import MIN_NOISE
 from lsc._inference.step import Part
 from reviewgraph._base import BoolArray, FloatArray, IntArray, Result, counted, snapped
@@ -305,8 +304,15 @@ def misfit_of(posterior: Posterior) -> Misfit:
     ([7], True)
     """
     rows = posterior.used
-    factor = noise_factors(posterior)[rows]
-    used = UsedReviews(posterior.reviewer[rows], posterior.scores.part.score, *posterior.cavities, factor)
+    item = posterior.item[rows]
+    part = posterior.scores.part
+    # Cavities of the papers without each review, its share of the similarity included; what weights multiply noise by.
+    precision = 1 / posterior.variance[item] - posterior.precision[rows] - posterior.likeness_precision[rows]
+    shift = posterior.mean[item] / posterior.variance[item] - posterior.shift[rows] - posterior.likeness_shift[rows]
+    factor = np.ones(rows.size)
+    if posterior.population is not None and part.log_weight.size:
+        factor = np.exp(-posterior.population.gamma * part.log_weight)
+    used = UsedReviews(posterior.reviewer[rows], part.score, shift / precision, 1 / precision, factor)
     statistics = compute_statistics(used, population_of(posterior), posterior.slope.size)
     p_value = np.minimum(2.0 * np.minimum(statistics.too_large, statistics.too_low), 1.0)
     return Misfit(statistics.mean_square, statistics.agreement, p_value)

@@ -26,17 +26,6 @@ OFFERED = (
 )
 
 
-class Simulations(click.Command):
-    """The command, which refuses what it did before this release."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments."""
-        if args[:1] == ["rounds"]:
-            message = "simulate rounds is no longer a command: plan --for decision --rounds R plans reviews in rounds"
-            raise Refusal(message)
-        return super().parse_args(ctx, args)
-
-
 #: Descriptions of hypothesis classes in help; others are described by their own words.
 SIMULATED = {
     "linear": "score = slope * quality + offset for each reviewer",
@@ -59,7 +48,6 @@ conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
 
 
 @click.command(
-    cls=Simulations,
     help=HELP,
     epilog=examples(
         ("Realistic scores:", "simulate realistic --papers 60 --reviewers 40 -o made-up"),

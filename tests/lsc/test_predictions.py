@@ -21,11 +21,8 @@ def estimate(*, turned: bool = False, levels: bool = False) -> PosteriorEstimate
 
 
 @pytest.mark.parametrize("levels", [False, True])
-def test_predictions_and_residuals_are_in_the_direction_of_the_scores(levels: bool) -> None:
+def test_predictions_are_in_the_direction_of_the_scores(levels: bool) -> None:
     one, other = estimate(levels=levels), estimate(turned=True, levels=levels)
-    for name in ("raw", "standardised"):
-        np.testing.assert_allclose(getattr(other.residuals(), name), -getattr(one.residuals(), name), atol=1e-9)
-    np.testing.assert_allclose(other.residuals().probability, 1 - one.residuals().lower, atol=1e-9)
     first, second = (of.predict([0, 3, None], [5, 5, 7]) for of in (one, other))
     assert second.mean == pytest.approx(-first.mean)
     assert second.sd == pytest.approx(first.sd)
@@ -42,13 +39,11 @@ def test_predictions_and_residuals_are_in_the_direction_of_the_scores(levels: bo
     assert second.cdf(-5.0) == pytest.approx(1 - first.cdf(5.0))
 
 
-def test_planned_and_ignored_reviews_have_no_residual() -> None:
+def test_ignored_reviewers_are_new_ones() -> None:
     who, what, score, _ = table(1, n_items=60, n_reviewers=40, load=6)
     rows = [*zip(who.tolist(), what.tolist(), score.tolist(), strict=True), *((99, k, 5.0) for k in range(12))]
     reviews = Reviews.from_pairs([*rows, (0, 77, None)])
     found = posterior(reviews)
-    ignored = reviews.reviewer == reviews.reviewer_code[99]
-    assert (np.isnan(found.residuals().raw) == (ignored | ~reviews.scored)).all()
     # An ignored reviewer is predicted as a new one.
     assert found.predict(99, 5).mean == pytest.approx(found.predict(None, 5).mean)
     assert np.isnan(found.misfit.mean_square[reviews.reviewer_code[99]])

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from scipy.stats import kstest
 
-from lsc._inference import fitting
 from lsc._inference.beliefs import Posterior
-from lsc._inference.fitting import fit
-from lsc._inference.inferring import infer, problem_of
-from lsc._inference.kernels.step import describe_reviewers
-from lsc._inference.parts import pieces_of, state_of
+from lsc._inference.inferring import infer
 from lsc._inference.predicting import (
     Discrete,
     Levels,
     Mixture,
-    leave_one_out,
     predictive,
     quadrature,
 )
-from lsc._inference.step import NODES, Gauge, Part, Quadrature
 from reviewgraph._base import FloatArray
-from tests.lsc.inference.simulated_tables import Simulated, table, tracks
+from tests.lsc.inference.simulated_tables import Simulated, table
 from tests.oracles.dense import slope_grid
-from tests.trials import NIGHTLY
 
 
 def inferred(drawn: Simulated, weight: FloatArray | None = None) -> Posterior:
@@ -92,65 +82,3 @@ def test_a_new_reviewer_is_drawn_from_the_population() -> None:
     noise = level * np.exp(2 * population.rho * (line - population.mu))
     for ours, exact in ((at.slope, slope), (at.slope**2, slope**2), (at.noise, noise)):
         assert at.share[-1] @ ours[-1] == pytest.approx(share @ exact, rel=0.015)
-
-
-def refitted(posterior: Posterior, row: int) -> Mixture:
-    """Predict a score from a refit without it, at the same hyperparameters and unit."""
-    assert posterior.population is not None
-    size = posterior.slope.size
-    place = int(np.flatnonzero(posterior.used == row)[0])
-    part = posterior.scores.part
-    kept = np.arange(part.item.size) != place
-    load = np.bincount(posterior.reviewer[posterior.used][kept], minlength=size)
-    log_weight = part.log_weight[kept] if part.log_weight.size else part.log_weight
-    rest = Part(np.concatenate([[0], np.cumsum(load)]), part.item[kept], part.score[kept], log_weight)
-    state = state_of(rest)
-    found = fit(problem_of(pieces_of(state, posterior.mean.size)), posterior.population, learn=False)
-    at = Quadrature(*np.zeros((5, size, NODES)))
-    hyper = posterior.population.hyper
-    describe_reviewers(*state[:3], found.items, hyper, Gauge(), at)
-    j, i = int(posterior.reviewer[row]), int(posterior.item[row])
-    mean, variance = found.items.shift[i] / found.items.precision[i], 1 / found.items.precision[i]
-    noise = at.noise[j] * (np.exp(-hyper.gamma * part.log_weight[place]) if part.log_weight.size else 1.0)
-    spread = at.slope[j] ** 2 * variance + at.offset_variance[j] + noise + hyper.rounding
-    return Mixture(at.share[j], at.slope[j] * mean + at.offset[j], np.sqrt(spread))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_leaving_one_out_agrees_with_a_refit_without_it(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = table(3, 60, 40, 6, own=0.5) if weighted else table(4, 60, 60, 3, offset=1.5)
-    weight = np.exp(np.random.default_rng(0).standard_normal(drawn.who.size))
-    noise = 0.7 * weight**-0.5 * np.random.default_rng(1).standard_normal(weight.size)
-    drawn = drawn._replace(score=drawn.score + noise) if weighted else drawn
-    posterior = inferred(drawn, weight if weighted else None)
-    left_out = leave_one_out(posterior)
-    monkeypatch.setattr(fitting, "TOLERANCE", 1e-4)
-    off = []
-    for place in range(0, drawn.who.size, 1 if NIGHTLY else 5):
-        law = refitted(posterior, int(posterior.used[place]))
-        standard = posterior.scores.part.score[place]
-        off.append([(left_out.mean[place] - law.mean) / law.sd, math.log(left_out.sd[place] / law.sd)])
-        assert left_out.probability[place] == pytest.approx(law.cdf(standard), abs=0.02)
-    assert np.abs(off).max() < 0.2
-    assert np.abs(np.mean(off, axis=0)).max() < 0.01
-
-
-@pytest.mark.parametrize("kind", ["numbers", "levels", "no signal", "tracks"])
-def test_leave_one_out_probabilities_are_uniform_and_residuals_standard(kind: str) -> None:
-    probability, standard, similar = [], [], []
-    for seed in range(3):
-        drawn = tracks(seed, 200) if kind == "tracks" else table(seed, 100, 80, 6)
-        rng = np.random.default_rng(seed)
-        if kind == "levels":
-            drawn = drawn._replace(score=np.clip(np.rint(drawn.score / 2), 0, 5))
-        if kind == "no signal":
-            drawn = drawn._replace(score=drawn.truth[drawn.what] + rng.standard_normal(drawn.who.size))
-        posterior = inferred(drawn)
-        assert posterior.signal == (kind != "no signal")
-        similar.append(posterior.kappa > 0)
-        found = leave_one_out(posterior)
-        probability.append(found.lower + rng.random(found.lower.size) * (found.probability - found.lower))
-        standard.append((posterior.scores.part.score - found.mean) / found.sd)
-    assert any(similar) == (kind == "tracks")
-    assert kstest(np.concatenate(probability), "uniform").pvalue > 0.01
-    assert np.concatenate(standard).std() == pytest.approx(1.0, abs=0.06)
