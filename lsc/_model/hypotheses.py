@@ -7,9 +7,8 @@ of the command come from here.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -53,8 +52,15 @@ LINEAR, MONOTONE, CONVEX, CONCAVE = map(int, Shape)
 IDLE = len(Shape)
 
 
-class Hypothesis(ABC):
+@dataclass(frozen=True)
+class Hypothesis:
     """A class of scoring functions f, from quality to score: its properties and simulation.
+
+    Parameters
+    ----------
+    max_slope
+        C > 0: no scoring function rises faster (10 by default). It fixes the scale of the recovered qualities, and in a
+        class with one bound for everybody nothing else.
 
     Attributes
     ----------
@@ -69,7 +75,14 @@ class Hypothesis(ABC):
     parameters
         Number of parameters of one reviewer's function, for standard errors; None if not finite, without standard
         errors.
+
+    Raises
+    ------
+    InputError
+        Unless ``1e-50 <= max_slope <= 1e50``.
     """
+
+    max_slope: float = MAX_SLOPE
 
     name: ClassVar[str]
     words: ClassVar[str]
@@ -77,15 +90,21 @@ class Hypothesis(ABC):
     level: ClassVar[Level]
     parameters: ClassVar[int | None]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_slope", refuse("max_slope", self.max_slope, "float"))
+        if not 1 / STEEPEST <= self.max_slope <= STEEPEST:
+            message = f"max_slope: expected a number from {1 / STEEPEST:g} to {STEEPEST:g}, found {self.max_slope}"
+            raise InputError(message)
+
     @property
-    @abstractmethod
     def bounds(self) -> tuple[float, float]:
         """Bounds on the slope of the inverse of f: 1 / C and infinity, or twice the slope of lines that have one."""
+        return 1.0 / self.max_slope, math.inf
 
     @classmethod
-    @abstractmethod
     def up_to(cls, max_slope: float) -> Self:
         """Return the class with slopes of at most ``max_slope``, if it does not fix them."""
+        return cls(max_slope)
 
     @property
     def fixes_unit(self) -> bool:
@@ -103,42 +122,7 @@ class Hypothesis(ABC):
 
 
 @dataclass(frozen=True)
-class Sloped(Hypothesis):
-    """Classes of functions whose slopes are bounded.
-
-    Parameters
-    ----------
-    max_slope
-        C > 0: no scoring function rises faster (10 by default). It fixes the scale of the recovered qualities, and in a
-        class with one bound for everybody nothing else.
-
-    Raises
-    ------
-    InputError
-        Unless ``1e-50 <= max_slope <= 1e50``.
-    """
-
-    max_slope: float = MAX_SLOPE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "max_slope", refuse("max_slope", self.max_slope, "float"))
-        if not 1 / STEEPEST <= self.max_slope <= STEEPEST:
-            message = f"max_slope: expected a number from {1 / STEEPEST:g} to {STEEPEST:g}, found {self.max_slope}"
-            raise InputError(message)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """1 / C and infinity."""
-        return 1.0 / self.max_slope, math.inf
-
-    @classmethod
-    def up_to(cls, max_slope: float) -> Self:
-        """Return the class with this bound."""
-        return cls(max_slope=max_slope)
-
-
-@dataclass(frozen=True)
-class Linear(Sloped):
+class Linear(Hypothesis):
     """Score = slope * quality + offset (programme 4 of [Tan21]_).
 
     Examples
@@ -169,7 +153,7 @@ class Linear(Sloped):
 
 
 @dataclass(frozen=True)
-class Monotone(Sloped):
+class Monotone(Hypothesis):
     """A better paper gets no lower score; no further assumption.
 
     Examples
@@ -202,7 +186,7 @@ class Monotone(Sloped):
 
 
 @dataclass(frozen=True)
-class Convex(Sloped):
+class Convex(Hypothesis):
     """Monotone, and steeper for better papers: the best papers are distinguished most finely.
 
     Examples
@@ -230,7 +214,7 @@ class Convex(Sloped):
 
 
 @dataclass(frozen=True)
-class Concave(Sloped):
+class Concave(Hypothesis):
     """Monotone, and flatter for better papers: the weakest papers are distinguished most finely.
 
     Examples
@@ -269,6 +253,8 @@ class Offset(Hypothesis):
     >>> Offset().bounds
     (1.0, 1.0)
     """
+
+    max_slope: float = field(default=1.0, init=False, repr=False)
 
     name = "offset"
     words = "the quality plus an offset: reviewers are harsh or lenient, no more"
