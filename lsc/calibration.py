@@ -21,6 +21,7 @@ from lsc.evidence.support import (
     groups_of,
     is_noiseless,
     is_unique,
+    moments,
     reporting_scale,
     support_of,
 )
@@ -370,13 +371,7 @@ def calibrate(
         best = choosing.nearest_to_lines(programme, near)
     # The programme does not determine the shift (and, without noise, the scale) of a group: the reported scale does.
     average = plain_averages(scored)
-    spread = np.full(1, scored.score.std())
-    if (groups := int(group.max())) > 1:
-        # The standard deviation of the scores of each group.
-        place = group[scored.item] - 1
-        count = np.maximum(np.bincount(place, minlength=groups), 1)
-        mean = np.bincount(place, scored.score, groups) / count
-        spread = np.sqrt(np.bincount(place, (scored.score - mean[place]) ** 2, groups) / count)
+    _, spread = moments(scored.score, group[scored.item] - 1, int(group.max()))
     reported = reporting_scale(
         best.quality,
         average,

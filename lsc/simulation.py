@@ -80,10 +80,6 @@ def _scores(kinds: Sequence[str], reviewer: IntArray, perceived: FloatArray, rng
     if wrong:
         message = f"kinds: expected each to be one of {', '.join(SIMULATED)}, found {wrong[0]!r}"
         raise InputError(message)
-    size = 1 + int(reviewer.max(initial=-1))
-    if size > len(kinds):
-        message = f"kinds: expected one for each of {size} reviewers, found {len(kinds)}"
-        raise InputError(message)
     score = np.empty(reviewer.size)
     kind = np.array(kinds, dtype=object)[reviewer]
     for name, simulated_kind in SIMULATED.items():
@@ -281,8 +277,6 @@ class Realistic:
         N and M.
     noise
         Scale of the noise, Student's t with 4 degrees of freedom (1).
-    reviews_per_item
-        Minimum and maximum number of reviews per item (3 and 6).
     assignment
         Random by default. It overrides the sizes.
 
@@ -296,15 +290,10 @@ class Realistic:
     n_items: int = 1000
     n_reviewers: int = 1000
     noise: float = NOISE_SD
-    reviews_per_item: tuple[int, int] = REVIEWS_PER_ITEM
     assignment: Reviews | None = None
 
     def draw(self, seed: Seed) -> Simulation:
-        """Draw loads, an assignment, true qualities and scores.
-
-        InputError if ``noise`` is negative, or ``reviews_per_item`` is not an ascending pair up to the number of
-        reviewers.
-        """
+        """Draw loads, an assignment, true qualities and scores; InputError if ``noise`` is negative."""
         rng = np.random.default_rng(seed)
         if not 0 <= self.noise <= LOUDEST:
             message = f"noise: expected a scale from 0 to {LOUDEST:g}, found {self.noise}"
@@ -318,11 +307,10 @@ class Realistic:
         return Simulation(scored, truth)
 
     def _drawn_assignment(self, rng: np.random.Generator) -> Reviews:
-        least, most = self.reviews_per_item
-        if not 0 <= least <= most <= self.n_reviewers:
+        least, most = REVIEWS_PER_ITEM
+        if most > self.n_reviewers:
             message = (
-                f"reviews_per_item: expected the minimum and the maximum number of reviews per item, from 0 to the "
-                f"number of reviewers, {self.n_reviewers}, found {self.reviews_per_item}"
+                f"n_reviewers: expected {most} or more, as items have up to {most} reviews, found {self.n_reviewers}"
             )
             raise InputError(message)
         # Distinct reviewers of each item, by willingness.

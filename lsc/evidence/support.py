@@ -131,8 +131,8 @@ def reporting_scale(
     # Mean and deviation of qualities and of plain averages, over the items with a score.
     counts = np.isfinite(average)
     places = group[counts] - 1
-    middle, width = _moments(quality[counts], places, groups)
-    mean, deviation = _moments(average[counts], places, groups)
+    middle, width = moments(quality[counts], places, groups)
+    mean, deviation = moments(average[counts], places, groups)
     kept = np.zeros(groups, np.bool_) if fixed is None else fixed
     on_references = np.bincount(group - 1, is_reference, groups) >= np.where(kept, 1, 2)
     deviation = np.where(deviation > FLAT * spread, deviation, spread)
@@ -145,8 +145,8 @@ def reporting_scale(
     return ReportingScale(slope, offset, flat & ~on_references)
 
 
-def _moments(value: FloatArray, place: IntArray, size: int) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation by place."""
+def moments(value: FloatArray, place: IntArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation by place, shapes (size,)."""
     count = np.maximum(np.bincount(place, minlength=size), 1)
     mean = np.bincount(place, value, size) / count
     off = value - mean[place]

@@ -61,7 +61,11 @@ def sections_of(result: Estimate, selection: Selection | None) -> list[Section]:
     if not isinstance(result, PosteriorEstimate):
         return sections
     return [
-        Section("cut", "Around the line of selection", lambda: [] if selection is None else _cut(result, selection)),
+        Section(
+            "cut",
+            "Around the line of selection",
+            lambda: [] if selection is None else [line_picture(result, selection)],
+        ),
         *sections,
         Section("each", "Each paper", lambda: _each(result, selection)),
         Section("reviewers", "Reviewers", lambda: _reviewers(result)),
@@ -72,12 +76,8 @@ def sections_of(result: Estimate, selection: Selection | None) -> list[Section]:
 # The cut.
 
 
-def _cut(result: PosteriorEstimate, selection: Selection) -> list[Part]:
-    """Return the picture of the line, and how to proceed if more reviews do not help."""
-    advice = "More reviews by the same reviewers cannot settle what they leave unexplained. Have the papers nearest to "
-    advice += "the line measured, too, and add them to --references."
-    is_advised = selection.discuss.size > 1 and result.validity.is_learned
-    return [line_picture(result, selection), *([Prose([advice])] if is_advised else [])]
+def _cut(result: PosteriorEstimate, selection: Selection | None) -> list[Part]:
+    return [] if selection is None else [line_picture(result, selection)]
 
 
 def _lists(result: Estimate, selection: Selection | None) -> list[Part]:

@@ -77,7 +77,7 @@ def test_realistic_scores_are_whole_and_loads_uneven() -> None:
     assert set(reviews.score.tolist()) <= {float(y) for y in range(1, 11)}
     assert set(reviews.reviews_per_item.tolist()) == {3, 4, 5, 6}
     assert reviews.loads.std() > 3.0
-    with pytest.raises(InputError, match="reviews_per_item: expected the minimum"):
+    with pytest.raises(InputError, match="n_reviewers: expected 6 or more"):
         Realistic(10, 5).draw(np.random.default_rng(0))
     with pytest.raises(InputError, match="noise: expected a scale from 0"):
         Realistic(10, 9, -1.0).draw(np.random.default_rng(0))
