@@ -14,7 +14,7 @@ from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, Shape, cla
 from lsc._solver import choosing, newton
 from lsc._solver.parted import minimise_parts
 from lsc.estimate import Estimate, expect_scores, plain_averages
-from lsc.evidence.optimality import Residuals, ScoringFunction, fit_through, residuals, scale
+from lsc.evidence.optimality import Residuals, ScoringFunction, residuals
 from lsc.evidence.support import (
     ReportingScale,
     Support,
@@ -23,6 +23,7 @@ from lsc.evidence.support import (
     is_unique,
     moments,
     reporting_scale,
+    scale,
     support_of,
 )
 from lsc.parted import AT_ONCE, InParts, averages, scored_groups, totals_of
@@ -49,6 +50,8 @@ CHOSEN = 1000
 #: Maximum ratio of the range of all scores to the ranges of reviewers, but for this share with the smallest.
 WIDEST = 1e6
 TAIL = 0.05
+#: Perceived qualities closer than this part of their range are equal: solvers are exact to 1e-12 and better.
+ROUNDING = 1e-9
 
 
 class CalibrationStatus(Status):
@@ -199,7 +202,7 @@ class Calibration(Estimate):
             raise InputError(message)
         rows = row[reviews_of]
         perceived = self.quality[self.reviews.item[rows]] + self.noise[rows]
-        return fit_through(perceived, programme.score[reviews_of], linear=bool(programme.shape[code] == LINEAR))
+        return _fit_through(perceived, programme.score[reviews_of], linear=bool(programme.shape[code] == LINEAR))
 
     # How good the solution is
 
@@ -445,6 +448,26 @@ def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
     groups = int(group.max(initial=0))
     count = np.bincount(home, minlength=groups)
     return np.asarray((count > 0) & (np.bincount(home, fixes[several], groups) == count))
+
+
+def _fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> ScoringFunction:
+    """Return the scoring function through these points, shapes (K,), any order; ``linear`` if they lie on a line.
+
+    >>> _fit_through(np.array([2.0, 1.0]), np.array([5.0, 4.0]), linear=True)
+    <ScoringFunction: score = 1 * quality + 3>
+    """
+    order = np.lexsort((perceived, score))
+    perceived = perceived[order]
+    score = score[order]
+    apart = ROUNDING * max(float(np.ptp(perceived)), float(np.abs(perceived).max()) * ROUNDING)
+    new = np.ones(score.size, np.bool_)
+    new[1:] = (np.diff(score) > 0) | (np.diff(perceived) > apart)  # equal points are one knot
+    perceived = perceived[new]
+    score = score[new]
+    if not linear or score[0] == score[-1]:
+        return ScoringFunction(perceived, score)
+    slope = float((score[-1] - score[0]) / (perceived[-1] - perceived[0]))
+    return ScoringFunction(perceived, score, slope, float(np.mean(score - slope * perceived)))
 
 
 # Tables in parts.

@@ -109,7 +109,6 @@ FURTHER = {
         words = "twice the quality plus an offset"
         shape = Shape.LINEAR
         level = level_named("connected")
-        parameters = None
 
         @property
         def bounds(self):

@@ -331,8 +331,15 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
                 f"{hypothesis!r}; set it there, or give the hypothesis by name"
             )
             raise InputError(message)
-        return hypothesis
-    return named(classes(), hypothesis, "hypothesis").up_to(MAX_SLOPE if max_slope is None else max_slope)
+    else:
+        kind = named(classes(), hypothesis, "hypothesis")
+        hypothesis = kind.up_to(MAX_SLOPE if max_slope is None else max_slope)
+    low, high = hypothesis.bounds
+    if high < math.inf and (hypothesis.shape is not Shape.LINEAR or low < high):
+        name = type(hypothesis).__name__
+        message = f"{name}: expected an infinite bound or, of lines, a fixed slope, found bounds {low, high}"
+        raise TypeError(message)
+    return hypothesis
 
 
 def level_of(kinds: Iterable[type[Hypothesis]]) -> Level:

@@ -178,19 +178,7 @@ def _of_ramps(programme: Programme, steps: _Steps) -> _Violations:
     )
 
 
-def scale(programme: Programme, quality: FloatArray) -> float:
-    """Return the unit of residuals: the standard deviation of qualities, or of the scores over C if that is larger.
-
-    1 / C if both are 0.
-    """
-    lower = programme.median_lower
-    return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
-
-
 # Fitted scoring functions.
-
-#: Perceived qualities closer than this part of their range are equal: solvers are exact to 1e-12 and better.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,26 +229,6 @@ class ScoringFunction:
 
 def _slope(x: FloatArray, y: FloatArray) -> float:
     return float((y[1] - y[0]) / (x[1] - x[0])) if x[1] > x[0] else 0.0
-
-
-def fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> ScoringFunction:
-    """Return the scoring function through these points, shapes (K,), any order; ``linear`` if they lie on a line.
-
-    >>> fit_through(np.array([2.0, 1.0]), np.array([5.0, 4.0]), linear=True)
-    <ScoringFunction: score = 1 * quality + 3>
-    """
-    order = np.lexsort((perceived, score))
-    perceived = perceived[order]
-    score = score[order]
-    apart = ROUNDING * max(float(np.ptp(perceived)), float(np.abs(perceived).max()) * ROUNDING)
-    new = np.ones(score.size, np.bool_)
-    new[1:] = (np.diff(score) > 0) | (np.diff(perceived) > apart)  # equal points are one knot
-    perceived = perceived[new]
-    score = score[new]
-    if not linear or score[0] == score[-1]:
-        return ScoringFunction(perceived, score)
-    slope = float((score[-1] - score[0]) / (perceived[-1] - perceived[0]))
-    return ScoringFunction(perceived, score, slope, float(np.mean(score - slope * perceived)))
 
 
 def __dir__() -> list[str]:

@@ -9,9 +9,8 @@ import numpy as np
 
 from lsc._model.formulation import Programme, equalities, inequalities, pick
 from lsc._model.hypotheses import Shape
-from lsc.evidence.optimality import scale
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
-from reviewgraph.graph import Level, connected_components, projections, recoverability
+from reviewgraph.graph import Level, connected_components, level_named, projections, recoverability
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
 
     Takes the time of :func:`reviewgraph.recoverability` at the level recoverable, O(E) at the level connected.
 
-    >>> from reviewgraph.graph.levels import level_named
     >>> rows = [("ann", 1, 5.0), ("ann", 2, 6.0), ("bob", 1, 5.0), ("bob", 2, 7.0), ("bob", 3, 8.0), ("cleo", 3, 1.0)]
     >>> reviews, group = Reviews.from_pairs([*rows, ("cleo", 4, 2.0)]), np.ones(4, np.int64)
     >>> support = support_of(reviews, group, level_named("recoverable"))
@@ -71,7 +69,7 @@ def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
     """
     sizes = np.bincount(group - 1)
     determined = sizes[group - 1] == 1
-    if level.name == "connected":
+    if not level.implies(level_named("recoverable")):
         determined[:] = True
         missing = sizes.size - 1
     else:
@@ -235,6 +233,15 @@ def _lines_fix_all(programme: Programme, trivial: list[FloatArray]) -> bool:
         direction, _ = cg(lines, probe, rtol=SOLVED, maxiter=STEPS, M=scaled)
         residual = np.linalg.norm(lines @ direction - probe)
     return bool(residual <= 2 * SOLVED * np.linalg.norm(probe))
+
+
+def scale(programme: Programme, quality: FloatArray) -> float:
+    """Return the unit of residuals: the standard deviation of qualities, or of the scores over C if that is larger.
+
+    1 / C if both are 0.
+    """
+    lower = programme.median_lower
+    return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
 
 
 def is_noiseless(programme: Programme, quality: FloatArray, perceived: FloatArray, *, part: float = NOISELESS) -> bool:
