@@ -206,6 +206,13 @@ class Difference(NamedTuple):
     mean: float
     standard_error: float
 
+    @property
+    def probability(self) -> float:
+        """Probability that the first item is better than the second; one half if no review connects them."""
+        from scipy.special import ndtr
+
+        return float(ndtr(self.mean / self.standard_error)) if self.standard_error > 0 else 0.5
+
 
 class Confidence(NamedTuple):
     """Whether the confidence of the reviews is used as weights, and by how much it raises the log evidence."""
@@ -589,9 +596,9 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def difference(self, first: Label, second: Label) -> Difference:
-        """Return the quality of one item minus that of another, with the standard error of the difference.
+        """Return the quality of one item minus that of another, with its error and the probability that it is better.
 
-        The error is infinite if no review connects the two.
+        Items of shared reviewers are correlated. The error is infinite if no review connects the two.
 
         Parameters
         ----------
@@ -601,7 +608,7 @@ class PosteriorEstimate(Estimate):
         Returns
         -------
         Difference
-            ``mean`` and ``standard_error``, in points of the scores.
+            ``mean`` and ``standard_error``, in points of the scores, and ``probability``.
 
         Raises
         ------
@@ -611,8 +618,9 @@ class PosteriorEstimate(Estimate):
         Examples
         --------
         >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> posterior(Reviews.from_pairs(rows)).difference(11, 0).mean > 0
-        True
+        >>> difference = posterior(Reviews.from_pairs(rows)).difference(11, 0)
+        >>> difference.mean > 0, difference.probability > 0.9
+        (True, True)
         """
         a = self._code(first, "first")
         b = self._code(second, "second")
@@ -627,38 +635,6 @@ class PosteriorEstimate(Estimate):
         mean = float(self.quality[a] - self.quality[b])
         error = float(np.sqrt(max(variance, 0.0)))
         return Difference(mean, error if self.group[a] == self.group[b] else float("inf"))
-
-    @checked
-    def probability_better(self, first: Label, second: Label) -> float:
-        """Return the probability that the first item is better than the second; one half if no review connects them.
-
-        From the normal distribution of their difference, in which items of shared reviewers are correlated.
-
-        Parameters
-        ----------
-        first, second
-            Labels of two items.
-
-        Returns
-        -------
-        float
-            From 0 to 1.
-
-        Raises
-        ------
-        InputError
-            If an item is not among the reviews' or has no score, or both are the same.
-
-        Examples
-        --------
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> posterior(Reviews.from_pairs(rows)).probability_better(11, 0) > 0.9
-        True
-        """
-        from scipy.special import ndtr
-
-        difference = self.difference(first, second)
-        return float(ndtr(difference.mean / difference.standard_error)) if difference.standard_error > 0 else 0.5
 
     @checked
     def predict(self, reviewer: Label | Sequence[Label] | None, item: Label | Sequence[Label] | None) -> Prediction:
@@ -771,7 +747,7 @@ class PartedPosterior(InParts, PosteriorEstimate):
     """The posterior of a table in parts: qualities with their uncertainty, and reviewers."""
 
     gain = misfit = modelled = score = AT_ONCE
-    _accounts = difference = draws = predict = probability_better = AT_ONCE
+    _accounts = difference = draws = predict = AT_ONCE
 
     @property
     def standard_error(self) -> FloatArray:

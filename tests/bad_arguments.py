@@ -152,7 +152,6 @@ def calls(folder: Path) -> dict[str, Call]:
         "Calibrator.score": (lsc.Calibrator("average").fit(table), {"X": PAIRS, "y": [row[2] for row in ROWS]}),
         "PosteriorEstimate.interval": (beliefs, {}),
         "PosteriorEstimate.probability_in_top": (beliefs, {"n_selected": 2}),
-        "PosteriorEstimate.probability_better": (beliefs, {"first": "p1", "second": "p2"}),
         "PosteriorEstimate.predict": (beliefs, {"reviewer": None, "item": "p1"}),
         "Prediction.interval": (beliefs.predict(None, "p1"), {"level": 0.5}),
         "Prediction.cdf": (beliefs.predict(None, "p1"), {"score": 5.0}),

@@ -485,7 +485,7 @@ def estimate() -> Any:
         ),
         (lambda: estimate().account("P7"), "item: expected an item with a score, found 'P7'; did you mean 'p7'?"),
         (
-            lambda: estimate().probability_better("p1", "q"),
+            lambda: estimate().difference("p1", "q"),
             "second: expected an item with a score, found 'q'; there are labels such as 'p0', 'p1'",
         ),
         (lambda: estimate().predict("7", "p1"), "found '7' (str), but labels are int; did you mean 7?"),

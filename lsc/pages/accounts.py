@@ -179,7 +179,7 @@ def _better(result: PosteriorEstimate, codes: list[int]) -> list[Fact]:
         first, second = sorted(pair, key=lambda code: int(result.rank[code]))
         if result.group[first] == result.group[second]:
             better, worse = result.items[first], result.items[second]
-            chance = percent(result.probability_better(better, worse))
+            chance = percent(result.difference(better, worse).probability)
             facts.append(Fact("Better", f"{better} than {worse} with probability {chance}"))
     return facts
 

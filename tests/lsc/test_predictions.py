@@ -55,12 +55,12 @@ def test_ranks_of_draws_agree_with_probabilities_of_pairs_and_of_the_best() -> N
     rank = 1 + (-drawn).argsort(axis=1).argsort(axis=1)
     for n in (1, 6, 20):
         assert (rank <= n).mean(axis=0) == pytest.approx(found.probability_in_top(n), abs=0.06)
-    better = [found.probability_better(other, 10) for other in range(60) if other != 10]
+    better = [found.difference(other, 10).probability for other in range(60) if other != 10]
     assert rank[:, 10].mean() == pytest.approx(1 + sum(better), abs=0.6)
     difference = found.difference(0, 10)
-    chance = found.probability_better(0, 10)
+    chance = found.difference(0, 10).probability
     assert chance == pytest.approx(norm.cdf(difference.mean / difference.standard_error))
-    assert chance == pytest.approx(1 - found.probability_better(10, 0))
+    assert chance == pytest.approx(1 - found.difference(10, 0).probability)
     assert chance == pytest.approx((drawn[:, 0] > drawn[:, 10]).mean(), abs=0.02)
 
 

@@ -203,7 +203,7 @@ def test_of_two_papers_that_are_explained_the_better_one_is_named(found: Posteri
     first, second, *_ = found.ranking()
     named, tables = facts(page_of(found, found.selection(1), explained=[second, first]))
     assert len(tables) == 2
-    chance = f"{100 * found.probability_better(first, second):.0f} %"
+    chance = f"{100 * found.difference(first, second).probability:.0f} %"
     assert named["Better"] == f"{first} than {second} with probability {chance}"
     assert named[first].startswith("rank 1 of 12, ")
     assert "among the best 1" in named[second]
