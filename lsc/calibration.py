@@ -451,11 +451,7 @@ def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
 
 
 def _fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> ScoringFunction:
-    """Return the scoring function through these points, shapes (K,), any order; ``linear`` if they lie on a line.
-
-    >>> _fit_through(np.array([2.0, 1.0]), np.array([5.0, 4.0]), linear=True)
-    <ScoringFunction: score = 1 * quality + 3>
-    """
+    """Return the scoring function through these points, shapes (K,), any order; ``linear`` if they lie on a line."""
     order = np.lexsort((perceived, score))
     perceived = perceived[order]
     score = score[order]

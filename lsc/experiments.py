@@ -51,11 +51,7 @@ PAPER_METHODS = ("average", "qp", "bayesian", "lsc-monotone", "lsc-linear")
 def estimate_by(
     name: str, reviews: Reviews, n: int, kinds: Sequence[str] | None, seed: int | np.random.Generator
 ) -> Estimate:
-    """Return the estimate of a variant or method, for ``n`` items to select and these hypothesis classes of reviewers.
-
-    >>> estimate_by("average", Reviews.from_pairs([("ann", "p1", 1.0)]), 1, None, 0).quality.tolist()
-    [1.0]
-    """
+    """Return the estimate of a variant or method, for ``n`` items to select and the hypothesis classes of reviewers."""
     variant = VARIANTS.get(name, Variant(name, name, {}))
     method = METHODS[variant.method]
     offered: dict[str, Any] = {"n_selected": n, "seed": seed}
@@ -411,11 +407,7 @@ def _verdict(name: str, mean: float, std: float, trials: int, paper: tuple[float
 
 
 def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Count the verdicts.
-
-    >>> counts([{"precision_verdict": Verdict.BETTER, "gap_verdict": None}])
-    {'reproduced': 0, 'better': 1, 'not reproduced': 0}
-    """
+    """Count the verdicts."""
     verdicts = [value for cell in cells for key, value in cell.items() if key.endswith("_verdict")]
     return {verdict.value: sum(value == verdict for value in verdicts) for verdict in Verdict}
 

@@ -802,14 +802,7 @@ def posterior_of_parts(table: PartedReviews, seed: int, tell: Callable[[str], No
 
 
 def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
-    """Infer qualities and reviewers as :func:`posterior` does, see :func:`reviewgraph.graph.precision.learned_from`.
-
-    >>> rows = [(r, p, p + 3 * (r % 2)) for r in range(8) for p in range(r, r + 4)]
-    >>> from reviewgraph import Reviews
-    >>> learned = learn(Reviews.from_pairs(rows), 5, 0)
-    >>> learned.draws.shape, learned.review_error.shape
-    ((5, 11), (8,))
-    """
+    """Infer qualities and reviewers as :func:`posterior` does, see :func:`reviewgraph.graph.precision.learned_from`."""
     result = posterior(reviews, seed=seed)
     beliefs = result.beliefs
     assumed = _assumptions(beliefs)

@@ -49,12 +49,7 @@ class Conference(NamedTuple):
 
 
 def draw_conference(n_items: int, n_reviewers: int, seed: Seed) -> Conference:
-    """Draw bids by topic, and conflicts between each paper and the reviewers of one institution.
-
-    >>> conference = draw_conference(20, 12, 0)
-    >>> conference.bid.shape, int(conference.conflict.sum(axis=1).max())
-    ((20, 12), 3)
-    """
+    """Draw bids by topic, and conflicts between each paper and the reviewers of one institution."""
     if min(n_items, n_reviewers) < 1:
         message = f"expected papers and reviewers, found {n_items} and {n_reviewers}"
         raise InputError(message)
@@ -90,11 +85,7 @@ def _scores(kinds: Sequence[str], reviewer: IntArray, perceived: FloatArray, rng
 
 
 def draw_kinds(shares: Mapping[str, float], n_reviewers: int, seed: int | np.random.Generator) -> list[str]:
-    """Return a kind for each reviewer, in random order, with counts as close to the shares as possible.
-
-    >>> sorted(draw_kinds({"linear": 1, "monotone": 3}, 4, 0))
-    ['linear', 'monotone', 'monotone', 'monotone']
-    """
+    """Return a kind for each reviewer, in random order, with counts as close to the shares as possible."""
     weight = np.array(list(shares.values()), np.float64)
     if not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
         message = f"shares: expected weights of at least 0, not all 0, found {dict(shares)}"
@@ -185,11 +176,7 @@ def simulate(
 
 
 def true_qualities(n_items: int, seed: Seed) -> FloatArray:
-    """Draw true qualities, N(5.32, 1.2) clipped to [0, 10], shape (N,).
-
-    >>> float(true_qualities(1000, 0).mean().round(1))
-    5.3
-    """
+    """Draw true qualities, N(5.32, 1.2) clipped to [0, 10], shape (N,)."""
     return np.clip(np.random.default_rng(seed).normal(QUALITY_MEAN, QUALITY_SD, n_items), *QUALITY_RANGE)
 
 

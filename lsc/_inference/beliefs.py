@@ -63,12 +63,6 @@ def interquartile_range(quantity: Quantity) -> tuple[float, float]:
 
     Each reviewer enters with their posterior, not only its mean: means of reviewers with few scores are shrunk
     together, and a reviewer with many would look unusual among them.
-
-    Examples
-    --------
-    >>> exact = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    >>> interquartile_range(Quantity(exact, exact, exact))
-    (1.0, 3.0)
     """
     mean, low, high = (value[np.isfinite(value)] for value in quantity)
     half_width = np.where(FIFTHS > 0, high - mean, mean - low) / WIDTH
@@ -238,13 +232,6 @@ class Account:
     Numbers are in the direction of the scores; ``middle`` is the prior mean of all papers. ``parts`` are reviews in the
     order of reviewers, then the other sources. With ``of_references`` qualities are on the scale of references, and the
     stretch includes the change of the scale.
-
-    Examples
-    --------
-    >>> review = Part("review", "ann", 7.0, 0.5, 0.0, 7.5, 0.4, 1.0)
-    >>> account = Account("p1", 6.0, 0.3, 7.0, 5.0, (review, Part("middle", None, None, 0.0, 0.0, 5.0, 0.6, 0.0)))
-    >>> account.total
-    6.0
     """
 
     item: Label
@@ -265,12 +252,6 @@ class Account:
         """Return the same with labels "Reviewer 1", "Reviewer 2", ..., by descending score.
 
         The order depends on the contributions alone, so it identifies nobody.
-
-        >>> scores = [("ann", 3), ("bob", 7)]
-        >>> parts = tuple(Part("review", who, score, 0.0, 0.0, score, 0.5, 0.0) for who, score in scores)
-        >>> anonymous = Account("p1", 5.0, 0.3, 5.0, 5.0, parts).anonymous()
-        >>> [(part.reviewer, part.score) for part in anonymous.parts]
-        [('Reviewer 1', 7), ('Reviewer 2', 3)]
         """
         likeness = {part.reviewer: (part.weight, part.moves) for part in self.parts if part.source == "likeness"}
         reviews = [part for part in self.parts if part.source == "review"]

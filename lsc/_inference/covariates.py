@@ -183,13 +183,7 @@ def _by_code(column: Mapping[Label, Any], codes: Mapping[Label, int]) -> dict[in
 
 
 def factor_of(name: str, values: Mapping[int, Any], has_score: BoolArray, *, of_items: bool) -> Factor:
-    """Return the factor of a column: a number if all its values are, otherwise the levels of a category.
-
-    >>> factor_of("track", {0: "a", 1: "a", 2: "b", 3: "b"}, np.ones(5, bool), of_items=True).design.T.tolist()
-    [[0.5, 0.5, -0.5, -0.5, 0.0], [-0.5, -0.5, 0.5, 0.5, 0.0]]
-    >>> factor_of("pages", {0: "8", 1: 10}, np.ones(3, bool), of_items=True).design.T.tolist()
-    [[-1.0, 1.0, 0.0]]
-    """
+    """Return the factor of a column: a number if all its values are, otherwise the levels of a category."""
     known = {code: value for code, value in values.items() if not _is_missing(value)}
     numbers = [_number(value) for value in known.values()]
     code = np.fromiter(known, np.int64, len(known))
@@ -259,10 +253,6 @@ def ranking_of(lists: Sequence[Sequence[tuple[int, float]]], has_score: BoolArra
 
     ``lists`` has the items of each author with their ranks, 1 the best. Each list is centred: an author moves none of
     it as a whole. A list of one item says nothing.
-
-    >>> ranking = ranking_of([[(0, 1), (1, 2)], [(1, 1), (0, 2)]], np.ones(3, bool))
-    >>> ranking.design.ravel().tolist(), ranking.known
-    ([0.0, 0.0, 0.0], 2)
     """
     from scipy.special import ndtri
     from scipy.stats import rankdata

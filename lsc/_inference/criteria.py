@@ -82,12 +82,6 @@ def join(reviewer: IntArray, item: IntArray, target: FloatArray, criteria: Mappi
     """Join criteria with the target as far as they predict targets of other reviews beyond chance; O(E C^2).
 
     Codes and scores have shape (E,); scores of criteria are NaN where missing.
-
-    >>> rng = np.random.default_rng(0)
-    >>> item, reviewer = np.repeat(np.arange(100), 3), np.arange(300) % 37
-    >>> overall, clarity = rng.standard_normal(100)[item] + rng.standard_normal((2, 300))
-    >>> join(reviewer, item, overall, {"clarity": clarity}).words
-    "criteria used: 'clarity'"
     """
     alone = Joined(target, np.zeros((target.size, 0)), np.zeros(0), (), tuple(criteria), np.nan, np.nan)
     standard, spread = _standardised(np.column_stack([target, *criteria.values()]))

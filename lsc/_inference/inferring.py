@@ -61,13 +61,6 @@ def infer(
     ``reviewer``, ``item``, ``score`` (E,): in any order, higher is better; ``weight`` (E,): positive reliability, whose
     effect is learned; each of the ``factors`` of covariates is used if the log evidence rises by 2 or more; ``seed`` of
     the trace estimator. InputError if a score is a likely data-entry error, or units differ.
-
-    >>> rng = np.random.default_rng(0)
-    >>> reviewer, item = np.repeat(np.arange(30), 4), np.arange(120) % 31
-    >>> score = 5 + np.sin(item) + 3 * rng.standard_normal(30)[reviewer] + 0.1 * rng.standard_normal(120)
-    >>> posterior, _ = infer(reviewer, item, score, 30, 31)
-    >>> posterior.status.value, bool(np.corrcoef(posterior.quality, np.sin(np.arange(31)))[0, 1] > 0.9)
-    ('converged', True)
     """
     tell = progress or (lambda _: None)
     scores = prepare(reviewer, item, score, n_reviewers, weight)

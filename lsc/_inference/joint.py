@@ -180,14 +180,7 @@ class Joint:
 
 
 def joint(posterior: Posterior) -> Joint:
-    """Linearise the model around a posterior; O(E).
-
-    >>> from lsc._inference.inferring import infer
-    >>> reviewer, item = np.divmod(np.arange(12), 4)
-    >>> posterior, _ = infer(reviewer, item, np.array([1.0, 2, 3, 4, 2, 3, 4, 4, 1, 1, 3, 5]), 3, 4)
-    >>> joint(posterior).draws(5, np.random.default_rng(0)).shape
-    (5, 4)
-    """
+    """Linearise the model around a posterior; O(E)."""
     import scipy.sparse
 
     item = np.flatnonzero(np.isfinite(posterior.mean))

@@ -82,11 +82,7 @@ class Distribution(NamedTuple):
 
     @property
     def equal(self) -> float:
-        """Probability that two of the scores are equal.
-
-        >>> Distribution(np.array([1.0, 2.0]), np.array([1, 2])).equal
-        0.3333333333333333
-        """
+        """Probability that two of the scores are equal."""
         if self.size < 2:
             return 0.0
         count = self.reviews.astype(np.float64)
@@ -212,9 +208,6 @@ def are_rankings(load: IntArray, total: FloatArray, equal: float) -> bool:
 
     ``load``, ``total`` (M,): number of scores, and sum of :func:`of_ranking`, of each reviewer. ``equal``:
     probability that two scores are equal, which is at most M / E if no reviewer gives one twice.
-
-    >>> are_rankings(np.full(9, 3), np.full(9, of_ranking(np.array([1.0, 3.0, 2.0])).sum()), 8 / 26)
-    True
     """
     several = load > 1
     if equal * load.sum() > (load > 0).sum():
@@ -230,11 +223,7 @@ def are_rankings(load: IntArray, total: FloatArray, equal: float) -> bool:
 
 
 def normal_scores(reviewer: IntArray, score: FloatArray, mean: float, spread: float) -> FloatArray:
-    """Replace the scores of each reviewer by normal scores of their ranks, about a mean and with a spread.
-
-    >>> normal_scores(np.zeros(3, int), np.array([1.0, 2.0, 3.0]), 2.0, 1.0).round(2).tolist()
-    [1.03, 2.0, 2.97]
-    """
+    """Replace the scores of each reviewer by normal scores of their ranks, about a mean and with a spread."""
     from scipy.special import ndtri
 
     order = np.lexsort((score, reviewer))

@@ -145,11 +145,7 @@ def _predict(posterior: Posterior, rng: np.random.Generator) -> HeldOut:
 
 
 def folds_of(load: IntArray, rng: np.random.Generator, folds: int = FOLDS) -> IntArray:
-    """Return the fold of each reviewer, shape (M,); those with fewer than two reviews are in none: ``folds``.
-
-    >>> folds_of(np.array([1, 2, 3]), np.random.default_rng(0), 2).tolist()[0]
-    2
-    """
+    """Return the fold of each reviewer, shape (M,); those with fewer than two reviews are in none: ``folds``."""
     several = np.flatnonzero(load > 1)
     fold = np.full(load.size, folds)
     fold[several] = rng.permutation(several.size) % folds
@@ -292,17 +288,7 @@ class Slopes(NamedTuple):
 
 
 def misfit_of(posterior: Posterior) -> Misfit:
-    """Compare each reviewer with all others; O(E).
-
-    >>> from lsc._inference.inferring import infer
-    >>> rng = np.random.default_rng(0)
-    >>> reviewer, item = np.divmod(np.arange(400), 20)
-    >>> score = np.sin(item) + 0.3 * rng.standard_normal(400)
-    >>> score[reviewer == 7] *= -1
-    >>> misfit = misfit_of(infer(reviewer, item, score, 20, 20)[0])
-    >>> np.flatnonzero(misfit.contradicts).tolist(), bool(misfit.agreement[7] < -0.5)
-    ([7], True)
-    """
+    """Compare each reviewer with all others; O(E)."""
     rows = posterior.used
     item = posterior.item[rows]
     part = posterior.scores.part

@@ -104,11 +104,6 @@ def formulate(
     Returns it with the row of each of its reviews in the table. Arguments are those of :func:`lsc.calibrate`;
     InputError if no review has a score, a mapping of hypotheses misses a reviewer with a score or names an unknown one,
     or a reference is not an item or not finite.
-
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 8.0), ("ann", "p2", 6.0)])
-    >>> programme, row = formulate(reviews, "monotone")
-    >>> programme.score.tolist(), row.tolist()
-    ([6.0, 8.0], [1, 0])
     """
     # By reviewer, ascending in score, ties by item: the constraints of a reviewer are between neighbours.
     rows = np.flatnonzero(reviews.scored)

@@ -139,13 +139,7 @@ class Linear(Hypothesis):
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Score linearly: slope U(0, 2) and offset N(0, 2) for each reviewer.
-
-        >>> import numpy as np
-        >>> scores = Linear.draw_scores(np.array([0, 0]), np.array([1.0, 2.0]), np.random.default_rng(0))
-        >>> bool(0 <= scores[1] - scores[0] <= 2)
-        True
-        """
+        """Score linearly: slope U(0, 2) and offset N(0, 2) for each reviewer."""
         size = 1 + int(reviewer.max(initial=-1))
         slope = rng.uniform(0.0, 2.0, size)
         offset = rng.normal(0.0, 2.0, size)
@@ -170,13 +164,7 @@ class Monotone(Hypothesis):
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Score by sorted U(0, 10) values, one per item, in the order of perceived quality, ties by row.
-
-        >>> import numpy as np
-        >>> scores = Monotone.draw_scores(np.zeros(3, int), np.array([3.0, 1.0, 2.0]), np.random.default_rng(0))
-        >>> bool(scores[1] < scores[2] < scores[0])
-        True
-        """
+        """Score by sorted U(0, 10) values, one per item, in the order of perceived quality, ties by row."""
         import numpy as np
 
         drawn = rng.uniform(*SCORE_RANGE, reviewer.size)
@@ -203,13 +191,7 @@ class Convex(Hypothesis):
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Score by ``a c1 x^2 + b c2 x^2.5 + c c3 x^3``, c1..c3 ~ U(0, 1), the weights a, b, c as in the paper's code.
-
-        >>> import numpy as np
-        >>> scores = Convex.draw_scores(np.zeros(3, int), np.array([1.0, 2.0, 3.0]), np.random.default_rng(0))
-        >>> bool(0 < scores[1] - scores[0] < scores[2] - scores[1])
-        True
-        """
+        """Score by ``a c1 x^2 + b c2 x^2.5 + c c3 x^3``, c1..c3 ~ U(0, 1), weights a, b, c as in the paper's code."""
         return _powers(reviewer, perceived, CONVEX_POWERS, 0.0, 1.0, rng)
 
 
@@ -231,13 +213,7 @@ class Concave(Hypothesis):
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Score by ``a p2 x^(1/2) + b p3 x^(1/3) + c p4 x^(1/4)``, p_q ~ U(1, 10 / 10^(1/q)), weights as for convex.
-
-        >>> import numpy as np
-        >>> scores = Concave.draw_scores(np.zeros(3, int), np.array([1.0, 2.0, 3.0]), np.random.default_rng(0))
-        >>> bool(scores[1] - scores[0] > scores[2] - scores[1] > 0)
-        True
-        """
+        """Score by ``a p2 x^(1/2) + b p3 x^(1/3) + c p4 x^(1/4)``, p_q ~ U(1, 10 / 10^(1/q)), weights as convex."""
         import numpy as np
 
         most = 10.0 ** (1.0 - np.array(CONCAVE_POWERS))[:, None]

@@ -51,14 +51,6 @@ def nearest_to_lines(programme: Programme, solution: Minimiser) -> Minimiser:
     First minimise the sum, over reviewers who are not linear, of the squared distances of their qualities from a line
     in their scores; then the squared distance of all reviews from one common line. ``solution`` is any minimiser; it is
     returned where Clarabel ends without a solution.
-
-    >>> from reviewgraph import Reviews
-    >>> from lsc._model.formulation import formulate
-    >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3", 1.0)]))
-    >>> x = np.array([0.0, 0.1, 0.7])
-    >>> chosen = nearest_to_lines(programme, Minimiser(x, x[programme.item], 0.0, 0, True, "optimal")).quality
-    >>> bool(abs(chosen[2] - chosen[0]) < 1e-6)  # one line through all scores
-    True
     """
     scaled, units = in_units(programme)
     quality, perceived = ((value - units.origin) / units.unit for value in (solution.quality, solution.perceived))

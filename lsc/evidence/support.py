@@ -58,14 +58,6 @@ def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
     """Return the support of reviews that all have scores; ``group`` (N,) are the connected components, from 1.
 
     Takes the time of :func:`reviewgraph.recoverability` at the level recoverable, O(E) at the level connected.
-
-    >>> rows = [("ann", 1, 5.0), ("ann", 2, 6.0), ("bob", 1, 5.0), ("bob", 2, 7.0), ("bob", 3, 8.0), ("cleo", 3, 1.0)]
-    >>> reviews, group = Reviews.from_pairs([*rows, ("cleo", 4, 2.0)]), np.ones(4, np.int64)
-    >>> support = support_of(reviews, group, level_named("recoverable"))
-    >>> support.degrees_of_freedom, support.determined.tolist()
-    (1, [True, True, True, False])
-    >>> support_of(reviews, group, level_named("connected")).determined.tolist()
-    [True, True, True, True]
     """
     sizes = np.bincount(group - 1)
     determined = sizes[group - 1] == 1
@@ -119,11 +111,6 @@ def reporting_scale(
     A group with a ``fixed`` unit (G,) is only shifted to the mean of its plain averages, or with one reference not at
     all. ``average`` is NaN without a score; ``spread`` (G,), the standard deviation of the scores, replaces that of the
     averages if these are all equal. Qualities that differ by less than ``FLAT * spread / max_slope`` are equal.
-
-    >>> one = np.array([1, 1])
-    >>> scale = reporting_scale(np.array([0.0, 0.1]), np.array([4.0, 6.0]), np.ones(1), one, np.zeros(2, bool), 10.0)
-    >>> scale.apply(np.array([0.0, 0.1]), one).tolist()
-    [4.0, 6.0]
     """
     groups = int(group.max(initial=0))
     # Mean and deviation of qualities and of plain averages, over the items with a score.
@@ -181,12 +168,6 @@ def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     The noise of all minimisers is the same, so they differ by directions d of the qualities along which all binding
     constraints hold. If these constraints only order qualities they form a directed graph, and all d are constant if
     and only if it is strongly connected; otherwise a linear programme maximises d along a random vector.
-
-    >>> from reviewgraph import Reviews
-    >>> from lsc._model.formulation import formulate
-    >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3", 1.0)]))
-    >>> is_unique(programme, np.array([0.0, 0.1, 0.3]), np.array([0.0, 0.1, 0.3]))  # bob's paper may have any quality
-    False
     """
     trivial = [np.ones(programme.n_items)]
     if is_noiseless(programme, quality, perceived):
