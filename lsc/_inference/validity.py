@@ -31,24 +31,12 @@ OWN_SHARE = 0.5
 class Validity:
     """How the quality that references measure follows from that which the judges agree on.
 
-    Attributes
-    ----------
-    intercept, slope
-        c and d >= 0; 0 and 1 without references.
-    estimate, slope_error
-        Least-squares estimate of d, which may be negative, and half the width of its central 90 % interval.
-    sd
-        omega, in points of the references: what the judges leave unexplained; 0 without references.
-    spread
-        Standard deviation of the wanted quality of all papers, which that of the references is not if they were chosen.
-    n
-        Number of references whose papers have a quality.
-    value
-        Shape (N,): references, NaN without.
-    share
-        Shape (N,): weight of the reference in the paper's quality, 0 without.
-    error
-        Shape (N,): variance of the wanted quality beside that of q.
+    ``intercept``, ``slope``: c and d >= 0, or 0 and 1 without references; ``estimate``, ``slope_error``: least-squares
+    estimate of d, which may be negative, and half the width of its central 90 % interval; ``sd``: omega, in points of
+    the references, what the judges leave unexplained, 0 without; ``spread``: standard deviation of the wanted quality
+    of all papers, which that of the references is not if they were chosen; ``n``: number of references whose papers
+    have a quality. By item, shapes (N,): ``value``, the references, NaN without; ``share``, the weight of the reference
+    in the paper's quality, 0 without; ``error``, the variance of the wanted quality beside that of q.
     """
 
     intercept: float

@@ -35,20 +35,10 @@ class Programme:
 
     Reviews of one reviewer with equal scores have equal perceived qualities.
 
-    Parameters
-    ----------
-    n_items
-        N.
-    start
-        Shape (M + 1,): the reviews of reviewer j are ``start[j]:start[j + 1]``, ascending by score, ties by item.
-    item, score
-        Shape (E,).
-    kind
-        Shape (M,): hypothesis class of each reviewer, as index into :func:`~lsc._model.hypotheses.classes`.
-    lower, upper
-        Shape (M,): bounds on the slope of the inverse: 1 / C > 0 and infinity, or twice the slope where it is fixed.
-    is_reference, reference
-        Shape (N,): which qualities are given, and their values.
+    The reviews of reviewer j are ``start[j]:start[j + 1]``, ascending by score, ties by item; ``item``, ``score`` (E,).
+    ``kind`` (M,): hypothesis class of each reviewer, as index into :func:`~lsc._model.hypotheses.classes`; ``lower``,
+    ``upper`` (M,): bounds on the slope of the inverse, 1 / C > 0 and infinity, or twice the slope where it is fixed.
+    ``is_reference``, ``reference`` (N,): which qualities are given, and their values.
     """
 
     n_items: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -18,38 +17,25 @@ if TYPE_CHECKING:
 
 #: The index of a folder: ``item,file``.
 INDEX = "index.csv"
-#: Maximum characters of a label in a file name; file systems allow 255 bytes.
-LONGEST = 40
-#: Characters that are replaced in file names: all but letters, digits, dots, hyphens and underscores.
-_UNFIT = re.compile(r"[^\w.-]+")
-#: Device names of Windows, with any extension.
-_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+#: Labels that are file names on every system, which device names of Windows are not.
+_PLAIN = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[\w-][\w.-]{0,39}", re.ASCII | re.IGNORECASE)
 
 
 def file_names(labels: Iterable[Label]) -> dict[Label, str]:
-    """Return a portable file name for each label, unique without regard to case.
+    """Return a portable file name for each label, unique without regard to case: its own, or a number.
 
-    >>> file_names(["../p1", "P1", "p1", "?", "con"])
-    {'../p1': 'p1.html', '?': 'paper.html', 'P1': 'P1-2.html', 'con': 'paper-con.html', 'p1': 'p1-3.html'}
+    >>> file_names(["../p1", "P1", "p1", "con"])
+    {'../p1': 'paper-1.html', 'P1': 'P1.html', 'con': 'paper-3.html', 'p1': 'p1-.html'}
     """
     names: dict[Label, str] = {}
     taken: set[str] = set()
-    tried: dict[str, int] = {}
-    for label in sorted(labels, key=natural_key):
-        stem = _fit(str(label))
-        key = stem.casefold()
-        name = stem
+    for number, label in enumerate(sorted(labels, key=natural_key), 1):
+        name = str(label) if _PLAIN.fullmatch(str(label)) else f"paper-{number}"
         while name.casefold() in taken:
-            tried[key] = tried.get(key, 1) + 1
-            name = f"{stem}-{tried[key]}"
+            name += "-"
         taken.add(name.casefold())
         names[label] = f"{name}.html"
     return names
-
-
-def _fit(text: str) -> str:
-    name = _UNFIT.sub("-", unicodedata.normalize("NFKC", text))[:LONGEST].strip(".-")
-    return f"paper-{name}" if _DEVICES.match(name) else name or "paper"
 
 
 def expect_folder(path: str) -> None:
