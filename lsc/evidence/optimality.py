@@ -128,10 +128,13 @@ def _steps(owner: IntArray, score: FloatArray, point: FloatArray, push: FloatArr
 
 
 def _from_here(value: FloatArray | IntArray, owner: IntArray) -> FloatArray:
-    """Return the sums of values and of the later ones of the same reviewer."""
-    total = np.append(np.cumsum(value[::-1])[::-1], 0.0)
+    """Return the sums of values and of the later ones of the same reviewer.
+
+    They are differences of sums over all reviewers, which have more digits than double precision for large tables.
+    """
+    total = np.append(np.cumsum(value[::-1], dtype=np.longdouble)[::-1], 0.0)
     last = np.flatnonzero(np.append(owner[1:] != owner[:-1], owner.size > 0))
-    return np.asarray(total[:-1] - np.repeat(total[last + 1], np.diff(last, prepend=-1)))
+    return np.asarray(total[:-1] - np.repeat(total[last + 1], np.diff(last, prepend=-1)), np.float64)
 
 
 def _bounded(
