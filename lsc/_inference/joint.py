@@ -216,6 +216,8 @@ def conjugate_gradients(
     inner = np.einsum("nc,nc->c", residual, scaled)
     target = accuracy**2 * inner
     for _ in range(MAX_STEPS):
+        if (inner <= target).all():
+            break
         image = product(direction)
         curvature = np.einsum("nc,nc->c", direction, image)
         active = (inner > target) & (curvature > 0)
