@@ -266,6 +266,23 @@ class Calibration(Estimate):
         """Items whose quality, relative to their group, the reviews do not determine, however good the fit."""
         return [self.items[i] for i in np.flatnonzero(~self.support.determined).tolist()]
 
+    @cached_property
+    def standard_error(self) -> FloatArray:
+        """Standard errors on the reported scale, shape (N,), if all reviewers are linear, or all have offsets only.
+
+        NaN for references; outside the largest block of the item's group; and with fewer than ten degrees of freedom.
+        See :func:`lsc.evidence.support.standard_errors`.
+        """
+        from lsc.evidence.support import standard_errors
+
+        programme, _, quality, perceived, group, scale = self.solution
+        parameters = self.kinds[0].parameters if len(self.kinds) == 1 else None
+        if parameters is None:
+            return np.full(self.reviews.n_items, np.nan)
+        errors = standard_errors(programme, quality, perceived, self.support, parameters)
+        estimated = ~(scale.flat[group - 1] | programme.is_reference)
+        return np.where(estimated, scale.slope[group - 1] * errors, np.nan)
+
     # Selections
 
     @checked

@@ -1,7 +1,8 @@
-"""What the reviews determine: groups and blocks of the graph, the reported scale, and uniqueness."""
+"""What the reviews determine: groups and blocks of the graph, standard errors, the reported scale, and uniqueness."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from lsc._model.formulation import Programme, equalities, inequalities, pick
 from lsc._model.hypotheses import Shape
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
-from reviewgraph.graph import Level, connected_components, level_named, projections, recoverability
+from reviewgraph.graph import Level, connected_components, error_variances, projections, recoverability
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 class Support:
     """The blocks of the graph of scored reviews, at the level that the hypothesis classes need.
 
-    ``degrees_of_freedom`` is the number of missing links, 0 at the level; ``determined`` (N,) whether an item has a
-    score and is in the block of its group that covers most items, or its only item.
+    ``degrees_of_freedom`` is the number of missing links, 0 at the level; ``main_block`` (G,) the block that covers
+    most items of each group, -1 if no reviewer links two items; ``block`` (M,) that of each reviewer, -1 for those with
+    fewer than two scores; ``determined`` (N,) whether an item has a score and is in the main block of its group, or its
+    only item.
     """
 
     level: Level
     degrees_of_freedom: int
+    main_block: IntArray
+    block: IntArray
     determined: BoolArray
 
 
@@ -58,24 +63,115 @@ def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
     """Return the support of reviews that all have scores; ``group`` (N,) are the connected components, from 1.
 
     Takes the time of :func:`reviewgraph.recoverability` at the level recoverable, O(E) at the level connected.
+
+    >>> from reviewgraph.graph.levels import level_named
+    >>> rows = [("ann", 1, 5.0), ("ann", 2, 6.0), ("bob", 1, 5.0), ("bob", 2, 7.0), ("bob", 3, 8.0), ("cleo", 3, 1.0)]
+    >>> reviews, group = Reviews.from_pairs([*rows, ("cleo", 4, 2.0)]), np.ones(4, np.int64)
+    >>> support = support_of(reviews, group, level_named("recoverable"))
+    >>> support.degrees_of_freedom, support.determined.tolist()
+    (1, [True, True, True, False])
+    >>> support_of(reviews, group, level_named("connected")).determined.tolist()
+    [True, True, True, True]
     """
-    sizes = np.bincount(group - 1)
-    determined = sizes[group - 1] == 1
-    if not level.implies(level_named("recoverable")):
-        determined[:] = True
-        missing = sizes.size - 1
-    else:
-        blocks = recoverability(reviews)
-        missing = blocks.degrees_of_freedom
-        # The largest of each group, of equal ones the first.
-        largest: dict[int, IntArray] = {}
-        for cover in blocks.block_covers:
-            home = int(group[cover[0]])
-            if cover.size > (largest[home].size if home in largest else 0):
-                largest[home] = cover
-        for cover in largest.values():
-            determined[cover] = True
-    return Support(level, missing, determined & (reviews.reviews_per_item > 0))
+    if level.name not in _BY_LEVEL:
+        message = f"level of a hypothesis class: expected one of {', '.join(_BY_LEVEL)}, found {level.name!r}"
+        raise NotImplementedError(message)
+    missing, main, block, determined = _BY_LEVEL[level.name](reviews, group)
+    alone = np.bincount(group - 1)[group - 1] == 1
+    return Support(level, missing, main, block, (determined | alone) & (reviews.reviews_per_item > 0))
+
+
+def _recoverable(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntArray, BoolArray]:
+    """Return missing links, the largest block of each group, each reviewer's block, and the items of the largest."""
+    blocks = recoverability(reviews)
+    covers = blocks.block_covers
+    sizes = np.array([cover.size for cover in covers], np.int64)
+    home = np.array([group[cover[0]] - 1 for cover in covers], np.int64)
+    main = np.full(int(group.max(initial=0)), -1, np.int64)
+    order = np.lexsort((-np.arange(sizes.size), sizes, home))  # the largest of each group is last, ties: the first
+    main[home[order]] = order
+    determined = np.zeros(group.size, np.bool_)
+    for block in main[main >= 0].tolist():
+        determined[covers[block]] = True
+    return blocks.degrees_of_freedom, main, blocks.block_labels, determined
+
+
+def _connected(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntArray, BoolArray]:
+    """Return the same with groups as blocks."""
+    groups = int(group.max(initial=0))
+    block = np.full(reviews.n_reviewers, -1, np.int64)
+    block[reviews.reviewer] = group[reviews.item] - 1
+    block[reviews.loads < 2] = -1
+    main = np.full(groups, -1, np.int64)
+    main[block[block >= 0]] = block[block >= 0]
+    return groups - 1, main, block, np.ones(group.size, np.bool_)
+
+
+_BY_LEVEL: Mapping[str, Callable[[Reviews, IntArray], tuple[int, IntArray, IntArray, BoolArray]]] = {
+    "recoverable": _recoverable,
+    "connected": _connected,
+}
+
+
+# Standard errors, if all scoring functions are lines, with or without a slope.
+
+#: Relative distance from its bound at which a slope is on it.
+ON_BOUND = 1e-6
+#: Minimum residual degrees of freedom of an estimate of the noise.
+LEAST_DIVISOR = 10
+
+
+def standard_errors(
+    programme: Programme, quality: FloatArray, perceived: FloatArray, support: Support, parameters: int
+) -> FloatArray:
+    """Return the standard error of each quality, shape (N,), in the units of the programme.
+
+    ``parameters`` p determine a reviewer's function: 2 for slope and offset, 1 for an offset alone.
+
+    For the main block of each group, with E' scores, N' items and M' reviewers::
+
+        sigma^2 = sum of squared noise / (E' - N' - sum_j p_j + p),   standard error_i = sigma sqrt((L^+)_ii),
+
+    L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) if p_j is 1: to first
+    order in sigma, relative to the shift and scale of the block, or its shift alone. A slope at its bound is not a
+    parameter of the fit, so p_j is 1: with noise many reviewers are at the bound, and errors that count their slopes
+    are too wide. NaN for items outside these blocks, or if the divisor is below 10.
+    """
+    owner = np.repeat(np.arange(programme.shape.size), np.diff(programme.start))
+    block = support.block[owner]
+    noise = (perceived - quality[programme.item]) ** 2
+    sloped = ~_at_bound(programme, perceived, owner)
+    errors = np.full(programme.n_items, np.nan)
+    order = np.argsort(block, kind="stable")
+    for main in support.main_block[support.main_block >= 0].tolist():
+        # The reviews of the block, with its items and reviewers renumbered.
+        here = order[slice(*np.searchsorted(block[order], [main, main + 1]))]
+        items, item = np.unique(programme.item[here], return_inverse=True)
+        reviewers, reviewer = np.unique(owner[here], return_inverse=True)
+        # Degrees of freedom that the fit of the block leaves.
+        free = sloped[reviewers] if parameters > 1 else np.zeros(reviewers.size, np.bool_)
+        scale_free = int(parameters > 1 and bool(free.all()))
+        divisor = here.size - items.size - reviewers.size - int(free.sum()) + 1 + scale_free
+        if divisor >= LEAST_DIVISOR:
+            variance = float(noise[here].sum()) / divisor
+            spread = error_variances(reviewer, item, quality[items] if parameters > 1 else None, sloped=free)
+            errors[items] = np.sqrt(variance * spread)
+    return errors
+
+
+def _at_bound(programme: Programme, perceived: FloatArray, owner: IntArray) -> BoolArray:
+    """Whether the slope of each reviewer's line is at its bound, shape (M,)."""
+    size = programme.shape.size
+    score = programme.score
+    count = np.maximum(np.bincount(owner, minlength=size), 1)
+
+    def centred(value: FloatArray) -> FloatArray:
+        return np.asarray(value - (np.bincount(owner, value, size) / count)[owner])
+
+    across = np.bincount(owner, centred(score) ** 2, size)
+    along = np.bincount(owner, centred(score) * centred(perceived), size)
+    slope = np.divide(along, across, out=np.full(size, np.inf), where=across > 0)
+    return np.asarray(slope <= programme.lower * (1.0 + ON_BOUND))
 
 
 # The reported scale.

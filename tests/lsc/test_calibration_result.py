@@ -133,6 +133,29 @@ def test_an_unfinished_solution_says_so() -> None:
     assert lsc.calibrate(reviews).is_optimal(1e-7)
 
 
+def test_standard_errors_are_the_formula() -> None:
+    """Of a reviewer whose slope lies on its bound only the offset is fitted."""
+    rng = np.random.default_rng(3)
+    reviews = simulate(40, 30, 6, noise=0.5, seed=rng).reviews
+    result = lsc.calibrate(reviews)
+    laplacian, parameters = np.zeros((40, 40)), 0
+    steepest = 10.0 / result.solution.scale.slope[0]  # the bound, on the reported scale
+    for j in range(30):
+        items = reviews.items_of(j)
+        design = np.column_stack([np.ones(items.size), result.quality[items]])
+        bound = result.scoring_function(reviews.reviewers[j]).slope > steepest * (1 - 1e-5)
+        design = design[:, :1] if bound else design
+        parameters += design.shape[1]
+        laplacian[np.ix_(items, items)] += np.eye(items.size) - design @ np.linalg.pinv(design)
+    scale = result.solution.scale.slope[0]
+    assert 30 < parameters < 60
+    sigma = np.sqrt(result.objective / (reviews.n_reviews - 40 - parameters + 1))
+    expected = scale * sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian, hermitian=True)))
+    assert_allclose(result.standard_error, expected, rtol=1e-6)
+    assert np.isnan(lsc.calibrate(reviews, "monotone").standard_error).all()
+    assert np.isnan(lsc.calibrate(Reviews.from_pairs(PANEL)).standard_error).all()
+
+
 @pytest.mark.parametrize("loads", [[3] * 200, [2, 5, 3, 4] * 50, [0, 1, 7, 0] * 50, [1] * 199 + [60]])
 def test_scores_are_sorted_within_reviewers(loads: list[int]) -> None:
     """Even and uneven loads are sorted in different ways; the rows of planned reviews are left out."""

@@ -10,14 +10,14 @@ from reviewgraph import Reviews
 CHAIN = [("ann", "a", 1.0), ("ann", "b", 3.0), ("bob", "b", 7.0), ("bob", "c", 8.0)]
 
 
-def simulated(seed: int, noise: float, n: int = 60, m: int = 40, load: int = 4) -> Reviews:
+def simulated(seed: int, noise: float, n: int = 60, m: int = 40, load: int = 4) -> tuple[Reviews, np.ndarray]:
     """Scores of reviewers who have an offset each; a chain of reviews joins all items."""
     rng = np.random.default_rng(seed)
     truth, offset = rng.normal(5.0, 1.5, n), rng.normal(0.0, 1.0, m)
     rows = [(j, int(i)) for j in range(m) for i in rng.choice(n, load, replace=False)]
     rows += sorted({(i % m, i) for i in range(n)} - set(rows))
     scored = [(j, i, float(truth[i] + offset[j] + noise * rng.normal())) for j, i in rows]
-    return Reviews.from_pairs(scored, items=range(n))
+    return Reviews.from_pairs(scored, items=range(n)), truth
 
 
 def test_a_chain_of_reviews_joins_all_papers() -> None:
@@ -31,7 +31,7 @@ def test_a_chain_of_reviews_joins_all_papers() -> None:
 
 
 def test_it_is_least_squares_with_an_offset_a_reviewer() -> None:
-    reviews = simulated(0, 0.7)
+    reviews, _ = simulated(0, 0.7)
     result = lsc.calibrate(reviews, "offset")
     design = np.zeros((reviews.n_reviews, reviews.n_items + reviews.n_reviewers))
     design[np.arange(reviews.n_reviews), reviews.item] = 1.0
@@ -41,6 +41,22 @@ def test_it_is_least_squares_with_an_offset_a_reviewer() -> None:
     assert_allclose(result.quality - result.quality.mean(), expected - expected.mean(), atol=1e-7)
     left = reviews.score - design @ solved
     assert result.objective == pytest.approx(left @ left)
+
+
+def test_standard_errors_are_those_of_least_squares_and_cover_the_truth() -> None:
+    inside = []
+    for seed in range(40):
+        reviews, truth = simulated(seed, 0.7)
+        result = lsc.calibrate(reviews, "offset")
+        off = (result.quality - result.quality.mean()) - (truth - truth.mean())
+        inside.append(np.abs(off) <= 1.645 * result.standard_error)
+    assert 0.87 <= np.mean(inside) <= 0.92
+    laplacian = np.zeros((60, 60))
+    for j in range(40):
+        items = reviews.items_of(j)
+        laplacian[np.ix_(items, items)] += np.eye(items.size) - 1.0 / items.size
+    sigma = np.sqrt(result.objective / (reviews.n_reviews - 60 - 40 + 1))
+    assert_allclose(result.standard_error, sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian))), rtol=1e-6)
 
 
 def test_one_reference_settles_the_scale() -> None:
