@@ -14,14 +14,16 @@ from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.best_flow import missing_reviews, smallest_load
 from planner._assign.findings import Floors, UsualLoad
 from planner._assign.inputs import Constraints, build, scored_pairs, without_load
-from planner._assign.levels import DRAWS, FAIR, AssignmentTarget, aim_named, aims, design_named
+from planner._assign.levels import FAIR, AssignmentTarget, aim_named, aims, design_named
 from planner._assign.lottery import Lottery
-from planner._assign.problem import Randomisation
+from planner._assign.problem import one_cap
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
 from reviewgraph._base import Clock, InputError, Progress, backend_of, check_magnitude, checked, whole_seed
+from reviewgraph.formats import PROBABILITY
 from reviewgraph.graph import doubly_connected_components
+from reviewgraph.io import numbered_pairs
 
 if TYPE_CHECKING:
     from planner._assign.inputs import Scored
@@ -90,8 +92,6 @@ def assign(
     floor_best: float | None = None,
     alternates: int = 0,
     max_probability: MaxProbability | None = None,
-    perturbation: float = 0.0,
-    draws: int = DRAWS,
     seed: int | np.random.Generator = 0,
     time_limit: float | None = None,
     best_effort: bool = False,
@@ -167,13 +167,8 @@ def assign(
         Randomise the assignment, with this maximum probability of a pair: one number above 0, up
         to 1, or one for each (reviewer, item) pair, as a mapping, a matrix like ``affinity`` or a ``Columns`` with
         scores; 1 for pairs left out.
-        Rounded down to ten-thousandths. Fixed pairs have probability 1 all the same.
-    perturbation
-        Beta in the gain ``a (x - beta x^2)`` of a pair assigned with probability x, from 0 to 0.5: larger values spread
-        probabilities over more pairs. 0 by default; above 0 the assignment is randomised.
-    draws
-        With a level, or rules that a flow cannot express: the number of equally likely assignments from which one is
-        sampled; 100 by default. Probabilities are multiples of 1/draws, and caps are rounded down to such.
+        Rounded down to ten-thousandths; with a level, or rules that a flow cannot express, to hundredths, since one of
+        100 equally likely assignments is sampled. Fixed pairs have probability 1 all the same.
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment. Of a randomised assignment
         another seed is another sample from the same probabilities.
@@ -224,23 +219,21 @@ def assign(
     # The arguments, and their combinations.
     aim = aim_named(target)
     floors = Floors(floor, floor_best)
-    chances = Randomisation(max_probability, perturbation, draws)
     check_loss(aim, survive)
     if fair not in (None, *FAIR):
         message = f"fair: expected {' or '.join(map(repr, FAIR))}, or None, found {fair!r}"
         raise InputError(message)
     finite = -math.inf, math.inf, "a finite number"
+    cap = None if max_probability is None else one_cap(max_probability)
     check_numbers(
         alternates=(alternates, 0, math.inf, "a whole number, 0 or more"),
         floor=(floor, *finite),
         floor_best=(floor_best, *finite),
         min_affinity=(min_affinity, *finite),
         per_change=(per_change, 0, math.inf, "a finite number, 0 or more"),
-        max_probability=(chances.one_cap, math.ulp(0), 1, "a number above 0, up to 1, or one for each pair"),
-        perturbation=(perturbation, 0, 0.5, "a number from 0 to 0.5"),
-        draws=(draws, 1, math.inf, "a whole number, 1 or more"),
+        max_probability=(cap, math.ulp(0), 1, "a number above 0, up to 1, or one for each pair"),
     )
-    drawn = chances.asked
+    drawn = max_probability is not None
     fairly = fair is not None
     check_none(
         {"per_change": per_change is not None and previous is None},
@@ -253,7 +246,7 @@ def assign(
             "alternates": drawn and alternates > 0,
             "best_effort": drawn and best_effort,
         },
-        "expected neither max_probability nor perturbation with it, found one; drop one of the two",
+        "expected no max_probability with it, found one; drop one of the two",
     )
     check_none(
         {"previous": fairly and previous is not None, "min_affinity": fairly and min_affinity is not None},
@@ -268,7 +261,9 @@ def assign(
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)
-    chances = chances.spelled(scored.spellings, scored.order)
+    if drawn and cap is None:
+        caps = scored.order.numbered(max_probability, "max_probability")
+        max_probability = numbered_pairs(caps, "max_probability", PROBABILITY.role, scored.spellings)
     first = () if phase_one is None else phase_one
     constraints = Constraints(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
 
@@ -283,8 +278,8 @@ def assign(
 
     def attempt(constraints: Constraints) -> Assignment:
         asked = build(scored, constraints)
-        if drawn:
-            return replace(Lottery(asked, **how, randomisation=chances).result(), facts=asked.facts)
+        if max_probability is not None:
+            return replace(Lottery(asked, **how, max_probability=max_probability).result(), facts=asked.facts)
         missing = missing_reviews(asked, clock) if best_effort else None
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         chosen = Run(problem, **how, fairly=fairly, alternates=alternates, best_effort=best_effort).result()

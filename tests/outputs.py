@@ -106,8 +106,7 @@ ASSIGNED = """--target survives-reviewer
 --floor-best 1 --best-effort
 --alternates 2 --alternates-file alternates.csv
 --max-probability 0.5 --probabilities probabilities.csv --seed 4
---max-probability 0.6 --draws 8 --seed 4
---perturbation 0.5 --seed 4
+--max-probability 0.6 --seed 4
 --demand 6 --best-effort"""
 ASSIGNMENTS = [
     f"assign {MARKET}",

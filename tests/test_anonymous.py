@@ -135,8 +135,8 @@ ASSIGNMENTS = [
     "--target none --alternates 3 --at-most institution=2 --load 4",
     "--target survives-reviewer --demand 1 --load 9",
     "--phase-one reviews.csv --demand 1",
-    "--target none --max-probability 0.5 --draws 20",
-    "--target none --max-probability 0.1 --draws 20",
+    "--target none --max-probability 0.5",
+    "--target none --max-probability 0.1",
 ]
 CALIBRATIONS = [
     "",

@@ -135,7 +135,7 @@ NIGHT = [
     f"{WORTH} --target survives-reviewer",
     f"{WORTH} --floor 0.5 --best-effort",
     f"{WORTH} --alternates 2",
-    f"{WORTH} --perturbation 0.5 --seed 4",
+    f"{WORTH} --max-probability 0.5 --seed 4",
 ]
 
 

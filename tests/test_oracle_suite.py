@@ -71,7 +71,7 @@ def test_a_spoiled_answer_of_the_planner_is_a_finding(name: str, spoil: Any, kin
     def plain(rng: np.random.Generator) -> Any:
         """Return an instance without what has answers of another form."""
         asked = oracle.draw(rng)
-        for option in ("max_probability", "draws", "perturbation", "best_effort", "max_reviews", "fair", "fixed"):
+        for option in ("max_probability", "best_effort", "max_reviews", "fair", "fixed"):
             asked.pop(option, None)
         return asked
 

@@ -202,7 +202,7 @@ plan apart.csv --items items.csv --target reviewed --to mail -o letters.csv
 assign MARKET --target twice --json > assignment.json
 verify assignment.json MARKET --target twice | 4: that none at the level
 assign MARKET --target reviewed -o assigned.csv --html report.html | reviewed by somebody
-assign MARKET --target twice --max-probability 0.9 --draws 4 --json | "twice"
+assign MARKET --target twice --max-probability 0.9 --json | "twice"
 assign MARKET --target twice --survive | 2: --survive
 
 plan double.csv --for total --spare 1 --max-reviews 2 --json > plan.json

@@ -58,13 +58,6 @@ def best_at_level(
     return None if covers is None else enumeration.best(covers, fairly=fairly)
 
 
-def all_at_level(problem: Problem, aim: Aim, clock: Clock, *, survive: bool, most: int) -> BoolArray | None:
-    """Return all assignments at a level, shape (R, P); None where there are too many."""
-    enumeration = _Enumeration(problem, aim, clock, survive)
-    covers = enumeration.covers(most)
-    return None if covers is None else enumeration.all(covers)
-
-
 class _Enumeration:
     """The assignments of a problem as rows: bits of the items of each reviewer, shape (R, M)."""
 
@@ -158,18 +151,6 @@ class _Enumeration:
         # Ties in random order: the first rows have chains of reviewers.
         tie = np.random.default_rng(0).random(worth.size)
         return np.lexsort((tie, -snapped(worth), -smallest, ranks))
-
-    def all(self, covers: IntArray) -> BoolArray | None:
-        """Return all rows at the level as assignments; None where too many must be tested one by one."""
-        holds = self._covering(covers) if self.aim.core_suffices else np.zeros(len(covers), np.bool_)
-        tested = [] if self.aim.core_decides else np.flatnonzero(~holds & self._enough(covers)).tolist()
-        if len(tested) > MOST_TESTS:
-            return None
-        for place in tested:
-            holds[place] = self._holds_early(covers[place])
-        covers = covers[holds]
-        covers = covers[self._exposed(covers) == 0]
-        return self._chosen(covers)
 
     def _panels(self, item: int, need: int) -> Iterator[IntArray]:
         """Yield the pairs by which an item can get its reviews such that its rules and floors hold."""

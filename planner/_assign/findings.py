@@ -198,7 +198,6 @@ class Randomised:
     items: Sequence[Label]
     reviewers: Sequence[Label]
     max_probability: float | None  #: the cap on every probability; None where it is a table
-    perturbation: float  #: weight of the square of a probability in the gain
     certain: int  #: fixed pairs, whose probability is 1 whatever the cap
     expected: float  #: expected affinity of a draw
     best: float  #: affinity of the best assignment without a lottery and without a level
@@ -255,7 +254,6 @@ class Randomised:
             figures = dict(zip(figures, (len(listed.holds), *listed[1:]), strict=True))
         return {
             "max_probability": self.max_probability,
-            "perturbation": self.perturbation,
             "certain": self.certain,
             "expected_affinity": self.expected,
             "expected_percent": self.percent,

@@ -103,9 +103,6 @@ def aim_named(name: str, argument: str = "target") -> Aim:
 #: The values of ``fair``.
 FAIR = ("maximin",)
 
-#: Default number of assignments of which one is drawn.
-DRAWS = 100
-
 
 class Design(NamedTuple):
     """A way to assign by loads alone, for a chair without affinities.

@@ -14,7 +14,6 @@ import numpy as np
 from planner._assign.flow import Arcs, Via, cheapest_flow, cost_scale, whole_costs
 from planner.errors import InternalError
 from planner.rules import NO_MOST
-from reviewgraph._base import reaches
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
@@ -79,13 +78,6 @@ def _parted(problem: Problem) -> IntArray:
     return member
 
 
-#: Half width of the first segments around a solution, in parts of a review.
-WIDE = 0.5
-
-#: Minimum weight of a square relative to that of a pair of mean worth: pairs without worth share equally, too.
-FLAT = 1e-3
-
-
 class Limits(NamedTuple):
     """Minimum and maximum probability of each pair, in units, shape (P,)."""
 
@@ -94,35 +86,10 @@ class Limits(NamedTuple):
 
 
 class Marginals(NamedTuple):
-    """The probability of each pair, in units, shape (P,); their gain, and an upper bound on that of any others."""
+    """The probability of each pair, in units, shape (P,), and their expected worth, more than which no others have."""
 
     units: IntArray
     value: float
-    bound: float
-
-
-class Gain(NamedTuple):
-    r"""The gain of a pair of probability x: ``v x - beta |v| x^2`` for its worth v, which is concave."""
-
-    worth: FloatArray  # v, shape (P,)
-    beta: float  # the perturbation; 0 for expected worth
-    unit: int = UNITS  # units of probability in one whole review
-
-    @property
-    def curve(self) -> FloatArray:
-        """Weight of the square of each pair's probability, shape (P,)."""
-        size = np.abs(self.worth)
-        curve: FloatArray = self.beta * np.maximum(size, FLAT * float(size.mean()) if size.size else 0.0)
-        return curve
-
-    def of(self, units: IntArray) -> float:
-        x = units / self.unit
-        return float((self.worth * x - self.curve * x * x).sum())
-
-    def slope(self, start: IntArray, end: IntArray, pairs: IntArray) -> FloatArray:
-        """Return the slope of the gain between two probabilities: of the chord, or of the tangent if they are equal."""
-        chord: FloatArray = self.worth[pairs] - self.curve[pairs] * (start + end) / self.unit
-        return chord
 
 
 def limits_of(problem: Problem, most: float | FloatArray, unit: int = UNITS) -> Limits:
@@ -131,87 +98,35 @@ def limits_of(problem: Problem, most: float | FloatArray, unit: int = UNITS) -> 
     return Limits(np.where(problem.given, unit, 0), np.where(problem.given, unit, cap))
 
 
-def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | None:
-    r"""Find the probabilities of the largest gain; None if there are none.
+def best_marginals(problem: Problem, limits: Limits, unit: int = UNITS) -> Marginals | None:
+    r"""Find the probabilities of the largest expected worth, in units of which one review has ``unit``; None if none.
 
     .. math::
-        \max \sum_p g_p(x_p) \quad \text{subject to} \quad \sum_{p \ni i} x_p = d_i, \quad
+        \max \sum_p v_p x_p \quad \text{subject to} \quad \sum_{p \ni i} x_p = d_i, \quad
         l_j \le \sum_{p \ni j} x_p \le u_j, \quad q^-_p \le x_p \le q_p
 
-    and, in expectation, the rules on one attribute (:func:`through_rules`). Where gains are linear the bound is the
-    value; otherwise it is the value and the gap of Frank and Wolfe: the best along the tangent.
-
-    Linear gains take one flow: 20,000 papers and reviewers with 2 million pairs 13 s. Concave ones are replaced by
-    chords, which lie below them, so that each flow with chords half as wide around the last solution gains more or the
-    same; the last ones are one unit wide, so pairs of equal worth and equal competition share equally up to units.
+    and, in expectation, the rules on one attribute (:func:`through_rules`). It is one flow: 20,000 papers and reviewers
+    with 2 million pairs take 13 s.
     """
     if (limits.most < limits.least).any():
         return None
-    free = np.flatnonzero(limits.most > limits.least)
-    whole = free, limits.least[free], limits.most[free]
-    units = _flow(problem, gain, limits, *whole)
-    if units is None:
-        return None
-    value = gain.of(units)
-    if gain.beta == 0:
-        return Marginals(units, value, value)
-    # Halve the segments around the solution down to a unit.
-    width = max(int(WIDE * gain.unit), 1)
-    while width > 0:
-        better = _flow(problem, gain, limits, *_segments(units, width, limits))
-        if better is not None and reaches(gain.of(better), value):
-            units = better
-            value = gain.of(units)
-        width //= 2
-    # The tangent at the solution lies above the gain: its best vertex bounds it.
-    vertex = _flow(problem, gain, limits, *whole, at=units)
-    rise = np.inf
-    if vertex is not None:
-        tangent = gain.slope(units[free], units[free], free)
-        rise = max(float((tangent * (vertex - units)[free]).sum() / gain.unit), 0.0)
-    return Marginals(units, value, value + rise)
-
-
-def _segments(units: IntArray, width: int, limits: Limits) -> tuple[IntArray, IntArray, IntArray]:
-    """Return pair, start and end of the non-empty segments: two around a solution, and the rest on both sides.
-
-    Pairs at their minimum have one segment, of the width: all may enter, and at no great cost.
-    """
-    low, high = limits
-    edges = np.clip(np.stack([low, units - width, units, units + width, high]), low, high)
-    edges[-1] = np.where(units > low, high, edges[-2])
-    start = edges[:-1].ravel()
-    end = edges[1:].ravel()
-    kept = end > start
-    return np.tile(np.arange(low.size), len(edges) - 1)[kept], start[kept], end[kept]
-
-
-def _flow(
-    problem: Problem,
-    gain: Gain,
-    limits: Limits,
-    pairs: IntArray,
-    start: IntArray,
-    end: IntArray,
-    at: IntArray | None = None,
-) -> IntArray | None:
-    """Return units, shape (P,), when segments have the slopes of chords, or of the tangents at a solution."""
-    slope = gain.slope(start, end, pairs) if at is None else gain.slope(at[pairs], at[pairs], pairs)
-    arcs = Arcs(problem.item[pairs], problem.reviewer[pairs], whole_costs(slope, 0), end - start)
+    pairs = np.flatnonzero(limits.most > limits.least)
+    room = (limits.most - limits.least)[pairs]
+    arcs = Arcs(problem.item[pairs], problem.reviewer[pairs], whole_costs(problem.worth[pairs], 0), room)
     # What the pairs' minima leave of demands, loads and rules.
-    demand = problem.demand * gain.unit - _sums(problem.item, limits.least, problem.n_items)
+    demand = problem.demand * unit - _sums(problem.item, limits.least, problem.n_items)
     taken = _sums(problem.reviewer, limits.least, problem.n_reviewers)
-    load = problem.load * gain.unit - taken
-    least = np.maximum(problem.least * gain.unit - taken, 0)
-    via = through_rules(problem, gain.unit)
+    load = problem.load * unit - taken
+    least = np.maximum(problem.least * unit - taken, 0)
+    via = through_rules(problem, unit)
     passed = _through(via, limits.least)
     via = Via(via.node[pairs], via.item, np.maximum(via.least - passed, 0), via.most - passed)
     through = cheapest_flow(arcs, demand, load, least, via)
     if through is None:
         return None
     units = limits.least.copy()
-    np.add.at(units, pairs, through)
-    return units
+    units[pairs] += through
+    return Marginals(units, float(problem.worth @ units) / unit)
 
 
 # Rounding: draws with given probabilities in which every demand, load and rule of the flow holds.

@@ -280,7 +280,7 @@ def _drawn(lottery: findings.Randomised | None) -> list[Part]:
     if lottery is None:
         return []
     gap = f"at most {100 * lottery.gap:.2g} % less" if lottery.gap else "no less"
-    than = f"{gap}{' in this gain' if lottery.perturbation else ''} than by other probabilities within these caps"
+    than = f"{gap} than by other probabilities within these caps"
     if lottery.gap is None:
         than = "it is not proved how much other probabilities within these caps could add"
     lines = [

@@ -27,7 +27,6 @@ from planner._assign.findings import (
     Reason,
 )
 from planner._assign.kernels import flow
-from planner._assign.levels import DRAWS
 from planner.fixed import Pair
 from reviewgraph._base import InputError, distinct, occurs, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
     from planner.fixed import Facts
     from planner.rules import Panels, Ruled
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
-    from reviewgraph.formats import Columns, Spellings
-    from reviewgraph.io import Order
+    from reviewgraph.formats import Columns
 
 
 #: How messages call the labels of an assignment.
@@ -531,50 +529,28 @@ Affinities: TypeAlias = "Mapping[tuple[Any, Any], float] | Columns | IntoDataFra
 MaxProbability: TypeAlias = float | Numbered
 
 
-class Randomisation(NamedTuple):
-    """The options of a lottery, as :func:`planner.assign` takes them."""
+def one_cap(max_probability: MaxProbability) -> float | None:
+    """Return the cap of all pairs; None where each has its own."""
+    return float(max_probability) if isinstance(max_probability, Real) else None
 
-    max_probability: MaxProbability | None = None
-    perturbation: float = 0.0
-    draws: int = DRAWS
 
-    @property
-    def asked(self) -> bool:
-        return self.max_probability is not None or self.perturbation > 0
-
-    @property
-    def one_cap(self) -> float | None:
-        """The cap of all pairs, None where it is a table."""
-        if self.max_probability is None:
-            return 1.0
-        return float(self.max_probability) if isinstance(self.max_probability, Real) else None
-
-    def spelled(self, spellings: Spellings, order: Order) -> Randomisation:
-        """Return them with the labels of pairs in the given spellings, those of a matrix in the given order."""
-        if self.one_cap is not None:
-            return self
-        caps = order.numbered(self.max_probability, "max_probability")
-        table = numbered_pairs(caps, "max_probability", PROBABILITY.role, spellings)
-        return self._replace(max_probability=table)
-
-    def caps(self, problem: Problem) -> FloatArray:
-        """Return the cap of each pair, shape (P,); 1 for pairs that a table leaves out. Other pairs are ignored."""
-        caps = np.ones(problem.item.size)
-        if self.one_cap is not None:
-            caps[:] = self.one_cap
-            return caps
-        table = numbered_pairs(self.max_probability, "max_probability", PROBABILITY.role)
-        # Pairs without a number have no cap.
-        value = np.nan_to_num(np.asarray(table.score, np.float64), nan=1.0)
-        wrong = np.flatnonzero(~((value >= 0) & (value <= 1)))
-        if wrong.size:
-            row = int(wrong[0])
-            pair = (table.reviewers[int(table.reviewer[row])], table.items[int(table.item[row])])
-            message = f"max_probability: expected numbers from 0 to 1, found {value[row]:g} for {pair!r}"
-            raise InputError(message)
-        reviewer, item = match_pairs(table, problem.reviewers, problem.items, "max_probability", where=LISTS)
-        key = problem.item * problem.n_reviewers + problem.reviewer
-        wanted = np.where((reviewer >= 0) & (item >= 0), item * problem.n_reviewers + reviewer, -1)
-        listed = occurs(wanted, key)
-        caps[np.searchsorted(key, wanted[listed])] = value[listed]
-        return caps
+def caps_of(problem: Problem, max_probability: MaxProbability) -> FloatArray:
+    """Return the cap of each pair, shape (P,); 1 for pairs that a table leaves out. Other pairs are ignored."""
+    caps = np.ones(problem.item.size)
+    if isinstance(max_probability, Real):
+        return caps * float(max_probability)
+    table = numbered_pairs(max_probability, "max_probability", PROBABILITY.role)
+    # Pairs without a number have no cap.
+    value = np.nan_to_num(np.asarray(table.score, np.float64), nan=1.0)
+    wrong = np.flatnonzero(~((value >= 0) & (value <= 1)))
+    if wrong.size:
+        row = int(wrong[0])
+        pair = (table.reviewers[int(table.reviewer[row])], table.items[int(table.item[row])])
+        message = f"max_probability: expected numbers from 0 to 1, found {value[row]:g} for {pair!r}"
+        raise InputError(message)
+    reviewer, item = match_pairs(table, problem.reviewers, problem.items, "max_probability", where=LISTS)
+    key = problem.item * problem.n_reviewers + problem.reviewer
+    wanted = np.where((reviewer >= 0) & (item >= 0), item * problem.n_reviewers + reviewer, -1)
+    listed = occurs(wanted, key)
+    caps[np.searchsorted(key, wanted[listed])] = value[listed]
+    return caps

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner._assign.levels import DESIGNS, DRAWS, FAIR, aims
+from planner._assign.levels import DESIGNS, FAIR, aims
 from planner.commands.options import (
     DESTINATION,
     preference_options,
@@ -80,8 +80,8 @@ ALTERNATES = 2
 def read_cap(session: Session) -> Any:
     """Return ``--max-probability``: a number, probabilities by pair, or None."""
     cap = session.params["max_probability"]
-    if session.params["probabilities"] and cap is None and not session.params["perturbation"]:
-        message = "--probabilities: expected --max-probability or --perturbation with it, found neither"
+    if session.params["probabilities"] and cap is None:
+        message = "--probabilities: expected --max-probability with it, found none"
         raise Refusal(message)
     try:
         return None if cap is None else float(cap)
@@ -93,6 +93,8 @@ def read_cap(session: Session) -> Any:
     cls=Command,
     renamed={"--min-affinity": ("--avoid-below", "from the next release --min-affinity excludes such pairs")},
     gone={
+        "--perturbation": "--max-probability with a lower number spreads the probabilities over more pairs",
+        "--draws": "leave it out; one of 100 assignments is drawn",
         "--conditioning": "no affinity is exchanged for smaller errors any more; see the expected errors by check",
         "--like": "the assignment uses no assumptions on scores any more; see the expected errors by check --like",
     },
@@ -232,21 +234,6 @@ def read_cap(session: Session) -> Any:
     help="Randomise the assignment; maximum probability Q for all pairs, or by pair (item,reviewer,probability).",
 )
 @option(
-    "Randomisation",
-    "--perturbation B",
-    type=Number(0, 0.5),
-    default=0.0,
-    help="Randomise the assignment over more pairs: a pair of affinity a and probability x counts a (x - B x^2).",
-)
-@option(
-    "Randomisation",
-    "--draws N",
-    minimum=1,
-    default=DRAWS,
-    help="Number of assignments, all at the level, from which one is sampled; probabilities are rounded down "
-    "to multiples of 1/N.",
-)
-@option(
     "Result",
     "--probabilities FILE",
     writes=True,
@@ -343,7 +330,7 @@ def _unknown(session: Session, destination: Destination, problem: Mapping[str, A
 
 #: Parameters that are arguments of :func:`planner.assign` as they are.
 AS_GIVEN = (
-    *("target", "perturbation", "draws", "fair", "floor", "floor_best"),
+    *("target", "fair", "floor", "floor_best"),
     *("seed", "time_limit", "best_effort", "min_affinity", "per_change"),
 )
 
@@ -431,7 +418,7 @@ BESIDE_DESIGN = (
     *("conflicts", "fixed", "phase_one", "demand", "min_load", "survive"),
     *("authors", *AUTHOR_RULES, "conflict_by", "attributes", "at_most", "at_least", "reward"),
     *("fair", "floor", "floor_best", "alternates", "alternates_file"),
-    *("max_probability", "perturbation", "draws", "probabilities", "best_effort"),
+    *("max_probability", "probabilities", "best_effort"),
 )
 
 
@@ -481,7 +468,7 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
         why = "all demands can be met without a level" if target == names[-1] else "this lower level can be reached"
         return [Next.of("assign", again, f"--target {target}", why=why)]
     # A randomised assignment cannot be a part of what was requested.
-    if params["best_effort"] or params["max_probability"] or params["perturbation"]:
+    if params["best_effort"] or params["max_probability"]:
         return []
     if not trial(target=names[-1], best_effort=True).reviews.n_reviews:
         return []

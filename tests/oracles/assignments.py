@@ -34,8 +34,8 @@ IMPOSSIBLE = 0.1
 MOST_DRAWN = 2_500
 #: Tables whose level is tested at once.
 CHUNK = 2_048
-#: Segments of the gain of a probability; a chord lies below the curve.
-SEGMENTS = 10
+#: Number of assignments of which one is drawn.
+DRAWS = 100
 
 
 # Instances.
@@ -153,9 +153,6 @@ def _lottery(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> Non
     if rng.random() < 0.2:
         cap = {pair: float(rng.choice([0.0, 0.5, 0.8, 1.0])) for pair in pairs if rng.random() < 0.6} or cap
     asked["max_probability"] = cap
-    asked["draws"] = int(rng.choice([10, 20, 60]))
-    if rng.random() < 0.25:
-        asked["perturbation"] = float(rng.choice([0.1, 0.5]))
 
 
 def _concerns(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None:
@@ -693,33 +690,21 @@ class Lotteries:
             return 1.0
         return float(cap.get(pair, 1.0) if isinstance(cap, dict) else cap)
 
-    def best(self, beta: float) -> float | None:
-        """Return the largest gain of a lottery within the caps, or a little less; None where there is none."""
+    def best(self) -> float | None:
+        """Return the largest worth of a lottery within the caps; None where there is none."""
         from scipy.optimize import linprog
 
         vertices = self.vertices
-        n_vertices, n_pairs = vertices.shape
-        if not n_vertices:
+        if not len(vertices):
             return None
-        n_segments = SEGMENTS if beta else 1
         worth = np.array([self.everything.world.value(pair) for pair in self.pairs])
-        grid = np.linspace(0, 1, n_segments + 1)
-        gain = worth[:, None] * grid - beta * np.abs(worth)[:, None] * grid**2
-        slope = np.diff(gain, axis=1) * n_segments
-        # The probability of a pair is the sum of its segments, and of the weights of the assignments that hold it.
-        join = np.concatenate([vertices.T, -np.repeat(np.eye(n_pairs), n_segments, axis=1)], axis=1)
-        whole = np.concatenate([np.ones(n_vertices), np.zeros(n_pairs * n_segments)])[None]
-        caps = np.repeat([self.cap(pair) for pair in self.pairs], n_segments)
-        within = np.concatenate(
-            [np.zeros((n_pairs, n_vertices)), np.repeat(np.eye(n_pairs), n_segments, axis=1)], axis=1
-        )
         solution = linprog(
-            np.concatenate([np.zeros(n_vertices), -slope.ravel()]),
-            A_ub=within,
-            b_ub=caps[::n_segments],
-            A_eq=np.concatenate([join, whole]),
-            b_eq=np.append(np.zeros(n_pairs), 1.0),
-            bounds=[(0, 1)] * n_vertices + [(0, 1 / n_segments)] * (n_pairs * n_segments),
+            -(vertices @ worth),
+            A_ub=vertices.T,
+            b_ub=[self.cap(pair) for pair in self.pairs],
+            A_eq=np.ones((1, len(vertices))),
+            b_eq=[1.0],
+            bounds=(0, 1),
         )
         return float(-solution.fun) if solution.status == 0 else None
 
@@ -750,11 +735,10 @@ def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
     world = everything.world
     asked = world.asked
     lotteries = Lotteries(everything)
-    beta = asked.get("perturbation", 0.0)
     rounded = asked["target"] == "none" and not world.rules and not world.couples
     if not answer.status.reached:
         # A list has a whole number of each assignment; without a level or rules probabilities may be any.
-        possible = lotteries.best(beta) is not None if rounded else lotteries.listed(asked["draws"])
+        possible = lotteries.best() is not None if rounded else lotteries.listed(DRAWS)
         if possible and (str(answer.status) == "infeasible" or not answer.timed_out):
             kind = "false claim" if str(answer.status) == "infeasible" else "missed"
             yield f"{kind}: {answer.status}, and there is a lottery"
@@ -773,7 +757,7 @@ def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
             yield f"broken rule: the probabilities of {item} are {total} in all"
     share = randomised.to_dict()["at_level_mended"]
     if share is not None and share < 1:
-        if lotteries.listed(asked["draws"]):
+        if lotteries.listed(DRAWS):
             yield f"missed: {share} of the draws reach the level within the rules, all can"
         return
     for table in [answer.reviews, *answer.sample(20)]:
@@ -790,8 +774,8 @@ def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
     gain = 0.0
     for pair, share in probability.items():
         worth = world.value(pair)
-        gain += worth * share - beta * abs(worth) * share**2
-    best = lotteries.best(beta)
+        gain += worth * share
+    best = lotteries.best()
     if best is None:
         yield "broken rule: a lottery that the oracle cannot explain"
         return

@@ -24,7 +24,7 @@ RUNS = [
     ("--target", "none", "--alternates", "9", "--at-most", "institution=1", "--at-least", "senior=1"),
     ("--previous", "before.csv", "--demand", "2", "--avoid-below", "0.3"),
     ("--target", "none", "--fair", "maximin", "--floor", "0.4", "--demand", "1"),
-    ("--max-probability", "0.6", "--demand", "2", "--draws", "10"),
+    ("--max-probability", "0.6", "--demand", "2"),
     ("--demand", "6", "--load", "5", "--best-effort"),
     ("--fixed", "before.csv", "--conflicts", "before.csv", "--load", "9"),
 ]

@@ -9,8 +9,8 @@ import networkx as nx
 import numpy as np
 
 
-def best_gain(problem, caps, beta):
-    """Largest gain by a quadratic programme over all probabilities; None where there are none."""
+def best_worth(problem, caps):
+    """Largest worth by a linear programme over all probabilities; None where there are none."""
     import cvxpy as cp
 
     size = problem.item.size
@@ -21,11 +21,9 @@ def best_gain(problem, caps, beta):
         np.equal.outer(np.arange(count), codes).astype(float)
         for count, codes in ((problem.n_items, problem.item), (problem.n_reviewers, problem.reviewer))
     )
-    worth = problem.affinity
-    gain = worth @ x - beta * cp.sum(cp.multiply(np.abs(worth), cp.square(x)))
     asked = [x >= problem.given.astype(float), x <= np.where(problem.given, 1.0, caps), by_item @ x == problem.demand]
     asked += [by_reviewer @ x <= problem.load, by_reviewer @ x >= problem.least]
-    programme = cp.Problem(cp.Maximize(gain), asked)
+    programme = cp.Problem(cp.Maximize(problem.affinity @ x), asked)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "the solution may be inaccurate": the status says so
         programme.solve(solver=cp.CLARABEL)

@@ -35,7 +35,7 @@ WAYS = {
     "few pairs, decided": lambda: tight(0, target="double", survive=1),
     "fairest": lambda: tight(1, 5, target="none", fair="maximin"),
     "a floor": lambda: tight(2, target="none", floor=1.6),
-    "randomised": lambda: exact.solved(case(4, 12, 10), max_probability=0.8, draws=5),
+    "randomised": lambda: exact.solved(case(4, 12, 10), max_probability=0.8),
 }
 #: Large tables, or of which a smaller one does the same steps.
 NIGHT = {"a level under rules", "the best by prices"}

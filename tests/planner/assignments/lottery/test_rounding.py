@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from planner import AtMost
-from planner._assign.marginals import UNITS, Gain, best_marginals, limits_of, support_of
+from planner._assign.marginals import UNITS, best_marginals, limits_of, support_of
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.lottery.test_marginals import problems
 from tests.planner.assignments.naive_lottery import rounded
@@ -21,10 +21,10 @@ def drawn(problem, units, rng):
     return chosen
 
 
-@given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.sampled_from([0.0, 0.5]), st.integers(0, 99))
+@given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.integers(0, 99))
 @examples(40)
-def test_every_draw_meets_demands_and_loads(problem, cap, beta, seed):
-    found = best_marginals(problem, Gain(problem.affinity, beta), limits_of(problem, cap))
+def test_every_draw_meets_demands_and_loads(problem, cap, seed):
+    found = best_marginals(problem, limits_of(problem, cap))
     if found is None:
         return
     rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def test_rules_hold_in_every_draw():
     pairs = [(i, j) for i in range(6) for j in range(9)]
     ruled = ruled_of(9, 6, attributes, [AtMost("home", 1)])
     problem = problem_of(pairs, rng.random(54), 6, 9, demand=3, load=3, ruled=ruled)
-    units = best_marginals(problem, Gain(problem.affinity, 0.3), limits_of(problem, 0.5)).units
+    units = best_marginals(problem, limits_of(problem, 0.5)).units
     for _ in range(50):
         chosen = drawn(problem, units, rng)
         homes = problem.item[chosen] * 3 + problem.reviewer[chosen] % 3
