@@ -6,26 +6,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
 from planner._plans.arrivals import joins
 from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
 from planner._plans.match import FIRST_PHASE, expected_beliefs
-from planner._plans.objectives import (
-    OBJECTIVES,
-    Decision,
-    ObjectiveName,
-    OnlyLevel,
-    beliefs_of,
-    gains_of,
-    objective_named,
-    purchase,
-)
+from planner._plans.objectives import Decision, ObjectiveName, beliefs_of, gains_of, purchase
 from planner._plans.outcome import PlanStatus, fixed_too_many, still_short, why_not, why_partial
 from planner._plans.plan import Plan, PlannedReview
-from planner._plans.process import INHERITED, Terms, choose, continued, inherited, received, round_of, within_limits
+from planner._plans.process import Terms, choose, round_of
 from planner._plans.target import Ledger, PlanProgress, PlanTarget
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
@@ -38,14 +29,13 @@ from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
-    from planner._plans.objectives import Beliefs, Objective
     from planner._plans.process import Rounds
     from planner._plans.target import Target
     from planner._plans.task import Task
     from planner.rules import Rule
-    from reviewgraph._base import FloatArray, IntArray
+    from reviewgraph._base import IntArray
     from reviewgraph.io import Numbered, Rules
-    from reviewgraph.table import Reviews, ReviewsLike
+    from reviewgraph.table import ReviewsLike
 
 
 #: Most rounds, that is mailings, of a process.
@@ -56,31 +46,28 @@ RANGES: dict[str, tuple[float, float, str]] = {
     "time_limit": (0, math.inf, "seconds, 0 or more"),
     "match": (2, math.inf, "2 or more reviews per paper"),
     "rounds": (1, MOST_ROUNDS, f"a whole number from 1 to {MOST_ROUNDS}"),
-    "worth": (0, math.nextafter(1, 0), "the wrong selections that a review must avoid, 0 to 1"),
 }
 
 
-def _fault(stated: Rules, goal: type[Objective], given: Mapping[str, Any], *, levelled: bool, in_rounds: bool) -> str:
+def _fault(stated: Rules, given: Mapping[str, Any], *, decides: bool, levelled: bool, in_rounds: bool) -> str:
     """Return which arguments do not go together or are out of range; ``given`` are those that are not None."""
     panels = panel_rules(stated)
     rewards = [rule.text for rule in panels if isinstance(rule, Reward)]
     minimum = stated.min_reviews and not in_rounds
     is_needed = minimum or stated.senior is not None or any(isinstance(rule, AtLeast) for rule in panels)
-    of_process = [name for name in ("rounds", "worth", "after", "match") if name in given]
-    beside_match = [name for name in ("max_reviews", "worth", "after") if name in given]
-    selecting = " or ".join(repr(objective.name) for objective in OBJECTIVES if objective.selects)
+    of_process = [name for name in ("rounds", "match") if name in given]
     if rewards:
         return f"rules: expected AtMost and AtLeast objects, found a reward ({rewards[0]}); give it to assign"
-    if "n_selected" in given and not goal.selects:
-        return f"n_selected: expected objective {selecting} with it, found {goal.name!r}; drop it, or name that"
+    if "n_selected" in given and not decides:
+        return "n_selected: expected objective 'decision' with it, found 'level'; drop it, or name that"
     if is_needed and not levelled:
-        return f"min_reviews, senior, rules: expected a target with them and objective {goal.name!r}, found none"
+        return "min_reviews, senior, rules: expected a target with them and objective 'decision', found none"
     if of_process and not in_rounds:
         without = "without a target; plan for the level first, then in rounds"
-        return f"{of_process[0]}: expected objective {selecting} {without}"
-    if beside_match and "match" in given:
-        return f"{beside_match[0]}: expected none with match, which determines the number of reviews; drop one of them"
-    if "rounds" in given and not given.keys() & {"max_reviews", "after", "match"}:
+        return f"{of_process[0]}: expected objective 'decision' {without}"
+    if {"max_reviews", "match"} <= given.keys():
+        return "max_reviews: expected none with match, which determines the number of reviews; drop one of them"
+    if "rounds" in given and not given.keys() & {"max_reviews", "match"}:
         return (
             f"rounds: expected max_reviews with it, the number of reviews of all {given['rounds']} rounds; found none"
         )
@@ -115,12 +102,9 @@ def plan_extra_reviews(
     affinity: Numbered | None = None,
     min_affinity: float | None = None,
     objective: ObjectiveName = "level",
-    draws: FloatArray | None = None,
     n_selected: int | None = None,
     best_effort: bool = False,
     rounds: int | None = None,
-    worth: float | None = None,
-    after: Plan | Mapping[str, Any] | None = None,
     match: int | None = None,
     **given: Any,
 ) -> Plan:
@@ -173,8 +157,6 @@ def plan_extra_reviews(
     objective
         ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
         selected, which needs scores. A target has priority, and the rest of the budget serves the objective.
-    draws
-        Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
     n_selected
         Number of papers to be selected, for ``decision``.
     best_effort
@@ -182,17 +164,9 @@ def plan_extra_reviews(
         items must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest
         group. :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
     rounds
-        Plan this round of a process with ``max_reviews`` and a number of rounds left, this one included, for
-        ``decision`` without a target: see :attr:`Plan.rounds`. 1 by default with ``worth``, ``min_reviews`` or
-        ``after``.
-    worth
-        Wrong selections that a review must be expected to avoid, such as 0.01; a round without such reviews ends the
-        process.
-    after
-        The plan of the last round, or its dictionary, which is continued, for ``decision``: options that are not given
-        are taken from it (rounds and budget as they remain). Its reviews without a score are still to come, or lost if
-        their reviewer is ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and
-        limits per item count the reviews of all rounds.
+        Plan the first of this number of rounds, for ``decision`` without a target: ``max_reviews`` is the number of
+        reviews of all of them, see :attr:`Plan.rounds`. Once its reviews have scores, plan the next with one round less
+        and the reviews that remain; reviews without a score are still to come. 1 by default with ``min_reviews``.
     match
         Plan the first round of a process that decides as well as this number of reviews for every paper, for
         ``decision``: how many reviews that takes, and in how many rounds unless ``rounds`` is given, is simulated.
@@ -231,44 +205,40 @@ def plan_extra_reviews(
     """
     table = as_reviews(reviews)
     order = Order.of(reviews, table)
-    if after is not None and target is None and objective == OnlyLevel.name:
-        objective = "decision"
-    goal = objective_named(objective)
-    levelled = target is not None or goal.needs_level
+    if objective not in get_args(ObjectiveName):
+        message = f"objective: expected one of {', '.join(get_args(ObjectiveName))}, found {objective!r}"
+        raise InputError(message)
+    decides = objective == "decision"
+    levelled = target is not None or not decides
     level = target_named(target or "double")
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)._in_order(order)
-    process = {"rounds": rounds, "worth": worth, "after": after, "match": match}
-    is_process = any(part is not None for part in (*process.values(), stated.min_reviews or None))
-    in_rounds = is_process and goal.selects and not levelled
-    numbers = {"n_selected": n_selected, "max_reviews": max_reviews, "time_limit": time_limit, **process}
+    in_rounds = bool(rounds is not None or match is not None or stated.min_reviews) and not levelled
+    numbers = {
+        "n_selected": n_selected, "max_reviews": max_reviews, "time_limit": time_limit, "rounds": rounds, "match": match
+    }  # fmt: skip
     passed = {name: value for name, value in numbers.items() if value is not None}
-    if fault := _fault(stated, goal, passed, levelled=levelled, in_rounds=in_rounds):
+    if fault := _fault(stated, passed, decides=decides, levelled=levelled, in_rounds=in_rounds):
         raise InputError(fault)
-    terms = None
-    if in_rounds:
-        terms = Terms(rounds or 0, max_reviews, n_selected, worth, match=match)
-        terms, table, stated = _begun(terms, after, table, stated)
-    earlier = () if terms is None else terms.earlier
+    first_phase = match is not None and not table.scored.any()
+    if match is not None and first_phase:
+        stated = replace(stated, min_reviews=stated.min_reviews or min(FIRST_PHASE, match - 1))
+    least = int(stated.min_reviews or 0)
     prices = order.numbered(cost, "cost"), order.numbered(affinity, "affinity"), min_affinity
-    constraints = within_limits(constrain(table, stated, *prices), earlier)
-
-    def beliefs() -> Beliefs:
-        if terms is not None and not terms.number:
-            least = int(stated.min_reviews or 0)
-            return expected_beliefs(constraints.reviews, constraints.fixed, least, Assumptions())
-        return beliefs_of(constraints.reviews, constraints.fixed, draws)
-
+    constraints = constrain(table, stated, *prices)
+    known = constraints.reviews, constraints.fixed
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
-        aim = goal.known(beliefs, n_selected if terms is None else terms.select)
-    if terms is None and aim is not None and max_reviews is None and aim.worth_reading() is None:
-        message = "max_reviews: expected the number of extra reviews, since each review helps a little; found none"
-        raise InputError(message)
-    if terms is not None:
-        if terms.budget is None and terms.match is None and aim is not None:
-            terms = replace(terms, budget=(aim.worth_reading() or 0) + len(constraints.fixed))
-        max_reviews = terms.budget
+        aim = None
+        if decides:
+            beliefs = expected_beliefs(*known, least, Assumptions()) if first_phase else beliefs_of(*known)
+            aim = Decision(beliefs, n_selected)
+    terms = None
+    if in_rounds and aim is not None:
+        # A match finds its number of rounds and reviews.
+        if max_reviews is None and match is None:
+            max_reviews = aim.worth_reading + len(constraints.fixed)
+        terms = Terms(rounds or int(match is None), max_reviews, least, match, first_phase)
 
     def search(constraints: Constraints, clock: Clock) -> Plan:
         budget = None if max_reviews is None else max_reviews - len(constraints.fixed)
@@ -292,25 +262,6 @@ def plan_extra_reviews(
     proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
     note = (Clock.TIMED_OUT,) if whole.timed_out and not proved else ()
     return replace(plan, levelled=levelled, timed_out=whole.timed_out, explanation=(*plan.explanation, *note))
-
-
-def _begun(
-    terms: Terms, after: Plan | Mapping[str, Any] | None, reviews: Reviews, stated: Rules
-) -> tuple[Terms, Reviews, Rules]:
-    """Return the terms of a round, the reviews with those still to come, and the rules, after the last round if any."""
-    if after is not None:
-        last = after.to_dict() if isinstance(after, Plan) else after
-        has_budget = terms.budget is not None
-        terms = continued(terms, last)
-        stated = inherited(stated, last)
-        terms, reviews = received(terms, reviews, stated, stated=has_budget)
-    if terms.match is not None and not reviews.scored.any():
-        # The first phase precedes the rounds.
-        stated = replace(stated, min_reviews=stated.min_reviews or min(FIRST_PHASE, terms.match - 1))
-        terms = replace(terms, number=0)
-    # A match finds its number of rounds.
-    left = terms.left if terms.match is not None else max(terms.left, 1)
-    return replace(terms, left=left, rules={name: getattr(stated, name) for name in INHERITED}), reviews, stated
 
 
 def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, clock: Clock) -> Plan:
@@ -383,10 +334,10 @@ def _round(
     return _priced(plan, aim, len(this_round.more), this_round.rounds)
 
 
-def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger) -> Plan:
+def _beyond(plan: Plan, aim: Decision, task: Task, ledger: Ledger) -> Plan:
     """Spend the remaining budget on an objective, and compute the gains of all reviews."""
     pairs = plan.pairs[len(task.constraints.fixed) :]
-    beyond = (aim.worth_reading() or 0) if ledger.budget is None else ledger.budget - len(pairs)
+    beyond = aim.worth_reading if ledger.budget is None else ledger.budget - len(pairs)
     more = choose(aim, task, pairs, beyond)
     if len(more):
         status = PlanStatus.EXTENDED if plan.status.reaches else plan.status
@@ -394,7 +345,7 @@ def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger) -> Plan:
     return _priced(plan, aim, len(more))
 
 
-def _priced(plan: Plan, aim: Objective, beyond: int, rounds: Rounds | None = None) -> Plan:
+def _priced(plan: Plan, aim: Decision, beyond: int, rounds: Rounds | None = None) -> Plan:
     """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
     pairs = plan.pairs[fixed:]

@@ -55,14 +55,12 @@ def test_hints_name_the_registered_names() -> None:
 
     from lsc.methods import METHODS, MethodName
     from planner._assign.levels import AssignmentTarget, aims
-    from planner._plans.objectives import OBJECTIVES, ObjectiveName
     from planner._plans.target import PlanTarget
     from reviewgraph.graph import ALL_NAMES
     from reviewgraph.graph.levels import LevelName
 
     assert set(get_args(LevelName)) == set(get_args(PlanTarget)) == set(ALL_NAMES)
     assert set(get_args(AssignmentTarget)) == {aim.name for aim in aims()}
-    assert set(get_args(ObjectiveName)) == {objective.name for objective in OBJECTIVES}
     assert get_args(MethodName) == tuple(METHODS)
     page = Path("docs/reference/command/calibrate.md").read_text("utf-8")
     assert f"`--method {'|'.join(METHODS)}`" in page

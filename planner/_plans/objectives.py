@@ -1,17 +1,13 @@
-"""What extra reviews are for: a level of connection, or decisions."""
+"""What extra reviews are for beside a level of connection: decisions."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from reviewgraph._base import InputError, named
+from reviewgraph._base import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
-
     from planner._plans.outcome import Purchase
     from reviewgraph._base import FloatArray, IntArray
     from reviewgraph.table import Reviews
@@ -82,53 +78,7 @@ def both_above(first: FloatArray, second: FloatArray, correlation: FloatArray) -
     return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - parts - 0.5 * (h * k < 0.0))
 
 
-# The objectives, one class each; their names are never compared.
-
-
-class Objective(ABC):
-    """What extra reviews are for: a loss of each item, which more reviews are expected to lower.
-
-    ``name`` is used by commands and arguments, ``words`` by help. ``helps`` completes "it helps us ..." in letters to
-    reviewers; empty for a level. ``unit`` is that of the sum of losses, as in "1.3 wrong of 20 selected". With
-    ``needs_level`` a plan always has a target; with ``selects`` the number of items to select is required.
-    """
-
-    name: ClassVar[str]
-    words: ClassVar[str]
-    helps: ClassVar[str] = ""
-    unit: str = ""
-    needs_level: ClassVar[bool] = False
-    selects: ClassVar[bool] = False
-
-    def __init__(self, beliefs: Beliefs) -> None:
-        self.beliefs = beliefs
-
-    @classmethod
-    def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> Self | None:
-        """Return the objective under some beliefs and a number of items to select; None for a level alone.
-
-        Raises InputError if ``select`` is not what it needs.
-        """
-        return cls(beliefs())
-
-    @abstractmethod
-    def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
-        """Return the expected loss of items, shape (K,), after reviews of a precision beyond the pending ones."""
-
-    @abstractmethod
-    def effect(self, item: int) -> str:
-        """Describe why a review of an item is asked for, briefly."""
-
-    def worth_reading(self) -> int | None:
-        """Return the default number of reviews to plan; None if it has to be given."""
-        return None
-
-    def left(self, extra: FloatArray) -> float:
-        """Return the sum of losses after reviews of precisions ``extra``, shape (N,), beyond the pending ones."""
-        import numpy as np
-
-        return float(self.losses(np.arange(extra.size), extra).sum())
-
+# The objective.
 
 #: A paper is settled if it is in, or out, with at most this error probability.
 ERROR_RATE = 0.1
@@ -136,21 +86,31 @@ ERROR_RATE = 0.1
 LEAST_PRICE = 1e-9
 
 
-class Decision(Objective):
-    """Fewest expected wrong selections among the ``n`` items that will be selected."""
+class Decision:
+    """Fewest expected wrong selections among the ``n`` items that will be selected.
 
-    name: ClassVar[str] = "decision"
-    words: ClassVar[str] = "after scores, fewest wrong among the papers of --select"
-    helps: ClassVar[str] = "be surer of which papers to select"
-    selects: ClassVar[bool] = True
+    Raises InputError if ``n`` is not a number of items that it needs.
+    """
 
-    def __init__(self, beliefs: Beliefs, n: int) -> None:
+    helps = "be surer of which papers to select"
+
+    def __init__(self, beliefs: Beliefs, n: int | None) -> None:
         import numpy as np
 
         from reviewgraph._base import cut_of, probability_in_top
 
-        super().__init__(beliefs)
-        self.n = n
+        message = ""
+        if n is None:
+            message = "objective 'decision' needs the number of papers to select; found none"
+        elif beliefs.scored < 2:
+            message = f"expected two papers with scores or more to select among, found {beliefs.scored}"
+        elif isinstance(n, bool) or not 0 < n < beliefs.scored:
+            message = f"expected 1 to {beliefs.scored - 1}, with {beliefs.scored} papers scored; found {n!r}"
+        if message or n is None:
+            message = f"n_selected: {message}"
+            raise InputError(message)
+        self.beliefs = beliefs
+        self.n = int(n)
         self.unit = f"wrong of {n} selected"
         self.distance = beliefs.mean - cut_of(beliefs.mean, beliefs.sd, n)
         self.chance = probability_in_top(beliefs.mean, beliefs.sd, n)
@@ -158,29 +118,24 @@ class Decision(Objective):
         last = np.sort(self.chance)[::-1][n - 1 : n + 1]
         self.price = float(np.clip(last.mean(), LEAST_PRICE, 1.0 - LEAST_PRICE))
 
-    @classmethod
-    def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> Self:
-        if select is None:
-            message = "n_selected: objective 'decision' needs the number of papers to select; found none"
-            raise InputError(message)
-        posterior = beliefs()
-        scored = posterior.scored
-        if scored < 2:
-            message = f"n_selected: expected two papers with scores or more to select among, found {scored}"
-            raise InputError(message)
-        if isinstance(select, bool) or not 0 < select < scored:
-            message = f"n_selected: expected 1 to {scored - 1}, with {scored} papers scored; found {select!r}"
-            raise InputError(message)
-        return cls(posterior, int(select))
-
     def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
+        """Return the expected loss of items, shape (K,), after reviews of a precision beyond the pending ones."""
         coming = self.beliefs.pending[item] + precision
         return misplaced(self.distance[item], self.beliefs.sd[item], coming, self.price)
 
+    def left(self, extra: FloatArray) -> float:
+        """Return the sum of losses after reviews of precisions ``extra``, shape (N,), beyond the pending ones."""
+        import numpy as np
+
+        return float(self.losses(np.arange(extra.size), extra).sum())
+
     def effect(self, item: int) -> str:
+        """Describe why a review of an item is asked for, briefly."""
         return f"chance {100 * self.chance[item]:.0f} %"
 
-    def worth_reading(self) -> int | None:
+    @property
+    def worth_reading(self) -> int:
+        """The default number of reviews to plan: the papers that are not settled."""
         import numpy as np
 
         from reviewgraph._base import snapped
@@ -188,27 +143,8 @@ class Decision(Objective):
         return int((snapped(np.minimum(self.chance, 1.0 - self.chance) - ERROR_RATE, 1.0) > 0).sum())
 
 
-class OnlyLevel(Objective):
-    """A plan ends where its level is reached."""
-
-    name: ClassVar[str] = "level"
-    words: ClassVar[str] = "fewest reviews to the level of --target"
-    needs_level: ClassVar[bool] = True
-
-    @classmethod
-    def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> None:
-        """Return None: no review beyond the level is chosen."""
-
-
-#: The names of the objectives, for type hints; registered ones are accepted, too.
+#: What extra reviews are for; with ``decision`` a plan has a level only if that is asked for, too.
 ObjectiveName: TypeAlias = Literal["level", "decision"]
-
-#: The register: add an objective here. The first is never instantiated, so it may stay abstract.
-OBJECTIVES: list[type[Objective]] = [OnlyLevel, Decision]  # type: ignore[type-abstract]
-
-
-def objective_named(name: str) -> type[Objective]:
-    return named(OBJECTIVES, name, "objective")
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,11 +172,10 @@ class Beliefs:
         return brought_by(pairs, self.review_precision, self.mean.size)
 
 
-def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> Beliefs:
-    """Return the posterior of the qualities, from the scores or from joint ``draws``, shape (S, N).
+def beliefs_of(reviews: Reviews, fixed: IntArray) -> Beliefs:
+    """Return the posterior of the qualities from the scores.
 
-    Reviews without a score, and ``fixed`` pairs (F, 2), are still to come. Raises InputError if there are no scores, or
-    draws of another shape.
+    Reviews without a score, and ``fixed`` pairs (F, 2), are still to come. Raises InputError if there are no scores.
     """
     import numpy as np
 
@@ -253,41 +188,18 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> B
             "matters which paper gets more reviews, so plan for a level"
         )
         raise InputError(message)
-    if draws is None:
-        learned = learned_from(reviews, n_draws=0)
-        mean = learned.mean
-        sd = learned.error
-        error = learned.review_error
-    else:
-        mean, sd, error = _summary(reviews, draws)
+    learned = learned_from(reviews, n_draws=0)
+    mean = learned.mean
+    sd = learned.error
     known = np.isfinite(mean) & np.isfinite(sd)
-    if not known.any():
-        message = "draws: expected finite qualities of some items, found none"
-        raise InputError(message)
     centre = mean[known].mean()
     spread = np.sqrt(mean[known].var() + (sd[known] ** 2).mean())
     mean = np.where(known, mean, centre)
     sd = np.where(known, sd, spread)
     coming = np.concatenate([np.column_stack([reviews.reviewer, reviews.item])[~reviews.scored], fixed])
-    precision = 1.0 / least_spread(mean, error) ** 2
+    precision = 1.0 / least_spread(mean, learned.review_error) ** 2
     pending = brought_by(coming, precision, reviews.n_items)
     return Beliefs(mean, least_spread(mean, sd), precision, pending, int(known.sum()))
-
-
-def _summary(reviews: Reviews, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean and standard error of each item, and of one more score: the root mean square residual from the draws."""
-    import numpy as np
-
-    drawn = np.asarray(draws, np.float64)
-    if drawn.ndim != 2 or drawn.shape[0] < 2 or drawn.shape[1] != reviews.n_items:
-        message = f"draws: expected two or more draws of {reviews.n_items} items, found shape {drawn.shape}"
-        raise InputError(message)
-    mean = drawn.mean(axis=0)
-    sd = drawn.std(axis=0, ddof=1)
-    item = reviews.item[reviews.scored]
-    square = (reviews.score[reviews.scored] - mean[item]) ** 2 + sd[item] ** 2
-    error = np.sqrt(square[np.isfinite(square)].mean()) if np.isfinite(square).any() else np.nan
-    return mean, sd, np.full(reviews.n_reviewers, error)
 
 
 def brought_by(pairs: IntArray, precision: FloatArray, n_items: int) -> FloatArray:
@@ -305,7 +217,7 @@ def brought_by(pairs: IntArray, precision: FloatArray, n_items: int) -> FloatArr
 # Expected gain of the same number of reviews chosen another way, by the same model.
 
 
-def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
+def at_random(aim: Decision, extra: FloatArray, count: int) -> float:
     """Return the sum of losses after ``count`` reviews of random papers, each with its share of a review.
 
     ``extra`` (N,) is the precision of other reviews beyond the pending ones. Exact if reviewers are alike and nobody
@@ -322,7 +234,7 @@ def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
     return float(without + (with_one - without) * rest / extra.size)
 
 
-def gains_of(aim: Objective, pairs: IntArray) -> list[float]:
+def gains_of(aim: Decision, pairs: IntArray) -> list[float]:
     """Return the gain of each review, shape (P, 2), after those before it; they sum to the gain of all."""
     import numpy as np
 
@@ -338,7 +250,7 @@ def gains_of(aim: Objective, pairs: IntArray) -> list[float]:
     return gains
 
 
-def purchase(aim: Objective, pairs: IntArray, first: int) -> Purchase:
+def purchase(aim: Decision, pairs: IntArray, first: int) -> Purchase:
     """Compare the gain of reviews, shape (P, 2), with that of as many at random.
 
     ``first`` is the number of the first review for the objective.
@@ -349,4 +261,4 @@ def purchase(aim: Objective, pairs: IntArray, first: int) -> Purchase:
 
     nothing = np.zeros(aim.beliefs.mean.size)
     after = aim.left(aim.beliefs.brought_by(pairs))
-    return Purchase(aim.name, aim.unit, aim.left(nothing), after, at_random(aim, nothing, len(pairs)), first, aim.helps)
+    return Purchase(aim.unit, aim.left(nothing), after, at_random(aim, nothing, len(pairs)), first, aim.helps)

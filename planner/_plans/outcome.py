@@ -62,7 +62,6 @@ class Purchase:
     ``helps`` explains them to the reviewers invited.
     """
 
-    objective: str
     unit: str
     before: float
     after: float
@@ -71,8 +70,7 @@ class Purchase:
     helps: str
 
     def to_dict(self) -> dict[str, Any]:
-        totals = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
-        return {**totals, "at_random": self.at_random}
+        return {"unit": self.unit, "before": self.before, "after": self.after, "at_random": self.at_random}
 
 
 def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tuple[int, str]]:

@@ -137,13 +137,14 @@ def _expected(deal: Purchase) -> str:
 def _verdict_on_round(rounds: Rounds) -> tuple[bool | None, str, str]:
     if rounds.match is not None:
         return _verdict_on_match(rounds, rounds.match)
-    wrong = f"wrong of {rounds.terms.select} selected"
+    wrong = f"wrong of {rounds.select} selected"
     if rounds.stop is not None:
         return None, "The process ends here:", f"{rounds.stop}; expect {rounds.before:.2f} {wrong}"
     kept = f"{rounds.held_back:,} of {rounds.budget:,} held back"
     if not rounds.held_back or rounds.left == 1:
         kept = f"{rounds.unspent:,} of {rounds.budget:,} not spent" if rounds.unspent else "none held back"
-    now = f"Round {rounds.number} of {rounds.number + rounds.left - 1}, {counted(rounds.now, 'review')} now:"
+    place = f"Round 1 of {rounds.left}" if rounds.left > 1 else "Last round"
+    now = f"{place}, {counted(rounds.now, 'review')} now:"
     return True, now, f"{kept}; expect {rounds.after[0].wrong:.2f} {wrong}, instead of {rounds.before:.2f}"
 
 
@@ -157,7 +158,7 @@ def _verdict_on_match(rounds: Rounds, match: Match) -> tuple[bool | None, str, s
         return None, f"{most} can be given", words
     if not match.reached:
         return None, "No fewer reviews in rounds", f"decide as well as {even}, as far as the simulation tells"
-    phase = "so far" if rounds.number else "as a first phase"
+    phase = "as a first phase" if rounds.terms.first_phase else "so far"
     parts = f"{match.existing:,} {phase} and {match.more:,} in {counted(match.needed.rounds, 'round')}"
     low, high = match.interval
     verdict = f"About {match.needed.reviews:,} reviews decide as well"
@@ -213,8 +214,9 @@ def _facts(plan: Plan) -> list[Fact]:
         facts["Cost"] = f"{plan.cost:g}"
     if plan.purchase is not None and plan.constraints.reviews.scored.any():
         facts["Scores"] = plan.constraints.reviews.direction
-    if plan.rounds is not None:
-        facts |= _on_round(plan.rounds)
+    if plan.rounds is not None and plan.rounds.required and plan.rounds.terms.least:
+        least = counted(plan.rounds.terms.least, "review")
+        facts["First"] = f"{plan.rounds.required:,} of them bring papers to {least}"
     if not plan.attained and plan.count < plan.lower_bound:
         facts["Needed"] = f"at least {counted(plan.lower_bound, 'review')}"
     if plan.explanation:
@@ -255,8 +257,6 @@ def _warnings(plan: Plan) -> list[str]:
     if plan.constraints.facts is not None:
         warnings += plan.constraints.facts.warnings()
     rounds = plan.rounds
-    if rounds is not None and rounds.terms.absent:
-        warnings.append(absent_words(rounds))
     if rounds is not None and rounds.match is None and rounds.capacity < rounds.budget:
         allowed = f"Loads, limits and conflicts allow {rounds.capacity:,} of the {rounds.budget:,} reviews at most"
         warnings.append(f"{allowed}; what is expected is without the others.")
@@ -280,40 +280,14 @@ def _warnings(plan: Plan) -> list[str]:
 # A round of a process: what is held back, and what each round is expected to save.
 
 
-def _on_round(rounds: Rounds) -> dict[str, str]:
-    """Return what came of earlier rounds, and what this one spends first."""
-    terms = rounds.terms
-    facts = {}
-    if rounds.required and terms.rules.get("min_reviews"):
-        least = counted(int(terms.rules["min_reviews"] or 0), "review")
-        facts["First"] = f"{rounds.required:,} of them bring papers to {least}"
-    for name, reviews, words in (
-        ("Still to come", terms.outstanding, "without a score yet"),
-        ("Lost", terms.lost, "which the budget gets back"),
-    ):
-        if reviews:
-            named = listed([f"{review.item} by {review.reviewer}" for review in reviews])
-            facts[name] = f"{counted(len(reviews), 'review')} of earlier rounds {words}: {named}"
-    return facts
-
-
-def absent_words(rounds: Rounds) -> str:
-    """Return what it may mean that outstanding reviews are in none of the files."""
-    planned = counted(len(rounds.terms.absent), "planned review is", "planned reviews are")
-    return (
-        f"{planned} in none of the files: not uploaded, or declined? Add the file of the assignments (HotCRP: "
-        "pcassignments.csv), upload what is missing, and list in --gone what was declined."
-    )
-
-
 def _after(rounds: Rounds) -> Table:
     """Return the wrong selections that are expected after each round."""
-    names = [f"round {rounds.number + place} ({rounds.name_after(place)})" for place in range(len(rounds.after))]
+    names = [f"round {place + 1}" for place in range(len(rounds.after))]
     _, reviews, wrong, errors = zip(*rounds.after, strict=True)
     columns = [
         Column("after", ["now", *names]),
         Column("reviews in all", [None, *reviews], "number"),
-        Column(f"wrong of {rounds.terms.select}", [rounds.before, *wrong], "number", 2),
+        Column(f"wrong of {rounds.select}", [rounds.before, *wrong], "number", 2),
         Column("+-", [None, *errors], "number", 2),
     ]
     caption = "Wrong selections expected after each round, with standard errors (+-)"
@@ -322,7 +296,7 @@ def _after(rounds: Rounds) -> Table:
 
 def _matched(rounds: Rounds, match: Match) -> Table:
     """Return the reviews that decide as well, in fewer rounds, too, beside those of the same number for every paper."""
-    phase = "the reviews so far" if rounds.number else "the first phase"
+    phase = "the first phase" if rounds.terms.first_phase else "the reviews so far"
     ways = [phase, f"{match.per_paper} for every paper", *(counted(way.rounds, "round") for way in match.by_rounds)]
     reviews = [match.existing, match.even, *(way.reviews for way in match.by_rounds)]
     wrong: list[float | None] = [match.before.wrong, match.each.wrong]
@@ -331,7 +305,7 @@ def _matched(rounds: Rounds, match: Match) -> Table:
         Column("decided by", ways),
         Column("reviews in all", reviews, "number"),
         Column("+-", [None, None, *(way.error for way in match.by_rounds)], "number", 0),
-        Column(f"wrong of {rounds.terms.select}", wrong, "number", 1),
+        Column(f"wrong of {rounds.select}", wrong, "number", 1),
     ]
     caption = "Reviews that decide as well in rounds, with standard errors (+-), and expected wrong selections"
     return Table("matched", caption, columns, "rounds", (), live=False)
@@ -339,7 +313,7 @@ def _matched(rounds: Rounds, match: Match) -> Table:
 
 def _rounds(rounds: Rounds) -> list[Part]:
     """Return what the numbers of rounds are based on, and what to tell authors."""
-    noise = "existing ones" if rounds.number else "check assumes"
+    noise = "check assumes" if rounds.terms.first_phase else "existing ones"
     sentences = [
         f"Means of {rounds.rollouts} simulated continuations, in which loads and conflicts do not bind, and future "
         f"scores are as noisy as the {noise}. What each review saves is without the move of the cut.",

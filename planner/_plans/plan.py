@@ -334,7 +334,6 @@ class Plan(Paged):
             {(table.reviewers[j], table.items[i]) for j, i in self.constraints.fixed.tolist()},
             people=table.reviewers,
             outsiders=table.origin.outsiders or (),
-            stage=None if self.rounds is None else self.rounds.name,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -130,10 +130,10 @@ def step_rates(loss: FloatArray) -> FloatArray:
     return slopes
 
 
-def spend(rate: FloatArray, budget: int, least: float = 0.0) -> IntArray:
+def spend(rate: FloatArray, budget: int) -> IntArray:
     """Return the number of reviews of each paper, shape (N,), highest rates first, of equals the first.
 
-    ``rate`` (D, N), falling in D, is the gain of each further review; rates up to ``least`` are not taken.
+    ``rate`` (D, N), falling in D, is the gain of each further review; those that gain nothing are not taken.
 
     >>> spend(np.array([[0.5, 0.4], [0.3, 0.2]]), 3).tolist()
     [2, 1]
@@ -141,7 +141,7 @@ def spend(rate: FloatArray, budget: int, least: float = 0.0) -> IntArray:
     deep, n_items = rate.shape
     flat = rate.ravel(order="F")
     order = order_of(-flat)
-    order = order[flat[order] > least]
+    order = order[flat[order] > 0.0]
     return np.asarray(np.bincount(order[:budget] // deep, minlength=n_items), np.int64)
 
 
@@ -151,7 +151,6 @@ def asked_for(
     sd: FloatArray,
     pending: FloatArray,
     budget: IntArray,
-    least: float,
     now: Standing,
 ) -> IntArray:
     """Return the number of reviews of each paper in a round, shape (K, N), under the beliefs of K rollouts.
@@ -166,7 +165,7 @@ def asked_for(
     rate = step_rates(misplaced(distance, sd[undecided], coming, now.price[rollout]))
     ends = np.searchsorted(rollout, np.arange(len(mean) + 1))
     for number, (begin, end) in enumerate(pairwise(ends.tolist())):
-        count[number, item[begin:end]] = spend(rate[:, begin:end], int(budget[number]), least)
+        count[number, item[begin:end]] = spend(rate[:, begin:end], int(budget[number]))
     return count
 
 
@@ -199,12 +198,10 @@ class _Draws:
         return shift / known, known**-0.5
 
 
-def play(
-    papers: Papers, budgets: Sequence[int], rng: np.random.Generator, *, worth: float = 0.0, rollouts: int = ROLLOUTS
-) -> Rollouts:
+def play(papers: Papers, budgets: Sequence[int], rng: np.random.Generator, *, rollouts: int = ROLLOUTS) -> Rollouts:
     """Play rounds of some ``budgets`` through; O(K R N) for K rollouts and R rounds.
 
-    A review that gains no more than ``worth`` is not asked for, and what a round does not spend is added to the next.
+    A review that gains nothing is not asked for, and what a round does not spend is added to the next.
     Reviews that are pending arrive with those of the first round.
 
     Parameters
@@ -215,8 +212,8 @@ def play(
         Reviews of each round.
     rng
         Of the draws: the same generator state gives the same qualities and noise for every schedule.
-    worth, rollouts
-        See above.
+    rollouts
+        Their number.
 
     Examples
     --------
@@ -230,7 +227,7 @@ def play(
     sd = papers.sd[None, :]
     now = standing(mean, sd, papers.n)
     budget = np.array([budgets[0] if budgets else 0])
-    asked = asked_for(papers, mean, sd, papers.pending[None, :], budget, worth, now)
+    asked = asked_for(papers, mean, sd, papers.pending[None, :], budget, now)
     draws = _Draws(papers, rng.spawn(rollouts))
     shape = draws.truth.shape
     asked = np.broadcast_to(asked, shape)
@@ -241,7 +238,7 @@ def play(
     spent = np.zeros((rollouts, len(budgets)), np.int64)
     for place, part in enumerate(budgets):
         if place and (part + saved).any():
-            asked = asked_for(papers, mean, sd, nothing, part + saved, worth, now)
+            asked = asked_for(papers, mean, sd, nothing, part + saved, now)
         elif place:
             asked = np.zeros(shape, np.int64)
         asked = np.minimum(asked, MOST_REVIEWS - count)

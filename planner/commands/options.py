@@ -325,16 +325,16 @@ class Destination:
             say(f"{self.output}: {counted(len(left), 'review')} left out, to be entered by hand ({pairs}): {enter}")
         return not left
 
-    def uploads(self, session: Session, written: Sized, stage: str | None = None) -> list[Fact]:
+    def uploads(self, session: Session, written: Sized) -> list[Fact]:
         """Return what was written, where to upload it, and what that changes; nothing without a file.
 
-        ``stage`` is the name of the round, where there is one; what it needs is on stderr beside JSON.
+        What the round of ``--label`` needs is on stderr beside JSON.
         """
         from reviewgraph._base import Fact
 
         if not self.output or not len(written):
             return []
-        named = self.settings.get("label") or stage
+        named = self.settings.get("label")
         needed = self.upload.round_advice.format(named) if named else ""
         if needed and session.params["as_json"]:
             say(f"{self.output}: {needed}")

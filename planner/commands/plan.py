@@ -5,12 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from planner._plans.objectives import OBJECTIVES, Decision, OnlyLevel, objective_named
 from planner.commands.options import (
     DESTINATION,
     preference_options,
@@ -54,8 +52,6 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
 
-#: Objectives of ``--for``.
-BESIDE = tuple(objective for objective in OBJECTIVES if objective is not OnlyLevel)
 #: Options that the next command does not repeat.
 NOT_AGAIN = {*TABLE, *DESTINATION, *SHOWN_BY, "conference", "as_json"}
 
@@ -70,6 +66,8 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
         "--discussion": "leave it out, and hold back reviews of --max-reviews for what is discussed instead",
         "--use-scores": "leave it out; check --use-scores tells what tied scores leave apart",
         "--same-for": "leave it out; --min-reviews gives all papers a number of reviews first",
+        "--after": "give the files of earlier rounds with REVIEWS, and what is left with --rounds and --max-reviews",
+        "--worth": "leave it out; the column saves has what each review is expected to avoid",
         "--gone-after": "list the reviewers who are late in a file and give it with --gone",
     },
     epilog=examples(
@@ -85,13 +83,16 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
         ),
         (
             "How many reviews in rounds decide as well as five for every paper, and the first of these rounds:",
-            "plan reviews.csv --for decision --select 10% --match 5 --json > round1.json",
+            "plan reviews.csv --for decision --select 10% --match 5 -o round1.csv",
         ),
         (
             "The first of four rounds of 100 reviews in all:",
-            "plan reviews.csv --for decision --select 10% --max-reviews 100 --rounds 4 --json > round1.json",
+            "plan reviews.csv --for decision --select 10% --max-reviews 100 --rounds 4 -o round1.csv",
         ),
-        ("The next round, once their scores are in:", "plan reviews.csv --after round1.json --json > round2.json"),
+        (
+            "The next round, once their scores are in:",
+            "plan reviews.csv --for decision --select 10% --max-reviews 75 --rounds 3 -o round2.csv",
+        ),
     ),
 )
 @table_options
@@ -108,10 +109,9 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
     "--for",
     "goal",
     everyday=True,
-    type=click.Choice([objective.name for objective in BESIDE]),
-    help="Objective of the reviews instead of a level, or after the level of --target. "
-    + "; ".join(f"{objective.name}: {objective.words}" for objective in BESIDE)
-    + ".",
+    type=click.Choice(["decision"]),
+    help="Objective of the reviews instead of a level, or after the level of --target. decision: after scores, fewest "
+    "wrong among the papers of --select.",
 )
 @select_option("With --for decision: number of papers to be selected.")
 @option(
@@ -119,7 +119,7 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
     "--rounds R",
     minimum=1,
     help="With --for decision and --max-reviews: spend these reviews in R rounds, each planned from the scores so far; "
-    "this is the first of them, or with --after the next.",
+    "this is the first of them.",
 )
 @option(
     "Selection",
@@ -128,18 +128,6 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
     everyday=True,
     help="With --for decision: how many reviews, asked for in rounds, decide as well as K for every paper, and the "
     "first of these rounds; before there are scores a first phase.",
-)
-@option(
-    "Selection",
-    "--after FILE",
-    help="Plan the round after FILE, which plan --rounds --json printed; options that are not given are those of FILE. "
-    "Its reviews without a score in REVIEWS are still to come, or lost if they are in --gone or --conflicts.",
-)
-@option(
-    "Selection",
-    "--worth X",
-    type=Number(0, 1, max_open=True),
-    help="With --for decision: only reviews that are expected to avoid more than X wrong selections each, as in 0.01.",
 )
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
 @option("Rules", "--capacity FILE", help="Maximum extra reviews (reviewer,spare); new names are emergency reviewers.")
@@ -217,14 +205,13 @@ def plan(
     Ctrl-C ends the search with the best plan so far. With --capacity only the reviewers listed there are invited.
     Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
     """
-    from planner._plans.page import absent_words, page_of
+    from planner._plans.page import page_of
     from planner.planning import plan_extra_reviews
 
-    # With an objective, and in a process, there is a level only where one is given.
-    objective = goal or (Decision.name if options["after"] else OnlyLevel.name)
-    levelled = objective == OnlyLevel.name or session.is_given("target", unless="goal")
+    # With an objective there is a level only where one is given.
+    levelled = goal is None or session.is_given("target", unless="goal")
     # A conference file may have ``select`` for other commands.
-    if not objective_named(objective).selects and not session.is_typed("select"):
+    if goal is None and not session.is_typed("select"):
         select = None
     destination = read_destination(session)
     files = _side_files(session, reviews)
@@ -235,7 +222,7 @@ def plan(
     scored = int((reviews.only_scored().reviews_per_item > 0).sum())
     papers = scored if scored or options["match"] is None else reviews.n_items
     request: dict[str, Any] = {
-        "objective": objective,
+        "objective": goal or "level",
         "n_selected": None if select is None else select.of(papers),
         "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
@@ -251,11 +238,9 @@ def plan(
     complete = none or destination.write(extra.outgoing())
     rounds = extra.rounds
     if rounds is not None and session.params["as_json"]:
-        if rounds.terms.absent:
-            say(f"{session.params['after']}: {absent_words(rounds)}")
-        for proposal in _next_round(session, extra):
+        for proposal in _next_round(session, extra, destination):
             say(f"Next: {proposal}")
-    uploads = destination.uploads(session, extra.reviews, None if rounds is None else rounds.name)
+    uploads = destination.uploads(session, extra.reviews)
     known = {*reviews.reviewers, *files.get("willing", ())}
     warnings = _warnings(session, destination, extra, known) if extra.reviews else []
 
@@ -265,7 +250,7 @@ def plan(
             page,
             warnings=[*page.warnings, *warnings],
             uploads=uploads,
-            following=_next_round(session, extra) or [_next(session, extra, destination)],
+            following=_next_round(session, extra, destination) or [_next(session, extra, destination)],
             subject=session.table(whole=True),
         )
 
@@ -285,7 +270,7 @@ def _warnings(session: Session, destination: Destination, extra: Plan, known: Co
 #: Parameters that are arguments of :func:`planner.plan_extra_reviews` as they are.
 AS_GIVEN = (
     *("spare", "min_affinity", "max_per_item", "max_reviews"),
-    *("time_limit", "seed", "best_effort", "rounds", "worth", "match"),
+    *("time_limit", "seed", "best_effort", "rounds", "match"),
 )
 
 
@@ -296,7 +281,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     params = session.params
     say_meta_reviews(reviews)
     files = {
-        **session.read_given("capacity", "willing", "institutions", "senior", "fixed", "cost", "after"),
+        **session.read_given("capacity", "willing", "institutions", "senior", "fixed", "cost"),
         "gone": session.read("gone"),
     }
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])
@@ -317,33 +302,23 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     return {**files, "conflicts": conflicts or ()}
 
 
-#: Options that the next round takes from the answer of this one.
-OF_ROUNDS = {
-    *("rounds", "after", "worth", "max_reviews", "select", "min_reviews", "match"),
-    *("spare", "max_per_item", "fixed", "html", "anonymous", "goal"),
-}
-
-
-def _next_round(session: Session, extra: Plan) -> list[Next]:
-    """Return how to keep this round, or once it is kept how to plan the one after it; nothing for a last round."""
+def _next_round(session: Session, extra: Plan, destination: Destination) -> list[Next]:
+    """Return how to plan the round after this one, once that is in a file; nothing for a last round."""
     rounds = extra.rounds
-    if rounds is None or rounds.last:
+    output = session.params["output"]
+    if rounds is None or rounds.last or (extra.reviews and output is None):
         return []
     table = session.table(extra.constraints.reviews)
-    params = session.params
-    later = "once these reviews have scores"
-    if not rounds.number:
+    if extra.reviews and output and destination.upload.read_back:
+        table = _beside(session, table, output)
+    if rounds.terms.first_phase:
         # The rounds are planned from the scores of the first phase.
-        unwritten = extra.reviews and params["output"] is None
-        return [] if unwritten else [Next.of("plan", table, session.again(NOT_AGAIN), why=f"the first round, {later}")]
-    # A shell empties the file of > before it runs the command: never that of --after.
-    numbers = count(rounds.number)
-    file = next(name for name in (f"round{number}.json" for number in numbers) if name not in str(params["after"]))
-    if params["as_json"]:
-        again = session.again(NOT_AGAIN | OF_ROUNDS)
-        return [Next.of("plan", table, f"--after {file}", again, why=f"the next round, {later}")]
-    kept = session.again({*TABLE, *SHOWN_BY, "conference", "html", "anonymous"})
-    return [Next.of("plan", table, kept, f"--json > {file}", why=f"to keep this round, which --after {file} continues")]
+        again = session.again(NOT_AGAIN)
+        return [Next.of("plan", table, again, why="the first round, once these reviews have scores")]
+    again = session.again({*NOT_AGAIN, "rounds", "max_reviews", "match"})
+    left = f"--rounds {rounds.left - 1} --max-reviews {rounds.unspent}"
+    why = "the next round, once these reviews have scores"
+    return [Next.of("plan", table, again, left, why=why)]
 
 
 def _next(session: Session, extra: Plan, destination: Destination) -> Next:
@@ -368,8 +343,12 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
         return Next.of("plan", table, again, f"-o {session.unread(stem, upload.suffix)}", why=why)
     options = [f"--require {extra.target}"] if extra.status.reaches else []
     of_people = ("conflict_by", "authors", "reviewers") if session.params["conflict_by"] else ()
-    # The plan's file comes after those of reviews; REVIEWS on the command line replace those of a conference file.
+    return Next.of("check", _beside(session, table, output), *options, session.words("conflicts", "gone", *of_people))
+
+
+def _beside(session: Session, table: str, output: str) -> str:
+    """Return the words for the files of reviews, and that of the plan after them."""
+    # REVIEWS on the command line replace those of a conference file.
     words = [*(session.params["paths"] if session.is_shared("paths") else ()), *shlex.split(table)]
     first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
-    files = shlex.join([*words[:first], output, *words[first:]])
-    return Next.of("check", files, *options, session.words("conflicts", "gone", *of_people))
+    return shlex.join([*words[:first], output, *words[first:]])

@@ -234,9 +234,7 @@ def _check(session: Session, answer: Answer) -> Findings:
 def _plan(session: Session, answer: Answer) -> Findings:
     params = session.params
     target = params["target"] if session.is_given("target", unless="goal") else None
-    # A later round depends on what became of the earlier ones, which only the command works out.
-    rules = None if params["after"] else _rules(session)
-    return verify_plan(answer, rules, target)
+    return verify_plan(answer, _rules(session), target)
 
 
 def _rules(session: Session) -> PlainRules:
@@ -332,7 +330,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         phase_one=first,
         panels=_panels(session, loads, params["reviewers_file"], own),
         **{name: params[name] for name in ("target", "survive", "floor", "floor_best")},
-        plain=not any(params[name] for name in ("authors", "max_probability", "perturbation", "design")),
+        plain=not any(params[name] for name in ("authors", "max_probability", "design")),
         sums_alone=previous is None and params["min_affinity"] is None,
         named=session.is_given("target"),
     )

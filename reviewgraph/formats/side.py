@@ -7,8 +7,6 @@ reviewer and an item, of which there may be millions, remain codes (:class:`~rev
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -640,33 +638,6 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
     """Return the reviewers of a file and their attributes, read once."""
     file = _Opened(path, _FIELDS, "reviewers", options)
     return Roster(_reviewers(file), _attributes(file), file.table.header[file.places[REVIEWER.name]])
-
-
-_A_ROUND = "the JSON that plan --rounds R --json printed for the last round"
-
-
-def read_round(path: Path, **options: Unpack[Options]) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-        content = json.loads(data.decode("utf-8-sig")) if data.strip() else None
-    except OSError as error:
-        message = f"{path}: expected {_A_ROUND}; the file cannot be read ({error.strerror or error})"
-        raise InputError(message) from error
-    except (ValueError, RecursionError) as error:
-        message = f"{path}: expected {_A_ROUND}, found no JSON ({error}); plan the last round again with --json > FILE"
-        raise InputError(message) from error
-    if not data.strip():
-        message = f"{path}: expected {_A_ROUND}, found an empty file; a shell empties the file after > before it runs "
-        message += "the command, so give the answer of the last round another name than that of this one"
-        raise InputError(message)
-    if not isinstance(content, dict) or not isinstance(content.get("rounds"), dict):
-        kind = "a plan without rounds" if isinstance(content, dict) and "merges" in content else "other JSON"
-        message = f"{path}: expected {_A_ROUND}, found {kind}; name that file, or leave --after out for a first round"
-        raise InputError(message)
-    if keep := options.get("read"):
-        keep(FileRead(str(path), rows=len(content.get("reviews", ())), sha256=hashlib.sha256(data).hexdigest()))
-    return content
 
 
 def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:

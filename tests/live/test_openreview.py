@@ -131,13 +131,13 @@ def test_the_rounds_of_a_process_are_deployed_one_by_one(
         {**edge, "label": "reviewgraph", "readers": ["R"], "writers": ["W"], "signatures": ["S"]} for edge in store
     ]
     asked: list[set[tuple[str, str]]] = []
-    words = "--for decision --select 3 --max-reviews 12 --rounds 2"
-    for number, title in ((1, "R2"), (2, "R3")):
+    budget = 12
+    for left, title in ((2, "R2"), (1, "R3")):
+        words = f"--for decision --select 3 --max-reviews {budget} --rounds {left} --label {title}"
         line = f"plan {files} {words} --to openreview -o edges.json --json"
         done = CliRunner().invoke(main, shlex.split(line))
         assert done.exit_code == 0, done.output
-        Path(f"round{number}.json").write_text(done.stdout)
-        words = f"--after round{number}.json"
+        budget -= json.loads(done.stdout)["rounds"]["now"]
         edges = [Edge.from_json(edge).to_json() for edge in json.loads(Path("edges.json").read_text())]
         assert edges
         assert {edge["label"] for edge in edges} == {title}
@@ -152,10 +152,6 @@ def test_the_rounds_of_a_process_are_deployed_one_by_one(
         Path("assignments.json").write_text(json.dumps([*old, *made]))
     assert not before & asked[0]
     assert not (before | asked[0]) & asked[1]
-    # The second round found the reviews of the first among the assignments.
-    rounds = json.loads(Path("round2.json").read_text())["rounds"]
-    assert {(one["reviewer"], one["item"]) for one in rounds["outstanding"]} == asked[0]
-    assert rounds["absent"] == []
 
 
 def deployed_by(venue: Any, matching: Any, title: str, store: list[Any], conference: OpenReview) -> list[Any]:

@@ -194,22 +194,10 @@ def test_the_report_of_a_round_shows_what_is_expected_asked_and_held_back() -> N
     assert f"{answer['now']} reviews now" in text
     for place, expected in enumerate(after):
         numbers_of = f"{expected['reviews']:.0f} {expected['wrong']:.2f} {expected['error']:.2f}"
-        row = f"round {1 + place} (R{2 + place}) {numbers_of}"
+        row = f"round {1 + place} {numbers_of}"
         assert row in page
         assert row in text
     assert answer["held_back"] == min(12, answer["capacity"]) - answer["now"]
-
-
-def test_an_anonymous_round_names_nobody_who_is_late(folder: Path) -> None:
-    first = CliRunner().invoke(main, ["plan", "r.csv", *ROUND, "--json"]).stdout
-    (folder / "round1.json").write_text(first, "utf-8")
-    who = json.loads(first)["reviews"][0]["reviewer"]
-    (folder / "gone.csv").write_text(f"reviewer\n{who}\n", "utf-8")
-    for gone in ((), ("--gone", "gone.csv")):
-        html, printed = plan("--for", "decision", "--after", "round1.json", "--anonymous", *gone)
-        assert "Still to come  " in printed
-        assert ("  Lost " in printed) is bool(gone)
-        assert not re.search("Zq|Xw|Yv", without_hashes(html))
 
 
 def test_loads_are_alike_only_if_those_of_all_invited_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

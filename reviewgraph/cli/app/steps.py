@@ -38,7 +38,6 @@ ROLES = {
     "cost": FileRole("Costs of pairs", ("item", "reviewer", "cost")),
     "authors": FileRole("Authors", ("item", "author")),
     "references": FileRole("Papers of known quality", ("item", "quality")),
-    "after": FileRole("Plan of the last round"),
 }
 #: The roles of files of a conference system whose readers call them otherwise.
 KINDS = {"assignments": "reviews", "names": "reviews", "papers": "items", "affinities": "affinity"}

@@ -131,7 +131,7 @@ def recognise(path: Path, part: str = "") -> Upload:
         with suppress(OSError, ValueError, RecursionError):
             content = json.loads(path.read_bytes())
             if isinstance(content, dict) and {"status", "reviews", "files"} <= set(content):
-                return Upload(path.name, "a result of this page", roles=["after"])
+                return Upload(path.name, "a result of this page")
         return upload
     upload.header = tuple(table.provenance.header)
     upload.known = table.columns

@@ -14,7 +14,6 @@ from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import (
     Beliefs,
     Decision,
-    Objective,
     at_random,
     beliefs_of,
     misplaced,
@@ -26,20 +25,6 @@ from reviewgraph import InputError, Reviews
 from reviewgraph.graph import random_assignment
 from tests.planner.plans.objectives import naive_objectives as naive
 from tests.trials import examples
-
-
-class Total(Objective):
-    """The sum of the variances: every further review of a paper gains less."""
-
-    name = "total"
-    words = "smallest sum of variances"
-
-    def losses(self, item, precision):
-        return variance_left(self.beliefs.sd[item], precision)
-
-    def effect(self, item):
-        return ""
-
 
 PRECISIONS = st.sampled_from([0.0, 1e-3, 0.5, 2.0, 50.0])
 
@@ -78,19 +63,6 @@ def test_the_sum_of_losses_is_the_expected_number_of_wrong_selections() -> None:
     assert aim.left(np.zeros(30)) == pytest.approx(wrong, abs=1e-9)
 
 
-@given(st.lists(st.sampled_from([-1.0, 0.0, 0.2, 1.0]), min_size=3, max_size=4), st.integers(1, 4))
-@examples(6)
-def test_an_objective_of_falling_gains_is_chosen_as_well_as_by_trying_everything(sds, most) -> None:
-    """Every further review of a paper gains less, so one after another is best."""
-    known = beliefs(np.zeros(len(sds)), 1.5 + np.array(sds), np.ones(6))
-    aim, every = Total(known), np.arange(len(sds))
-    empty = Reviews.from_codes([], [], reviewers=6, items=len(sds))
-    task = new_task(constrain(empty), 100)
-    chosen = choose(aim, task, no_pairs(), most)
-    best = naive.best_sum(lambda i, n: float(aim.losses(every[[i]], np.array([float(n)]))[0]), len(sds), most)
-    assert aim.left(known.brought_by(chosen)) == pytest.approx(best)
-
-
 def test_a_decision_far_from_open_gets_several_reviews_together() -> None:
     """One review cannot change the mind on any of these; three can."""
     known = beliefs([2.0, 0.0], [0.9, 1e-6], np.full(5, 0.4))
@@ -100,13 +72,6 @@ def test_a_decision_far_from_open_gets_several_reviews_together() -> None:
     assert (before - three) / 3 > before - one
     task = new_task(constrain(Reviews.from_codes([], [], reviewers=5, items=2)), 100)
     assert choose(aim, task, no_pairs(), 3)[:, 1].tolist() == [0, 0, 0]
-
-
-def test_ties_go_to_the_first_and_loads_are_spread() -> None:
-    aim = Total(beliefs(np.zeros(4), np.ones(4), np.ones(3)))
-    task = new_task(constrain(Reviews.from_codes([], [], reviewers=3, items=4)), 100)
-    pairs = choose(aim, task, no_pairs(), 6)
-    assert pairs.tolist() == [[0, 0], [1, 1], [2, 2], [0, 3], [1, 0], [2, 1]]
 
 
 def test_elsewhere_is_the_mean_over_draws() -> None:
@@ -157,19 +122,9 @@ def test_planned_and_fixed_reviews_count_as_coming() -> None:
     plan = plan_extra_reviews(reviews, objective="decision", n_selected=8, fixed=fixed, max_reviews=5)
     verify_plan(plan)
     assert [review.gain is None for review in plan.reviews] == [True] * 3 + [False] * 2
-    bare = beliefs_of(reviews, no_pairs(), None)
-    coming = beliefs_of(reviews, plan.constraints.fixed, None)
+    bare = beliefs_of(reviews, no_pairs())
+    coming = beliefs_of(reviews, plan.constraints.fixed)
     assert (coming.pending > bare.pending).sum() == 3
-
-
-def test_draws_stand_in_for_a_calibration() -> None:
-    reviews = table()
-    rng = np.random.default_rng(3)
-    draws = rng.standard_normal((200, 40)) * 0.5 + np.linspace(-2, 2, 40)
-    plan = plan_extra_reviews(reviews, objective="decision", n_selected=10, draws=draws, max_reviews=4)
-    assert {review.item for review in plan.reviews} <= set(range(24, 36))
-    with pytest.raises(InputError, match=r"draws: expected two or more draws of 40 items, found shape \(3, 2\)"):
-        plan_extra_reviews(reviews, objective="decision", n_selected=3, draws=np.zeros((3, 2)), max_reviews=1)
 
 
 def test_what_is_missing_is_named() -> None:

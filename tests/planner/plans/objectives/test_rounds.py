@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from planner._plans.process import at_most, choose
 from planner._plans.rounds import Papers, asked_for, play, play_at_once, schedule, spend, standing, step_rates
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
-from reviewgraph._base import Fact, probability_in_top
+from reviewgraph._base import probability_in_top
 from reviewgraph.graph import random_assignment
 from tests.trials import NIGHTLY, trials
 
@@ -33,10 +32,6 @@ def table(size: int = 24, load: int = 2, seed: int = 0) -> Reviews:
     score = rng.standard_normal(size)[design.item] + rng.standard_normal(design.n_reviews)
     names = {"reviewers": [f"r{j:02}" for j in range(size)], "items": [f"p{i:02}" for i in range(size)]}
     return Reviews.from_codes(design.reviewer, design.item, score, **names)
-
-
-def written(plan) -> dict:
-    return json.loads(json.dumps(plan.to_dict(), default=lambda array: array.tolist()))
 
 
 # The kernel.
@@ -76,7 +71,7 @@ def test_rollouts_ask_where_the_choice_of_reviews_does(seed: int) -> None:
     for budget in (5, 20, 40):
         one = np.bincount(choose(Decision(known, 5), task, no_pairs(), budget)[:, 1], minlength=30)
         batch = (own.mean[None], own.sd[None], own.pending[None])
-        other = asked_for(own, *batch, np.array([budget]), 0.0, standing(*batch[:2], own.n))[0]
+        other = asked_for(own, *batch, np.array([budget]), standing(*batch[:2], own.n))[0]
         assert np.abs(one - other).sum() <= 2
         assert other.sum() == budget
 
@@ -91,7 +86,7 @@ def naive_play(own: Papers, budgets: list[int], rollouts: int, seed: int) -> np.
             mean, sd = total / known, known**-0.5
             beliefs = mean[None], sd[None], np.zeros((1, mean.size))
             now = standing(mean[None], sd[None], own.n)
-            count = asked_for(own, *beliefs, np.array([budget]), 0.0, now)[0]
+            count = asked_for(own, *beliefs, np.array([budget]), now)[0]
             for i, number in enumerate(count):
                 for _ in range(number):
                     known[i] += own.typical
@@ -143,48 +138,6 @@ def test_schedules_use_the_budget_and_the_first_is_the_same_for_equal_draws() ->
 # A process.
 
 
-def test_continuing_is_planning_with_what_remains() -> None:
-    reviews = table()
-    first = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=20, rounds=4)
-    arrived = reviews._with_codes(*first.pairs.T, np.linspace(-1, 1, first.count))
-    after = plan_extra_reviews(arrived, objective="decision", after=written(first))
-    by_hand = plan_extra_reviews(arrived, objective="decision", n_selected=5, max_reviews=15, rounds=3)
-    assert after.pairs.tolist() == by_hand.pairs.tolist()
-    assert (after.rounds.number, after.rounds.left, after.rounds.budget) == (2, 3, 15)
-    assert after.rounds.after == by_hand.rounds.after
-    # The plan itself serves as well as its dictionary.
-    assert plan_extra_reviews(arrived, objective="decision", after=first).pairs.tolist() == after.pairs.tolist()
-
-
-def test_late_reviews_are_pending_and_lost_ones_return_to_the_budget() -> None:
-    reviews = table()
-    first = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=16, rounds=2, spare=1)
-    late = plan_extra_reviews(reviews, objective="decision", after=first)
-    assert len(late.rounds.terms.outstanding) == 8
-    assert late.rounds.budget == 8
-    pairs = {(review.reviewer, review.item) for review in first.reviews}
-    assert not pairs & {(review.reviewer, review.item) for review in late.reviews}
-    # One review each over all rounds.
-    assert not {who for who, _ in pairs} & {review.reviewer for review in late.reviews}
-    gone = first.reviews[0]
-    lost = plan_extra_reviews(reviews, objective="decision", after=first, gone=[gone.reviewer])
-    assert [(one.reviewer, one.item) for one in lost.rounds.terms.lost] == [(gone.reviewer, gone.item)]
-    assert lost.rounds.budget == 9
-    declined = plan_extra_reviews(reviews, objective="decision", after=first, conflicts=[(gone.reviewer, gone.item)])
-    assert declined.rounds.budget == 9
-    assert gone.reviewer in {review.reviewer for review in declined.reviews} | set(reviews.reviewers)
-
-
-def test_a_round_without_worthy_reviews_ends_the_process() -> None:
-    plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=20, rounds=2, worth=0.9)
-    assert plan.count == 0
-    assert plan.rounds.stop
-    assert plan.rounds.held_back == 20
-    few = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=20, rounds=1, worth=0.03)
-    assert 0 < few.count < 20
-    assert all(review.gain > 0.0 for review in few.reviews)
-
-
 def test_required_reviews_come_first() -> None:
     reviews = table()
     given = {"n_selected": 5, "max_reviews": 40, "rounds": 1, "min_reviews": 3, "spare": 3}
@@ -201,9 +154,7 @@ def test_required_reviews_come_first() -> None:
     ("wrong", "words"),
     [
         ({"rounds": 0}, "rounds"),
-        ({"worth": 2.0}, "worth"),
         ({"target": "double", "rounds": 2}, "rounds"),
-        ({"after": {}}, "after"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(wrong: dict, words: str) -> None:
@@ -224,41 +175,31 @@ def played_through(seed: int) -> None:
     home = {who: int(rng.integers(5)) for who in names[0]}
     fixed = {"conflicts": conflicts, "institutions": home}
     given = {"n_selected": 3, "max_reviews": budget, "rounds": rounds, "spare": spare, "max_per_item": most}
-    given |= {"worth": 0.01} if seed % 3 == 1 else {}
-    asked, plan, mailings, gone = [], None, 0, set()
-    while plan is None or plan.rounds.left > 1:
-        options = given if plan is None else {"after": written(plan)}
-        plan = plan_extra_reviews(reviews, objective="decision", gone=sorted(gone) or None, **fixed, **options)
-        mailings += 1
+    gone = set()
+    for left in range(rounds, 0, -1):
+        given |= {"rounds": left, "max_reviews": budget}
+        plan = plan_extra_reviews(reviews, objective="decision", gone=sorted(gone) or None, **fixed, **given)
         pairs = [(review.reviewer, review.item) for review in plan.reviews]
-        asked += pairs
-        kept = [pair for pair in asked if pair[0] not in gone]
-        assert len(set(asked)) == len(asked)
         assert not set(pairs) & set(conflicts)
         assert not {who for who, _ in pairs} & gone
-        assert max((sum(who == one for one, _ in kept) for who in names[0]), default=0) <= spare
-        assert max((sum(item == one for _, one in kept) for item in names[1]), default=0) <= most
+        assert max((sum(who == one for one, _ in pairs) for who in names[0]), default=0) <= spare
+        assert max((sum(item == one for _, one in pairs) for item in names[1]), default=0) <= most
         for item in {item for _, item in pairs}:
             new = [who for who, what in pairs if what == item]
-            there = [
-                reviews.reviewers[j]
-                for j, i in zip(reviews.reviewer, reviews.item, strict=True)
-                if reviews.items[i] == item
-            ]
+            left_over = plan.constraints.reviews
+            there = [left_over.reviewers[j] for j in left_over.reviewers_of(left_over.item_code[item]).tolist()]
             homes = [home[who] for who in (*new, *there)]
+            assert not set(new) & set(there)
             assert all(homes.count(home[who]) == 1 for who in new)
-        assert len(kept) + plan.rounds.held_back <= budget + sum(who in gone for who, _ in asked)
-        assert plan.rounds.now + plan.rounds.unspent == plan.rounds.budget
-        # What is held back can be asked for, as far as the sum of loads tells.
-        assert plan.rounds.held_back <= sum(spare - sum(who == one for who, _ in kept) for one in names[0])
+        assert plan.rounds.left == left
+        assert plan.rounds.now + plan.rounds.unspent == plan.rounds.budget == budget
+        budget = plan.rounds.unspent
         # Most of them come, some are late, and now and then somebody gives up.
         fates = rng.random(len(pairs))
-        come = [pair for pair, fate in zip(pairs, fates, strict=True) if fate < 0.7]
         gone |= {who for (who, _), fate in zip(pairs, fates, strict=True) if fate > 0.9}
-        come = [pair for pair in come if pair[0] not in gone]
-        codes = np.array([(reviews.reviewer_code[j], reviews.item_code[i]) for j, i in come], np.int64).reshape(-1, 2)
-        reviews = reviews._with_codes(codes[:, 0], codes[:, 1], rng.standard_normal(len(come)))
-    assert mailings == rounds
+        come = fates < 0.7
+        reviews = reviews._with_codes(*plan.pairs[come].T, rng.standard_normal(np.count_nonzero(come)))
+        reviews = reviews._with_codes(*plan.pairs[~come].T)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -308,22 +249,10 @@ def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
     assert page.verdict == "Round 1 of 3, 8 reviews now:"
     assert page.summary.startswith("16 of 100 held back; ")
     assert any(words.startswith("Loads, limits and conflicts allow 24 of the 100 reviews") for words in page.warnings)
-    # A reviewer who comes later can still be given what is left of the budget.
-    after = plan_extra_reviews(reviews, objective="decision", after=written(plan), spare=2)
-    assert after.rounds.budget == 92
-    assert after.rounds.held_back > 16
 
 
 def test_a_round_that_holds_nothing_back_says_so() -> None:
     plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=2, min_reviews=3)
     assert (plan.page().verdict, plan.page().summary[:15]) == ("Round 1 of 2, 10 reviews now:", "none held back;")
     one = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=1)
-    assert (one.page().verdict, one.page().summary[:15]) == ("Round 1 of 1, 10 reviews now:", "none held back;")
-    late = plan_extra_reviews(table(), objective="decision", after=written(replayed_first()))
-    (fact,) = [fact for fact in late.page().facts if isinstance(fact, Fact) and fact.name == "Still to come"]
-    assert fact.value.startswith(f"{len(late.rounds.terms.outstanding)} reviews of earlier rounds")
-    assert fact.value.endswith(", ...")
-
-
-def replayed_first():
-    return plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=20, rounds=2)
+    assert (one.page().verdict, one.page().summary[:15]) == ("Last round, 10 reviews now:", "none held back;")

@@ -267,7 +267,6 @@ def test_what_is_dropped_in_is_never_imported(client: Any, guard: Guard) -> None
             "paper,title,given_name,family_name,email,conflicttype\n1,A,B,C,b@x.y,z\n",
             "conflicts",
         ),
-        ("round.json", '{"status": "optimal", "reviews": [], "files": []}', "after"),
     ],
 )
 def test_files_are_taken_for_what_they_are(tmp_path: Path, name: str, text: str, role: str) -> None:
