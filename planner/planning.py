@@ -399,7 +399,7 @@ def _plan(
     everything = np.concatenate([fixed, pairs[target.order(task, pairs, closing)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1) if len(rules.fixed) else task
     # What a fixed review joins is computed from the reviews without it.
-    arrivals = joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
+    arrivals = joins(plain, target, everything)
     table = rules.reviews
     shift = len(rules.fixed)
     labelled = Mentions.labelled(table.reviewers, table.items)

@@ -189,27 +189,12 @@ check double.csv --require twice | 1: LEVEL MISSED: twice
 check apart.csv --items items.csv --require reviewed | 1: LEVEL MISSED
 check double.csv --fragile --json > check.json
 verify check.json double.csv --fragile | HOLDS
-plan double.csv --target twice --spare 1 -o plan.csv --html plan.html | read twice
-check double.csv plan.csv --require twice | reached
-plan apart.csv --items items.csv --target twice --json > plan.json
-verify plan.json apart.csv --items items.csv --target twice | 4: the proof takes a search
-plan apart.csv --items items.csv --target reviewed --json > plan.json
-verify plan.json apart.csv --items items.csv --target reviewed | 4: reviewed
-plan apart.csv --items items.csv --target twice --max-reviews 0 --json | 1: budget_exhausted
-plan apart.csv --items items.csv --target twice --spare 0 --json | 1: infeasible
-plan apart.csv --items items.csv --target twice --spare 0 --best-effort --json | 1: best_effort
-plan apart.csv --items items.csv --target reviewed --to mail -o letters.csv
+plan double.csv --target twice | 2: expected a level that plans are made for
 assign MARKET --target twice --json > assignment.json
 verify assignment.json MARKET --target twice | 4: that none at the level
 assign MARKET --target reviewed -o assigned.csv --html report.html | reviewed by somebody
 assign MARKET --target twice --max-probability 0.9 --json | "twice"
 assign MARKET --target twice --survive | 2: --survive
-
-plan double.csv --for total --spare 1 --max-reviews 2 --json > plan.json
-verify plan.json double.csv --for total --spare 1 --max-reviews 2 | HOLDS
-plan double.csv --for total --spare 1 --max-reviews 2 --html report.html | squared points
-plan double.csv --for total --target double --max-reviews 3 --to mail -o letters.csv
-plan double.csv --for total | 2:
 
 calibrate --help-all | twofold: twice the quality
 calibrate scores.csv --hypothesis steep --select 3 --html report.html | steep reviewers

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planner._plans.constraints import no_pairs
-from planner._plans.task import Loss, after_loss, looked_at
-from reviewgraph._base import Clock, Mentions, Nouns, counted
+from reviewgraph._base import Mentions, Nouns, counted
 from reviewgraph.graph import connected_components
 
 if TYPE_CHECKING:
     from planner._plans.target import Groups, Target
-    from planner._plans.task import Losses, Task
+    from planner._plans.task import Task
     from reviewgraph._base import IntArray
     from reviewgraph.table import Reviews
 
@@ -21,71 +18,28 @@ if TYPE_CHECKING:
 IN_RESERVE = "in reserve"
 #: Groups of which not all sizes are said.
 MANY = 4
-#: Losses tested for one that a review helps to repair.
-LOOKED_AT = 50
 
 
-def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[list[str], list[int], list[int]]:
+def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[str], list[int], list[int]]:
     """Describe what each review joins when they arrive in this order.
 
     Returns the descriptions, and after each review the size of the largest group and the number of groups. The task has
-    no fixed reviews, ``pairs`` is (P, 2); once the clock is over, reviews are not checked against losses.
+    no fixed reviews, ``pairs`` is (P, 2).
     """
     table = task.constraints.reviews
     groups = ArrivingGroups(table, target.groups(table))
     descriptions = []
     covers = []
     left = []
-    backups = None if target.losses is None else Backups(task, target, target.losses, clock)
     for place, partners in enumerate(target.merges(task, pairs)):
         j, i = pairs[place].tolist()
         why = groups.arrival(j, i, partners)
-        if backups is not None and not partners:
-            why = backups.after(pairs, place) or why
-        if not target.level.compares:  # groups are no matter
-            why = f"so that all papers get {target.level.words}"
         descriptions.append(why)
         covers.append(groups.largest)
         left.append(groups.count)
     worded = Nouns(*table.nouns).worded
     labelled = Mentions.labelled(table.reviewers, table.items)
     return [labelled(worded(why)) for why in filled(task, pairs, descriptions)], covers, left
-
-
-@dataclass
-class Backups:
-    """What reviews join after a loss, if they join nothing without one; ``open`` are losses not repaired so far."""
-
-    task: Task
-    target: Target
-    losses: Losses
-    clock: Clock
-    open: list[Loss] | None = None
-
-    def after(self, pairs: IntArray, place: int) -> str:
-        """Name a loss that a review helps to repair, once those before it have arrived; nothing if none is found."""
-        before = pairs[:place]
-        table = self.task.constraints.reviews
-        with suppress(Clock.Over):
-            if self.open is None or self.open == [Loss()]:
-                self.open = self.losses.failing(self.task.table(before), self.clock)
-            for loss in self.clock.watch(self.open[:LOOKED_AT]):
-                left = after_loss(self.task, before, loss)
-                self.clock.spend(2 * looked_at(table))
-                if left.is_done:
-                    self.open.remove(loss)
-                elif loss.reviewer >= 0 and (why := self._joined(left, pairs[place])):
-                    return f"{self.losses.words(loss, Mentions.REVIEWERS, Mentions.PAPERS)}: {why}"
-        return ""
-
-    def _joined(self, left: Task, pair: IntArray) -> str:
-        """Describe what a review joins in the reviews left after a loss; nothing if it joins nothing."""
-        j, i = pair.tolist()
-        groups = ArrivingGroups(left.constraints.reviews, self.target.groups(left.constraints.reviews))
-        (partners,) = self.target.merges(left, pair[None, :])
-        lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
-        in_reserve = not partners and i in groups.cover[groups.root(groups.labels[j])]
-        return "" if lost or in_reserve else groups.arrival(j, i, partners)
 
 
 class Forest:

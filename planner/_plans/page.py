@@ -67,7 +67,7 @@ def page_of(plan: Plan, output: str = "") -> Page:
         sections=[
             Section("reviewers", "Who is asked", lambda: _invited(plan) if plan.reviews else []),
             Section("reviews", "Review by review", lambda: [_table(plan)] if plan.reviews else []),
-            Section("groups", "Groups", lambda: _groups(plan) if plan.links else []),
+            Section("groups", "Groups", lambda: _groups(plan) if plan.levelled else []),
             Section("rounds", "Rounds", lambda: [] if rounds is None else _rounds(rounds)),
             Section("proof", "What is proved", lambda: _proof(plan)),
             Section("mail", "Mail to reviewers", lambda: _mail([*plan.mail().values()])),
@@ -90,10 +90,9 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
     least = plan.constraints.people.min_reviews
     papers = f"all {n:,} papers" if n != 1 else "the paper"
     reached = f"{papers} {level.words}{f', with {least} or more each' if least else ''}"
-    make, makes = ("make", "makes") if level.compares else ("get", "gets")
     if plan.status == PlanStatus.INFEASIBLE:
         without = f"gives {papers} {counted(least, 'review')} or more" if least else "is possible"
-        return False, "No plan", f"{f'{makes} {reached}' if plan.levelled else without} within the rules"
+        return False, "No plan", f"{f'makes {reached}' if plan.levelled else without} within the rules"
     if plan.rounds is not None:
         return _verdict_on_round(plan.rounds)
     if not plan.attained:
@@ -111,9 +110,9 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
         few = " of this file" if reviews.origin.unlisted else ""
         return good, "No review is missing:", f"{papers}{few} {noun(n, 'is', 'are')} {level.words}"
     if deal is not None and plan.status == PlanStatus.EXTENDED:
-        first = f"{deal.first:,} {make if deal.first != 1 else makes} {reached} ({_proved(plan, deal.first)})"
+        first = f"{deal.first:,} {noun(deal.first, 'makes', 'make')} {reached} ({_proved(plan, deal.first)})"
         return good, f"{number}:", f"{first}; with {plan.count - deal.first:,} more {_expected(deal)}"
-    return good, number, f"{make if plan.count != 1 else makes} {reached} ({_proved(plan, plan.count)})"
+    return good, number, f"{noun(plan.count, 'makes', 'make')} {reached} ({_proved(plan, plan.count)})"
 
 
 def _proved(plan: Plan, count: int) -> str:
@@ -178,7 +177,7 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     shown = few if first and plan.count > few + 1 else plan.count
     required = plan.count if plan.purchase is None else plan.purchase.first
     why = [review.joins if place < required else review.buys for place, review in enumerate(reviews)]
-    if not plan.links:
+    if not plan.levelled:
         fixed = len(plan.constraints.fixed)
         why[:fixed] = ["fixed"] * fixed
     papers = paper_columns(table, plan.pairs[:, 1].tolist())
@@ -190,9 +189,9 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
         Column("ask", [str(review.reviewer) for review in reviews]),
         Column("because", why, whole=max(map(len, why[:shown])) <= BRIEF),
     ]
-    if plan.purchase is not None and not (first and plan.links):
+    if plan.purchase is not None and not (first and plan.levelled):
         columns.append(Column("saves", [review.gain for review in reviews], "number", 3))
-    if plan.links and not first:
+    if plan.levelled and not first:
         columns.append(Column("largest group", [review.covers for review in reviews], "number"))
     if plan.constraints.cost and not first:
         priced = "cost" if plan.affinity is None else "affinity"
@@ -260,7 +259,7 @@ def _warnings(plan: Plan) -> list[str]:
     if rounds is not None and rounds.match is None and rounds.capacity < rounds.budget:
         allowed = f"Loads, limits and conflicts allow {rounds.capacity:,} of the {rounds.budget:,} reviews at most"
         warnings.append(f"{allowed}; what is expected is without the others.")
-    is_level = plan.attained and plan.links and plan.purchase is None
+    is_level = plan.attained and plan.levelled and plan.purchase is None
     if is_level and plan.expected_errors is not None:
         before, after = (f"{error:.2f}" for error in plan.expected_errors)
         moved = f"{before} -> {after}" if plan.reviews else before
@@ -377,7 +376,7 @@ def _proof(plan: Plan) -> list[Part]:
             "none are better is not proved. They are worth what is expected if future scores are as noisy as those so "
             "far."
         )
-    if plan.expected_errors is not None and plan.links:
+    if plan.expected_errors is not None and plan.levelled:
         lines.append("Expected errors are medians over papers, in spreads of quality, as a check assumes noise.")
     return [Prose(lines)] if lines else []
 

@@ -16,7 +16,7 @@ from planner._plans.targets import target_named
 from planner.shortage import NOTHING_SHORT, Shortage
 from reviewgraph._base import Paged, counted
 from reviewgraph.formats import COMPARE, Outgoing, letters, with_rows
-from reviewgraph.graph import Assumptions, level_named, outlook_of, structure_of
+from reviewgraph.graph import Assumptions, outlook_of, structure_of
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
@@ -299,11 +299,6 @@ class Plan(Paged):
         """
         return letters(self.outgoing())
 
-    @property
-    def links(self) -> bool:
-        """Whether the reviews are to link groups: not for an objective alone, or for a level that compares nothing."""
-        return self.levelled and level_named(self.target).compares
-
     def outgoing(self) -> Outgoing:
         """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation.
 
@@ -322,8 +317,7 @@ class Plan(Paged):
         """
         table = self.constraints.reviews
         # With a target, reviews for an objective are explained by the target, too.
-        level = level_named(self.target)
-        helps = COMPARE if level.compares else f"get all papers {level.words}"
+        helps = COMPARE
         if self.purchase is not None and not self.levelled:
             helps = self.purchase.helps if self.rounds is None else self.rounds.helps
         return Outgoing(

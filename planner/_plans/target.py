@@ -41,13 +41,11 @@ class Groups(NamedTuple):
 class Target(ABC):
     """How to plan to a level, how to measure how far reviews get, and what a step of a plan does.
 
-    ``together`` describes the papers of a group: "the largest group of papers ... grows", ``apart`` completes "some
-    papers would not be ...". ``losses`` may occur at this level without harm; None if none may. Up to ``tested_up_to``
-    candidate reviews, it is tested whether all of them together reach the level.
+    ``apart`` completes "some papers would not be ...". ``losses`` may occur at this level without harm; None if none
+    may. Up to ``tested_up_to`` candidate reviews, it is tested whether all of them together reach the level.
     """
 
     level: ClassVar[Level]
-    together: ClassVar[str]
     apart: ClassVar[str]
     losses: ClassVar[Losses | None] = None
     tested_up_to: ClassVar[int] = 3_000_000
@@ -55,11 +53,6 @@ class Target(ABC):
     @property
     def name(self) -> str:
         return self.level.name
-
-    @property
-    def stays(self) -> str:
-        """Completes "the papers stay ..."."""
-        return self.together
 
     @abstractmethod
     def reaches(self, reviews: Reviews) -> bool:

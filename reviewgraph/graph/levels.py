@@ -39,8 +39,8 @@ class Level:
     loses_reviews: ClassVar[bool] = False  # Whether it survives the loss of a review, not of a reviewer
     #: Parts in other modules, as ``"module:name"`` or the object itself; None, by default, for a general method.
     #: ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it each
-    #: loss is tried in turn. ``target`` is a class derived from ``planner._plans.target.Target``; without it searches
-    #: go by :meth:`holds`. ``verifier`` is a test of a :class:`reviewgraph.verify.graphs.Table` that shares no code
+    #: loss is tried in turn. ``target`` is a class derived from ``planner._plans.target.Target``; without it there
+    #: are no plans. ``verifier`` is a test of a :class:`reviewgraph.verify.graphs.Table` that shares no code
     #: with :meth:`holds`; without it ``reviewgraph verify`` does not check the level.
     finder: ClassVar[Any] = None
     target: ClassVar[Any] = None

@@ -232,7 +232,6 @@ class DoubleTarget(SearchedTarget):
     """Groups are doubly connected components; a review grows one of them, and others follow."""
 
     level: ClassVar[Level] = level_named("double")
-    together = "comparable for certain"
     apart = "comparable for certain"
 
     def reaches(self, reviews: Reviews) -> bool:
@@ -443,7 +442,6 @@ class RobustTarget(DoubleTarget):
     """Groups are those of *double*, with nothing lost."""
 
     tested_up_to = 200_000
-    together = "comparable for certain as long as nothing is lost"
     losses: ClassVar[Losses]
     #: Merges replay one table, not those after each loss.
     certificate = Target.certificate

@@ -42,15 +42,15 @@ class SearchedTarget(Target):
 # The exact method as the last step of every target: an implicit hitting set.
 
 
-def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None, *, exact: bool = True) -> None:
+def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
     """Try all sets of reviews if they are few, or run :func:`planner._plans.programme.solve`.
 
     The ledger gets the plan, and a bound or the proof that there is none. ``words`` describe what every smaller plan
-    leaves. The clock is by default the ledger's. An oracle without cuts is not ``exact``.
+    leaves. The clock is by default the ledger's.
     """
     clock = clock or ledger.clock
     tried = try_all(oracle, ledger, clock)
-    if tried is None and (ledger.any_plan or not exact):
+    if tried is None and ledger.any_plan:
         return
     outcome = tried or programme.solve(oracle, ledger.pairs, ledger.lower_bound, clock)
     if outcome.infeasible and ledger.pairs is None:
@@ -258,7 +258,6 @@ class ConnectedTarget(MatroidTarget):
     """Groups are pieces of the graph; a review between two of them makes them one."""
 
     level: ClassVar[Level] = level_named("connected")
-    together = "linked to one another"
     apart = "linked to the others"
     oracle_of = ConnectedOracle
 
@@ -318,7 +317,6 @@ class RecoverableTarget(MatroidTarget):
     """Groups are maximal recoverable blocks; one review may make many of them one."""
 
     level: ClassVar[Level] = level_named("recoverable")
-    together = "comparable, coincidences aside,"
     apart = "comparable, coincidences aside"
     oracle_of = RecoverableOracle
 

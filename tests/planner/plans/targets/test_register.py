@@ -12,4 +12,4 @@ def test_every_level_has_its_target() -> None:
     for level in ALL:
         target = target_named(level.name)
         assert target.level is level
-        assert level.part("target") in (None, type(target))
+        assert level.part("target") is type(target)

@@ -11,7 +11,6 @@ from planner._plans.constraints import constrain
 from planner._plans.targets import target_named
 from planner._plans.task import new_task
 from reviewgraph import Reviews
-from reviewgraph._base import Clock
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases
@@ -32,7 +31,7 @@ def test_covers_are_the_largest_groups_of_the_level_after_each_review(case: Case
     order = np.random.default_rng(seed).permutation(len(allowed))[:8]
     pairs = np.array([allowed[k] for k in order], np.int64).reshape(-1, 2)
     task = new_task(constrain(table), len(pairs) + 4)
-    _, found, left = joins(task, target_named(name), pairs, Clock(None))
+    _, found, left = joins(task, target_named(name), pairs)
     expected = []
     for j, i in pairs.tolist():
         covers[j] |= 1 << i
@@ -92,8 +91,5 @@ def test_order_of_arrival_decides_what_is_said_not_what_is_reached() -> None:
     for name in NAMES:
         plan = plan_extra_reviews(table, name, time_limit=5)
         task = new_task(plan.constraints, plan.count + 4)
-        ends = {
-            joins(task, target_named(name), plan.pairs[rng.permutation(plan.count)], Clock(None))[1][-1]
-            for _ in range(5)
-        }
+        ends = {joins(task, target_named(name), plan.pairs[rng.permutation(plan.count)])[1][-1] for _ in range(5)}
         assert ends == {14}
