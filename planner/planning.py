@@ -367,11 +367,10 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
         return replace(plan, least_load=least_load(task, ledger))
     partial = ledger.part if pairs is None else pairs
     until = clock.no_less_than(LEAST_FOR_BUDGET)
-    pairs, sure = covered.best_few(target, task, partial, ledger.budget, until)
+    pairs = covered.best_few(target, task, partial, ledger.budget, until)
     if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
     why = [*ledger.reasons, why_partial(target, ledger), *still_short(task, pairs)]
-    why += ["all choices within the budget were tried: none is better"] if sure else []
     status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
     return _plan(task, target, ledger, status, pairs, why)
 

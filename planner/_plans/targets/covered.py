@@ -22,8 +22,7 @@ from planner._plans.covering import Ways, cover, share, waived, why_uncovered
 from planner._plans.outcome import Recruits, recruits_load, what_is_missing, with_recruits
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.searched import settle
-from planner._plans.task import allowed_pairs, minimal, new_task
-from planner._plans.trying import all_sets, best_of
+from planner._plans.task import minimal, new_task
 from reviewgraph._base import Clock, counted, noun
 
 if TYPE_CHECKING:
@@ -262,34 +261,24 @@ def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
 # minimise    the number of reviews, then their cost
 # subject to  the constraints, and at most ``allowed`` reviews
 #
-# If there are few sets of reviews all are tried. Otherwise cascades that stop at the budget, and a complete plan in the
-# order in which its reviews help most, make the group.
+# Cascades that stop at the budget, and a complete plan in the order in which its reviews help most, make the group.
 
 #: Reviews of a partial plan if no budget was set and time ran out.
 AT_MOST = 64
-#: Candidate reviews up to which all sets may be tried, and a number of papers that no group has.
-LISTED = 5_000
-EVERYTHING = 1 << 62
 
 
-def best_few(
-    target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock
-) -> tuple[IntArray, bool]:
-    """Return the best reviews found within a budget, and whether all sets were tried.
+def best_few(target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock) -> IntArray:
+    """Return the best reviews found within a budget.
 
     ``whole`` is a plan that reaches the target with more reviews, or a partial one, if known; ``allowed`` is None if
     time ran out without a plan. Reviews that items are short of come first; if not all of them fit in, items of fewest
     reviews are served first.
     """
     if task.needs.total:
-        return _needed_first(target, task, whole, allowed, clock), False
+        return _needed_first(target, task, whole, allowed, clock)
     if allowed is None:
         allowed = max(AT_MOST, 0 if whole is None else len(whole))
     most = min(task.most, allowed)
-    sets = all_sets(task, allowed_pairs(task), 0, most) if task.candidates_up_to <= LISTED else None
-    if sets is not None:
-        best, sure = best_of(sets, lambda pairs: target.papers(task, pairs, clock), EVERYTHING, clock)
-        return (no_pairs() if best is None else best), sure
     options = [no_pairs()]
     with suppress(KeyboardInterrupt, Clock.Over):
         if whole is not None:
@@ -299,8 +288,7 @@ def best_few(
     best = max(options, key=lambda pairs: target.papers(task, pairs))
     papers = target.papers(task, best)
     places = range(len(best) - 1, -1, -1)
-    fewer = minimal(best, places, lambda pairs: target.papers(task, pairs, clock) >= papers, lambda _: not clock.over())
-    return fewer, False
+    return minimal(best, places, lambda pairs: target.papers(task, pairs, clock) >= papers, lambda _: not clock.over())
 
 
 def _needed_first(target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock) -> IntArray:
@@ -313,7 +301,7 @@ def _needed_first(target: Target, task: Task, whole: IntArray | None, allowed: i
         order = np.argsort(task.table(no_pairs()).reviews_per_item[chosen[:, 1]], kind="stable")
         return chosen[order][:allowed]
     budget = None if allowed is None else allowed - len(chosen)
-    return np.concatenate([chosen, best_few(target, _on(task, chosen), None, budget, clock)[0]])
+    return np.concatenate([chosen, best_few(target, _on(task, chosen), None, budget, clock)])
 
 
 # Best effort if there is no plan: as many needs as possible, then the level or the largest possible group.
@@ -341,7 +329,7 @@ def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.ra
     if ledger.pairs is not None and (ledger.budget is None or len(ledger.pairs) <= ledger.budget):
         return ledger.pairs
     # Fill needs by reviews that grow the largest group, then add others that grow it.
-    return best_few(target, lowered, None, task.most if ledger.budget is None else ledger.budget, clock)[0]
+    return best_few(target, lowered, None, task.most if ledger.budget is None else ledger.budget, clock)
 
 
 def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> Recruits | None:

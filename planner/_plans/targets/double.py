@@ -202,8 +202,7 @@ def _complete(search: cascade.Search, most: int, ledger: Ledger) -> bool:
 #
 # 1. A cascade gives a plan, from which reviews that are not needed are removed.
 # 2. Bounds: degrees of freedom, expansion with a flow, and lists of groups.
-# 3. Few sets of reviews are all tried; reviews are taken out and the plan completed anew; small tables go to the
-#    integer programme.
+# 3. Reviews are taken out and the plan completed anew; small tables go to the integer programme.
 
 #: Candidate reviews up to which the integer programme is stated, and a plan is proved before it is improved.
 EXACT_UP_TO = 1_500

@@ -12,10 +12,8 @@ from planner._plans.cascade import cascades, joined_pieces
 from planner._plans.constraints import no_pairs, pieces
 from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
 from planner._plans.lower_bounds import missing_links
-from planner._plans.programme import Outcome
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.task import Cut, Oracle, looked_at, minimal
-from planner._plans.trying import all_sets, best_of
 from reviewgraph._base import distinct, noun
 from reviewgraph.graph import connected_components, level_named, recoverability
 from reviewgraph.table import Reviews
@@ -43,51 +41,22 @@ class SearchedTarget(Target):
 
 
 def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
-    """Try all sets of reviews if they are few, or run :func:`planner._plans.programme.solve`.
+    """Run the exact method (:mod:`..programme`); the ledger gets the plan, and a bound or a proof that there is none.
 
-    The ledger gets the plan, and a bound or the proof that there is none. ``words`` describe what every smaller plan
-    leaves. The clock is by default the ledger's.
+    ``words`` describe what every smaller plan leaves. The clock is by default the ledger's.
     """
-    clock = clock or ledger.clock
-    tried = try_all(oracle, ledger, clock)
-    if tried is None and ledger.any_plan:
+    if ledger.any_plan:
         return
-    outcome = tried or programme.solve(oracle, ledger.pairs, ledger.lower_bound, clock)
+    outcome = programme.solve(oracle, ledger.pairs, ledger.lower_bound, clock or ledger.clock)
     if outcome.infeasible and ledger.pairs is None:
         ledger.infeasible = True
         return
-    how = "cuts" if tried is None else "all were tried"
-    ledger.prove(Bound(outcome.lower, "cuts", f"every smaller plan leaves {words} ({how})"))
+    ledger.prove(Bound(outcome.lower, "cuts", f"every smaller plan leaves {words}"))
     # A plan of the same length may be cheaper.
     if outcome.pairs is not None and (ledger.pairs is None or len(outcome.pairs) <= len(ledger.pairs)):
         ledger.pairs = outcome.pairs
         ledger.notify()
-        if tried is not None:
-            ledger.fills = outcome.pairs, int(oracle.task.loads(outcome.pairs).max())
     ledger.cheapest = ledger.cheapest or outcome.proved
-
-
-def try_all(oracle: Oracle, ledger: Ledger, clock: Clock) -> Outcome | None:
-    """Find the best plan by trying all sets of reviews up to the ledger's plan; None if they are too many."""
-    task = oracle.task
-    pairs = oracle.allowed
-    most = len(pairs) if ledger.pairs is None else len(ledger.pairs)
-    sets = all_sets(task, pairs, ledger.lower_bound, most)
-    if sets is None:
-        return None
-    needs = task.constraints.people.needs
-    short = task.needs.total > 0
-
-    def reached(chosen: IntArray) -> int:
-        clock.spend(looked_at(task.constraints.reviews))
-        return int(oracle.reaches(chosen) and not (short and needs(task.table(chosen)).total))
-
-    best, finished = best_of(sets, reached, 1, clock, 0)
-    if not finished:
-        return Outcome(ledger.pairs, ledger.lower_bound)
-    if best is None:
-        return Outcome(infeasible=True)
-    return Outcome(best, len(best), proved=True)
 
 
 # Targets whose links are independent sets of a matroid.

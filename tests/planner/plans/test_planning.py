@@ -90,7 +90,6 @@ def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
         papers, count = naive_plans.best_within(covers, N, allowed, spare, room, target, budget)
         before = naive_plans.largest(covers, N, target)
         assert (plan.reach[0].papers, plan.reach[1].papers, plan.count) == (len(before), papers, count)
-        assert "none is better" in plan.explanation[-1]
     assert exhausted >= (5 if NIGHTLY else 2)
 
 

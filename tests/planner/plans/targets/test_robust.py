@@ -111,16 +111,6 @@ def test_one_review_is_never_enough_where_groups_are_apart_and_it_may_be_lost() 
         verify_plan(replace(plan, bounds=(replace(bound, value=3),)))
 
 
-def test_words_name_the_loss_that_a_review_mends() -> None:
-    for target, count, lost in (
-        ("survives-reviewer", 2, " drop out: joins groups of "),
-        ("survives-review", 1, " not review paper"),
-    ):
-        plan = plan_extra_reviews(TABLE, target)
-        assert (plan.status, plan.count) == ("optimal", count)
-        assert all(review.joins.startswith("should ") and lost in review.joins for review in plan.reviews)
-
-
 @pytest.mark.parametrize("target", ROBUST_NAMES)
 def test_a_plan_that_does_not_survive_is_refused(target: str) -> None:
     plan = plan_extra_reviews(TABLE, target)
