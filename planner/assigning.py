@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner._assign.assignment import Assignment, AssignmentStatus
+from planner._assign.assignment import Assignment
 from planner._assign.best_flow import missing_reviews, smallest_load
-from planner._assign.findings import Floors, UsualLoad
+from planner._assign.findings import UsualLoad
 from planner._assign.inputs import Constraints, build, scored_pairs, without_load
-from planner._assign.levels import FAIR, AssignmentTarget, aim_named, aims, design_named
+from planner._assign.levels import FAIR, AssignmentTarget, aim_named
 from planner._assign.lottery import Lottery
 from planner._assign.problem import one_cap
 from planner._assign.stages import Run
@@ -22,28 +22,15 @@ from planner._assign.why_none import shortage
 from planner.rules import asked_rules
 from reviewgraph._base import Clock, InputError, Progress, backend_of, check_magnitude, checked, whole_seed
 from reviewgraph.formats import PROBABILITY
-from reviewgraph.graph import doubly_connected_components
 from reviewgraph.io import numbered_pairs
 
 if TYPE_CHECKING:
     from planner._assign.inputs import Scored
-    from planner._assign.levels import Aim
     from planner._assign.problem import Affinities, MaxProbability
     from planner.rules import Rule
     from reviewgraph._base import Label
     from reviewgraph.formats import Merge
     from reviewgraph.io import Pairs, Rules
-
-
-def check_loss(aim: Aim, survive: int) -> None:
-    """Refuse ``survive`` other than 0 or 1, and 1 at a level that has no test for losses."""
-    if survive not in (0, 1):
-        message = f"survive: expected 0 or 1, found {survive!r}"
-        raise InputError(message)
-    if survive and not aim.may_survive:
-        able = " or ".join(repr(level.name) for level in aims() if level.may_survive)
-        message = f"survive: expected target {able} with it, found {aim.name!r}"
-        raise InputError(message)
 
 
 def check_numbers(**bounded: tuple[float | None, float, float, str]) -> None:
@@ -81,15 +68,11 @@ def assign(
     items: Iterable[Label] | None = None,
     reviewers: Iterable[Label] | None = None,
     target: AssignmentTarget = "double",
-    survive: int = 0,
     phase_one: Pairs | None = None,
     allow_unscored: bool = False,
     previous: Pairs | None = None,
-    per_change: float | None = None,
-    min_affinity: float | None = None,
     fair: str | None = None,
     floor: float | None = None,
-    floor_best: float | None = None,
     alternates: int = 0,
     max_probability: MaxProbability | None = None,
     seed: int | np.random.Generator = 0,
@@ -108,8 +91,7 @@ def assign(
     no conflict, all fixed pairs, and the reviewers with z = 1 reach a connection level: for ``double``, one doubly
     connected component covers all items, so that recovery is guaranteed (Theorem 3.4 of [Tan21]_).
 
-    1. Without the level: a minimum-cost flow, exact. With a threshold or a previous assignment two more flows, for the
-       fewest pairs below the threshold and the fewest changes.
+    1. Without the level: a minimum-cost flow, exact. With a previous assignment two more flows, for the fewest changes.
     2. Rules on the reviewers of a paper, and pairs that an authors' file forbids together: one integer programme, by
        its linear relaxation with priced columns, rounding, and branch and cut over what prices leave open.
     3. On request: floors on the affinity of each paper, or the largest smallest one and then the total, by the same
@@ -117,7 +99,7 @@ def assign(
     4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, or by bounds in the programme, cheapest first; then those no longer needed are freed again. Where that
        loses more than a ten-thousandth of the affinity beyond what it must, other sets of few cheap pairs.
-    5. To survive the loss of a reviewer: the same for the reviews that are missing without this reviewer.
+    5. To survive a loss: the same for the reviews that are missing without this reviewer.
 
     Parameters
     ----------
@@ -138,9 +120,7 @@ def assign(
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
     target
         ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that holds after a loss:
-        ``survives-reviewer``, which is ``double`` with ``survive=1``, or ``survives-review``.
-    survive
-        1 requires the level after the loss of any one reviewer; 0 by default.
+        ``survives-reviewer`` or ``survives-review``, which is ``double`` after any one reviewer, or review, is lost.
     phase_one
         Reviews of a first phase: they connect items, in addition to demands and loads. They may contain papers that are
         not among the items; all items must reach the level.
@@ -149,18 +129,12 @@ def assign(
     previous
         (reviewer, item) pairs of an assignment that this one replaces, or a ``Columns``, or reviews: as few pairs as
         possible are changed, before any affinity. Reviewers and items that are not there any more may be among them.
-    per_change
-        Minimum gain in affinity per changed pair, instead of as few changes as possible.
-    min_affinity
-        Threshold: as few pairs of lower affinity as possible, before all other objectives.
     fair
         ``maximin``: the smallest sum of the affinities of a paper's reviewers is maximised, and then the total. By
-        default only the total counts. Cannot be combined with ``previous`` or ``min_affinity``.
+        default only the total counts. Cannot be combined with ``previous``.
     floor
         Minimum sum of the affinities of a paper's reviewers; None by default. Papers with demand 0 are exempt from
         floors, and from rules on who reviews together.
-    floor_best
-        Minimum affinity of the best reviewer of each paper; None by default.
     alternates
         Number of alternates per paper, who can replace any of its reviewers; 0 by default.
     max_probability
@@ -218,8 +192,6 @@ def assign(
     stated = asked_rules("assign", rules, given, HEEDED)
     # The arguments, and their combinations.
     aim = aim_named(target)
-    floors = Floors(floor, floor_best)
-    check_loss(aim, survive)
     if fair not in (None, *FAIR):
         message = f"fair: expected {' or '.join(map(repr, FAIR))}, or None, found {fair!r}"
         raise InputError(message)
@@ -228,28 +200,21 @@ def assign(
     check_numbers(
         alternates=(alternates, 0, math.inf, "a whole number, 0 or more"),
         floor=(floor, *finite),
-        floor_best=(floor_best, *finite),
-        min_affinity=(min_affinity, *finite),
-        per_change=(per_change, 0, math.inf, "a finite number, 0 or more"),
         max_probability=(cap, math.ulp(0), 1, "a number above 0, up to 1, or one for each pair"),
     )
     drawn = max_probability is not None
     fairly = fair is not None
     check_none(
-        {"per_change": per_change is not None and previous is None},
-        "expected previous with it, the assignment to change; found none",
-    )
-    check_none(
         {
             "fair": drawn and fairly,
-            "floor, floor_best": drawn and floors.asked,
+            "floor": drawn and floor is not None,
             "alternates": drawn and alternates > 0,
             "best_effort": drawn and best_effort,
         },
         "expected no max_probability with it, found one; drop one of the two",
     )
     check_none(
-        {"previous": fairly and previous is not None, "min_affinity": fairly and min_affinity is not None},
+        {"previous": fairly and previous is not None},
         "expected no fair with it, found one; each puts other pairs before affinity, and only one can have priority; "
         "drop one, or use a floor instead of fair",
     )
@@ -265,7 +230,7 @@ def assign(
         caps = scored.order.numbered(max_probability, "max_probability")
         max_probability = numbered_pairs(caps, "max_probability", PROBABILITY.role, scored.spellings)
     first = () if phase_one is None else phase_one
-    constraints = Constraints(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
+    constraints = Constraints(stated, first, allow_unscored, previous, floor)
 
     def tell(words: str, done: float | None = None) -> None:
         if progress is not None:
@@ -273,7 +238,7 @@ def assign(
 
     say = clock.heeding(tell)
     how: dict[str, Any] = {
-        "aim": aim, "survive": survive or int(aim.outlives), "seed": whole_seed(seed), "clock": clock, "say": say
+        "aim": aim, "seed": whole_seed(seed), "clock": clock, "say": say
     }  # fmt: skip
 
     def attempt(constraints: Constraints) -> Assignment:
@@ -316,45 +281,3 @@ def _with_usual_load(
         if further.status.reached:
             chosen = replace(further, usual_load=UsualLoad(load, least))
     return chosen
-
-
-def design_assignment(
-    items: Sequence[Label], loads: Mapping[Any, int], design: str, seed: int | np.random.Generator = 0
-) -> Assignment:
-    """Assign at random by Algorithm 2 (``random``) or Algorithm 3 (``double``) of [Tan21]_.
-
-    Every reviewer gets exactly their load; demands, affinities and conflicts are ignored.
-
-    Parameters
-    ----------
-    items
-        Labels of the papers.
-    loads
-        Reviews of each reviewer.
-    design
-        Which algorithm: ``random`` or ``double``.
-    seed
-        Seed of the random choice, 0 by default.
-
-    Raises
-    ------
-    InputError
-        If there is no such design.
-    ImpossibleDesign
-        If no assignment of the kind has these sizes.
-
-    Examples
-    --------
-    >>> design_assignment("abcd", {"ann": 3, "bob": 3}, "double").reviews.loads.tolist()
-    [3, 3]
-    """
-    drawn = design_named(design).draw(len(items), list(loads.values()), np.random.default_rng(seed))
-    reviews = replace(drawn, reviewers=tuple(loads), items=tuple(items))
-    return Assignment(
-        status=AssignmentStatus.FEASIBLE,
-        target="double" if doubly_connected_components(reviews).covers_all else "none",
-        reviews=reviews,
-        affinities=np.zeros(reviews.n_reviews),
-        affinity_unconstrained=0.0,
-        loads=reviews.loads,
-    )

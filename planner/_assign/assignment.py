@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from planner._assign.findings import (
         Alternates,
         Authored,
-        Below,
         Changes,
         Fairness,
         Kept,
@@ -50,7 +49,7 @@ class AssignmentStatus(Status):
 
     OPTIMAL = (
         "optimal",
-        "no assignment within the constraints that reaches the level has more affinity, less the price of changes",
+        "no assignment within the constraints that reaches the level has more affinity",
     )
     FEASIBLE = (
         "feasible",
@@ -188,7 +187,7 @@ class Assignment(Paged):
     loads
         Reviews of each reviewer in the assignment, shape (M,).
     concerned
-        The changes of a previous assignment, reviews below a threshold, and the affinity that these cost.
+        The changes of a previous assignment, and the affinity that these cost.
     authors
         Which rules of an authors' file hold; None without one.
     kept
@@ -360,9 +359,8 @@ class Assignment(Paged):
             "forced": self.forced,
             "critical": self.critical,
             "survives": self.survives,
-            "price_percent_of_changes_and_threshold": self.price_of_concerns,
+            "price_percent_of_changes": self.price_of_concerns,
             "changes": None if self.changes is None else self.changes.to_dict(),
-            "below": None if self.below is None else self.below.to_dict(),
             "authors": None if self.authors is None else asdict(self.authors),
             "fair": None if self.fairness is None else self.fairness.to_dict(),
             **({} if self.alternates is None else self.alternates.to_dict()),
@@ -429,18 +427,13 @@ class Assignment(Paged):
 
     @property
     def price_of_concerns(self) -> float:
-        """The part of the price for fewer changes and fewer reviews below a threshold, before any level."""
+        """The part of the price for fewer changes, before any level."""
         return self._share(self.concerned.lost)
 
     @property
     def changes(self) -> Changes | None:
         """The changes of the previous assignment; None without one."""
         return self.concerned.changes
-
-    @property
-    def below(self) -> Below | None:
-        """The reviews of an affinity below the threshold; None without one."""
-        return self.concerned.below
 
     @property
     def price_of_fairness(self) -> float:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.findings import NO_FLOORS
 from planner._assign.flow import Arcs, cheapest_flow, cost_scale, most_given, whole_costs
 from planner._assign.kernels.flow import lower_potentials
 from planner._assign.problem import AHEAD, rivals_of
@@ -63,44 +62,35 @@ def settle(net: Network, cost: IntArray, held: BoolArray | None = None) -> bool:
     return settled
 
 
-# The fewest pairs of the kinds to be minimised first, and the most affinity among the assignments with no more of them.
+# The fewest changes, and the most affinity among the assignments with no more of them.
 
 
 class Settled(NamedTuple):
-    """A problem with weights that put its concerns in order."""
+    """A problem in which a change outweighs affinity."""
 
-    problem: Problem  # with these weights, so that its worth is the objective
+    problem: Problem  # with that weight, so that its worth is the objective
     # cost, scale: the worth in whole units, shape (P,), and the rounding steps per unit of it
     cost: IntArray
     scale: float
     best: BoolArray  # the assignment of most worth, shape (P,)
-    fewest: tuple[int, ...]  # the minimum number of pairs of each kind
+    fewest: int  # the minimum number of changes
 
 
 def fewest_first(problem: Problem, concerns: Concerns, seed: int) -> Settled:
     """Find the assignment of most worth within demands and loads, where there is one.
 
-    1. A flow of whole costs, in which a pair of one kind costs more than all reviews of the next can: the fewest pairs
-       of the first kind, and of the second among the assignments that have no more of the first.
-    2. A flow of worths. If it has the same number of pairs of each kind, it has the most affinity of all that do,
-       because the weights then subtract the same from all of them. Otherwise the weight that was too small is
-       increased, with those before it, and the flow solved again.
-
-    Weights above the number of reviews times the range of affinities always suffice, so it ends; the first ones
-    usually do.
+    A flow gives the fewest changes, another the most worth. If that has no more changes, it has the most affinity of
+    all that have so few, because the weight then subtracts the same from all of them; otherwise the weight is
+    increased, and the flow solved again. One above the number of reviews times the range of affinities suffices.
     """
-    rarest = _flow(problem, concerns.ranks(int(problem.demand.sum())))
-    fewest = concerns.counts(rarest)
+    fewest = concerns.count(_flow(problem, concerns.changed.astype(np.int64)))
     while True:
         scale = scale_of(problem, problem.worth)
         cost = whole_costs(problem.worth, seed, scale)
         best = _flow(problem, cost)
-        counts = concerns.counts(best)
-        if counts == fewest:
+        if concerns.count(best) == fewest:
             return Settled(problem, cost, scale, best, fewest)
-        wrong = next(place for place, pair in enumerate(zip(counts, fewest, strict=True)) if pair[0] != pair[1])
-        weights = (weight * (AHEAD if place <= wrong else 1.0) for place, weight in enumerate(problem.weights))
-        problem = replace(problem, weights=tuple(weights))
+        problem = replace(problem, weight=AHEAD * problem.weight)
 
 
 def _flow(problem: Problem, cost: IntArray) -> BoolArray:
@@ -202,7 +192,7 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
         ruled=problem.ruled._replace(panels=limits),
         rivals=rivals_of(place[couples]),
         concerns=None,
-        floors=NO_FLOORS,
+        least_score=None,
     )
     if problem.rivals.any or (panels.most < NO_MOST).any():
         chosen = best_under_rules(extended, given | recruited, clock).chosen

@@ -45,15 +45,15 @@ class Best(NamedTuple):
 
 
 def best_at_level(
-    problem: Problem, aim: Aim, clock: Clock, *, survive: bool, fairly: bool = False, most: int = MOST_ROWS
+    problem: Problem, aim: Aim, clock: Clock, *, fairly: bool = False, most: int = MOST_ROWS
 ) -> Best | None:
     """Find the best assignment at a level by enumeration; None where there are too many.
 
     First come fewest pairs of the concerns, with ``fairly`` then the largest smallest score, then worth and rewards.
-    With ``survive`` the level must also hold after the losses of the aim (by default of any one reviewer); where none
-    survives them all, the best of those with fewest critical reviewers.
+    Where the level must survive losses and none survives them all, it is the best of those with fewest critical
+    reviewers.
     """
-    enumeration = _Enumeration(problem, aim, clock, survive)
+    enumeration = _Enumeration(problem, aim, clock)
     covers = enumeration.covers(most)
     return None if covers is None else enumeration.best(covers, fairly=fairly)
 
@@ -61,11 +61,10 @@ def best_at_level(
 class _Enumeration:
     """The assignments of a problem as rows: bits of the items of each reviewer, shape (R, M)."""
 
-    def __init__(self, problem: Problem, aim: Aim, clock: Clock, survive: bool) -> None:
+    def __init__(self, problem: Problem, aim: Aim, clock: Clock) -> None:
         self.problem = problem
         self.aim = aim
         self.clock = clock
-        self.survive = survive
         self.free = np.flatnonzero(~problem.given)
 
     def covers(self, most: int) -> IntArray | None:
@@ -133,7 +132,7 @@ class _Enumeration:
         held = self._chosen(covers)
         ranks = np.zeros(len(covers), np.int64)
         if problem.concerns is not None:
-            ranks = held @ problem.concerns.ranks(int(problem.demand.sum()))
+            ranks = held.astype(np.int64) @ problem.concerns.changed
         smallest = np.zeros(len(covers), np.int64)
         if fairly and problem.served.any():
             scores = held * problem.whole
@@ -155,7 +154,7 @@ class _Enumeration:
     def _panels(self, item: int, need: int) -> Iterator[IntArray]:
         """Yield the pairs by which an item can get its reviews such that its rules and floors hold."""
         problem = self.problem
-        ruled = problem.panels.binding or problem.rivals.any or problem.floors.asked
+        ruled = problem.panels.binding or problem.rivals.any or problem.least_score is not None
         chosen = problem.given.copy()
         for panel in combinations(self.free[problem.item[self.free] == item].tolist(), max(need, 0)):
             pairs = np.array(panel, np.int64)
@@ -172,7 +171,7 @@ class _Enumeration:
         # A reviewer is lost as a whole, or one review after the other.
         lost = [1 << item for item in range(self.problem.n_items)] if self.aim.loses_reviews else [-1]
         # Of reviewers without a review in any row there is nothing to lose.
-        for j in np.flatnonzero(covers.any(axis=0)).tolist() if self.survive else []:
+        for j in np.flatnonzero(covers.any(axis=0)).tolist() if self.aim.outlives else []:
             safe = np.ones(len(covers), np.bool_)
             for bits in lost:
                 tried = np.flatnonzero(safe & (covers[:, j] & bits != 0))

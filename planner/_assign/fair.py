@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.flow import shortfall
 from planner._assign.problem import NO_FLOOR, unit_of
 from planner._assign.programme import Relaxation, best_under_rules, first_columns
 from planner._assign.rows import COARSE, programme_of, under_floors
 
 if TYPE_CHECKING:
-    from planner._assign.flow import Shortfall
     from planner._assign.problem import Problem
     from planner._assign.programme import PanelSolution
     from reviewgraph._base import BoolArray, Clock
@@ -58,7 +56,7 @@ def most_possible(problem: Problem, chosen: BoolArray, clock: Clock) -> int:
     alone = int(problem.reach(problem.open_demand())[served].min())
     low = int(problem.scores(chosen)[served].min())
     span = ((alone - low) >> COARSE) + 1
-    programme = programme_of(replace(problem, floors=problem.floors._replace(total=None)))
+    programme = programme_of(replace(problem, least_score=None))
     if alone <= low or programme is None or not programme.pairs.size:
         return alone
     # The last column y is the share of the span by which all scores exceed the smallest one now: t = low + span y.
@@ -119,7 +117,7 @@ def at_floor(problem: Problem, floor: int) -> Problem:
         return problem
     slack = int(problem.demand.max(initial=0))
     total = None if floor <= NO_FLOOR // 2 else (floor + slack) * unit_of(problem.affinity)
-    return replace(problem, floors=problem.floors._replace(total=total))
+    return replace(problem, least_score=total)
 
 
 def lower_floors(problem: Problem, lowest: int) -> list[int]:
@@ -127,11 +125,3 @@ def lower_floors(problem: Problem, lowest: int) -> list[int]:
     spread = float(np.ptp(problem.affinity)) / unit_of(problem.affinity)
     steps = [problem.floor - round(part * spread) for part in LOWER]
     return [max(floor, lowest) for floor in (problem.floor, *steps, lowest)]
-
-
-def too_few_good(problem: Problem) -> Shortfall | None:
-    """Return papers with too few good reviewers, whatever else they need: a cut of the flow of good pairs."""
-    load, _ = problem.open_loads()
-    pairs = np.flatnonzero(problem.strong & ~problem.given & (load[problem.reviewer] > 0))
-    wanted = problem.wanting.astype(np.int64)
-    return shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))

@@ -23,27 +23,12 @@ def _as_rows(parts: Sequence[Any]) -> list[dict[str, Any]]:
     return [part._asdict() for part in parts]
 
 
-class Floors(NamedTuple):
-    """Minimum sum of the affinities of a paper's reviewers, and minimum affinity of its best one; None for no floor."""
-
-    total: float | None = None
-    best: float | None = None
-
-    @property
-    def asked(self) -> bool:
-        return self.total is not None or self.best is not None
-
-
-#: No floors.
-NO_FLOORS = Floors()
-
-
 @dataclass(frozen=True)
 class Fairness:
     """The smallest score of a paper (sum of its affinities) before and after fairness, and the price of that."""
 
     fairly: bool  #: whether the largest smallest score was requested, or floors alone
-    floors: Floors  #: lower bounds for each paper
+    floor: float | None  #: lower bound for each paper; None without one
     #: Smallest score of a paper: by affinity alone, within the rules on panels and authors, and in the assignment
     smallest: tuple[float, float]
     at_most: float | None  #: upper bound on it before the level; None where only floors were requested
@@ -54,8 +39,7 @@ class Fairness:
         """Return the figures as the command's ``--json`` prints them."""
         return {
             "way": "maximin" if self.fairly else None,
-            "floor": self.floors.total,
-            "floor_best": self.floors.best,
+            "floor": self.floor,
             "smallest": {"before": self.smallest[0], "after": self.smallest[1], "at_most": self.at_most},
             "affinity": self.lost,
         }
@@ -106,9 +90,8 @@ class Changes(NamedTuple):
     #: Pairs of the previous one alone, each with the reason; ``choice`` where it might have stayed
     dropped: tuple[Dropped, ...]
     new: tuple[Pair, ...]  #: pairs of this one alone
-    #: New pairs that demands, loads, conflicts, fixed pairs and the threshold make necessary, proved by a flow; None
-    #: where a price was set on a change, or where the level takes more pairs below the threshold than they do
-    fewest: int | None
+    #: New pairs that demands, loads, conflicts and fixed pairs make necessary, proved by a flow
+    fewest: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the changes as the command's ``--json`` prints them, with the number of pairs kept."""
@@ -116,25 +99,11 @@ class Changes(NamedTuple):
         return {"kept": len(self.kept), **pairs, "fewest": self.fewest}
 
 
-class Below(NamedTuple):
-    """Pairs assigned although their affinity is below the threshold."""
-
-    min_affinity: float  #: the threshold
-    pairs: tuple[Pair, ...]  #: these pairs, by item
-    fewest: int  #: the number of them that demands, loads, conflicts and fixed pairs make necessary, proved by a flow
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return threshold and pairs as the command's ``--json`` prints them."""
-        return {"min_affinity": self.min_affinity, "reviews": _as_rows(self.pairs), "fewest": self.fewest}
-
-
 class Concerned(NamedTuple):
-    """The outcome of concerns that come before affinity."""
+    """The outcome of what comes before affinity."""
 
-    lost: float = 0.0  #: affinity that they cost before any level: the most without them less the most with them
-    #: changes, below: the changes of a previous assignment, and the pairs below the threshold; None if not requested
-    changes: Changes | None = None
-    below: Below | None = None
+    lost: float = 0.0  #: affinity that it costs before any level: the most without it less the most with it
+    changes: Changes | None = None  #: the changes of a previous assignment; None without one
 
 
 class UsualLoad(NamedTuple):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.findings import NO_FLOORS, Dropped, Floors, Reason
-from planner._assign.problem import LISTS, NO_RIVALS, Concerns, Problem, Written, with_rivals
+from planner._assign.findings import Dropped, Reason
+from planner._assign.problem import LISTS, NO_RIVALS, Concerns, Problem, Written, concern_weight, with_rivals
 from planner.fixed import facts_of
 from planner.rules import ruled
 from reviewgraph._base import (
@@ -188,9 +188,7 @@ class Constraints(NamedTuple):
     phase_one: Pairs = ()
     allow_unscored: bool = False
     previous: Pairs | None = None
-    per_change: float | None = None
-    min_affinity: float | None = None
-    floors: Floors = NO_FLOORS
+    floor: float | None = None
     usual_load: int = UNLIMITED  # of reviewers without a load
 
 
@@ -250,7 +248,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     written = np.bincount(old % M, minlength=M)
     if not constraints.allow_unscored:
         by_authors = by_authors[occurs(by_authors, distinct(scored.item * M + scored.reviewer))]
-    concerns = _concerns(constraints, scored, key, conflicts, old, affinity, (n_items, n_reviewers))
+    concerns = _concerns(constraints, scored, key, conflicts, old, (n_items, n_reviewers))
     problem = Problem(
         item=key // M,
         reviewer=key % M,
@@ -267,31 +265,27 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
-        floors=constraints.floors,
+        least_score=constraints.floor,
         unscored=constraints.allow_unscored,
         concerns=concerns,
-        weights=() if concerns is None else concerns.first_weights(affinity),
+        weight=concern_weight(affinity),
         facts=facts,
     )
     return problem if wrote is None else with_rivals(problem, wrote)
 
 
 def _concerns(
-    constraints: Constraints, scored: Scored, key: IntArray, conflicts: IntArray, old: IntArray, affinity: FloatArray,
-    sizes: tuple[int, int],
-) -> Concerns | None:  # fmt: skip
-    """Return the pairs to minimise; None if there are none.
+    constraints: Constraints, scored: Scored, key: IntArray, conflicts: IntArray, old: IntArray, sizes: tuple[int, int]
+) -> Concerns | None:
+    """Return the pairs that change a previous assignment; None without one.
 
     Pairs are numbers, item * M + reviewer: ``key`` all that may be assigned, ``old`` those of a first phase, of which
     alone are items and reviewers from ``sizes`` on.
     """
-    if constraints.previous is None and constraints.min_affinity is None:
-        return None
-    new = ~np.isin(key, old)
-    below = new & (affinity < (-np.inf if constraints.min_affinity is None else constraints.min_affinity))
     if constraints.previous is None:
-        return Concerns(below, np.zeros_like(new), constraints.per_change, constraints.min_affinity)
-    changed = new & ~np.isin(key, keys_of(constraints.previous, scored, "previous", unknown="expected"))
+        return None
+    changed = ~np.isin(key, old)
+    changed &= ~np.isin(key, keys_of(constraints.previous, scored, "previous", unknown="expected"))
     # Pairs that may not be assigned again, each with the first reason that applies, in the natural order of labels.
     previous = pairs_of(constraints.previous, "previous", scored.spellings)
     reviewer = codes_among(previous.reviewers, scored.reviewers)[previous.reviewer]
@@ -310,7 +304,7 @@ def _concerns(
         for row in np.flatnonzero(why >= 0).tolist()
     }
     ordered = sorted(gone, key=lambda pair: (natural_key(pair.item), natural_key(pair.reviewer)))
-    return Concerns(below, changed, constraints.per_change, constraints.min_affinity, tuple(ordered))
+    return Concerns(changed, tuple(ordered))
 
 
 def without_load(scored: Scored, rules: Rules) -> BoolArray:

@@ -1,4 +1,4 @@
-"""The choices of an assignment: levels as aims, ``none`` included, criteria of fairness, and designs.
+"""The choices of an assignment: levels as aims, ``none`` included, and criteria of fairness.
 
 The meaning of a level, and its words for people, are in :mod:`reviewgraph.graph.levels`, where it names its aim, too.
 Nothing heavy is imported here, so that the command's choices and help come from :func:`aims`.
@@ -6,17 +6,13 @@ Nothing heavy is imported here, so that the command's choices and help come from
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reviewgraph._base import named
 from reviewgraph.graph import ALL_NAMES, Level, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import numpy as np
 
     from reviewgraph.graph import Components
     from reviewgraph.table import Reviews
@@ -28,8 +24,7 @@ class Aim:
     ``shared`` are the items that two groups of reviewers must share to merge. ``core_suffices`` is whether the level
     holds if one group covers all items, and ``core_decides`` whether only then: so the steps that examine this group
     (freeing pairs, critical reviewers, proofs that the level is out of reach) are about the level itself.
-    ``may_survive`` is whether it can be required to hold after any one reviewer drops out, ``outlives`` whether it
-    does after any one loss by definition, and ``loses_reviews`` whether that is one review, not a reviewer.
+    ``outlives`` is whether it holds after any one loss, and ``loses_reviews`` whether that is a review, not a reviewer.
     """
 
     def __init__(self, level: Level | None) -> None:
@@ -40,7 +35,6 @@ class Aim:
         self.loses_reviews = level is not None and level.loses_reviews
         self.core_decides = level is not None and level.core_decides
         self.core_suffices = level is None or level.core_suffices
-        self.may_survive = self.core_decides and not self.loses_reviews
 
     def groups(self, reviews: Reviews) -> Components:
         """Return the groups of reviewers who share enough to merge."""
@@ -102,37 +96,6 @@ def aim_named(name: str, argument: str = "target") -> Aim:
 
 #: The values of ``fair``.
 FAIR = ("maximin",)
-
-
-class Design(NamedTuple):
-    """A way to assign by loads alone, for a chair without affinities.
-
-    ``name`` in commands and arguments, ``words`` for their help, ``maker`` the function of :mod:`reviewgraph.graph`.
-    """
-
-    name: str
-    words: str
-    maker: str
-
-    def draw(self, n_items: int, loads: Sequence[int], rng: np.random.Generator) -> Reviews:
-        """Draw an assignment in which reviewer j has ``loads[j]`` reviews."""
-        drawn: Reviews = getattr(import_module("reviewgraph.graph"), self.maker)(n_items, len(loads), loads, rng)
-        return drawn
-
-
-DESIGNS = (
-    Design("random", "at random (Algorithm 2 of the paper)", "random_assignment"),
-    Design("double", "at random and doubly connected (Algorithm 3)", "doubly_connected_assignment"),
-)
-
-
-def design_named(name: str) -> Design:
-    """Return the design of a name, or raise InputError.
-
-    >>> design_named("random").words
-    'at random (Algorithm 2 of the paper)'
-    """
-    return named(DESIGNS, name, "design")
 
 
 #: The names of the targets, for type hints; those of registered levels are accepted, too.

@@ -89,7 +89,7 @@ def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Gene
         chosen = unrouted(problem, cost)
     if chosen is None or aim.level is None:
         return Repaired(first if chosen is None else chosen, chosen is not None)
-    tiny = best_at_level(problem, aim, clock, survive=bool(asked.survive), most=MOST_ROWS)
+    tiny = best_at_level(problem, aim, clock, most=MOST_ROWS)
     if tiny is not None:
         reached = tiny.chosen is not None and not tiny.exposed
         return Repaired(chosen if tiny.chosen is None else tiny.chosen, reached)
@@ -106,7 +106,7 @@ def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Gene
         linker = Linker(core, cycles, clock, rng, math.inf)
         bridged = span(problem, linker, cycles, np.random.default_rng(0), tries=1)
     reached = bridged or linker.link(LINKING)
-    if reached and asked.survive:
+    if reached and asked.aim.outlives:
         linker.exposed[:] = True
         reached = linker.link(LINKING)
     return Repaired(core.net.assigned.copy() if reached else chosen, reached, len(linker.forced))
@@ -160,7 +160,7 @@ def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> M
         asked.say(f"{DRAWS} assignments to draw from", k / DRAWS)
         first = holds[k].copy()
         mixed.reached[k] = mixed.at_once[k] = _satisfies(problem, first, asked.aim)
-        if mixed.reached[k] and not asked.survive:
+        if mixed.reached[k] and not asked.aim.outlives:
             continue
         room = (counts < limits.most) | first
         result = _repaired_among(problem, first, room & (near | first), asked, rng)
@@ -284,7 +284,7 @@ class Lottery(Run):
         self.problem = within(problem, pairs)
         self.solution = PanelSolution(None, False, self.solution.bound)
         self.unfair = None
-        assignment = self.answer(chosen[pairs], () if self.survive and reached else None, forced, reached=reached)
+        assignment = self.answer(chosen[pairs], () if self.aim.outlives and reached else None, forced, reached=reached)
         # The price of the rules is that of the best assignment; the rest of a draw's loss is the lottery's.
         kept = assignment.kept and replace(assignment.kept, affinity=self.best)
         authors = assignment.authors and replace(assignment.authors, affinity=self.best)

@@ -111,11 +111,6 @@ def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
         facts["Worst paper"] = _fair(assignment.fairness)
     if assignment.changes is not None:
         facts["Changes"] = _changes(assignment.changes)
-    if (below := assignment.below) is not None:
-        number = len(below.pairs)
-        facts[f"Below {below.min_affinity:g}"] = (
-            f"{counted(number, 'review')}{_proof(number, below.fewest)}" if number else "no review"
-        )
     if assignment.facts is not None:
         facts["Fixed"] = f"{counted(assignment.facts.kept, 'review is', 'reviews are')} kept and counted"
     critical = assignment.critical
@@ -159,7 +154,7 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
     fair = assignment.price_of_fairness
     # The rest may be rounding.
     rest = round(assignment.price - first - rules - fair, 3)
-    costs = {"few changes or the threshold": first, "the rules": rules, "fairness": fair, "comparability": rest}
+    costs = {"few changes": first, "the rules": rules, "fairness": fair, "comparability": rest}
     lost = [(f"{cost:.3g} %", purpose) for purpose, cost in costs.items() if cost]
     level = aim_named(assignment.target).level is not None and not assignment.explanation
     text = "the best possible total" + ("; comparability cost nothing" if level else "")
@@ -194,9 +189,8 @@ def _fair(fairness: findings.Fairness) -> str:
     before, after = (f"{smallest:.4g}" for smallest in fairness.smallest)
     most = after if fairness.at_most is None else f"{fairness.at_most:.4g}"
     proof = f"{most} at most" if most != after else "proved the most possible" if fairness.at_most is not None else ""
-    floors = (("a sum", fairness.floors.total), ("a reviewer", fairness.floors.best))
-    held = [f"every paper has {what} of {floor:g} or more" for what, floor in floors if floor is not None]
-    return "; ".join(filter(None, (f"a sum of {after} ({before} by affinity alone)", proof, *held)))
+    held = "" if fairness.floor is None else f"every paper has a sum of {fairness.floor:g} or more"
+    return "; ".join(filter(None, (f"a sum of {after} ({before} by affinity alone)", proof, held)))
 
 
 def _changes(changes: findings.Changes) -> str:
@@ -206,8 +200,8 @@ def _changes(changes: findings.Changes) -> str:
     return f"{len(changes.kept):,} stay, {dropped}{len(changes.new):,} new{_proof(len(changes.new), changes.fewest)}"
 
 
-def _proof(count: int, fewest: int | None) -> str:
-    if fewest is None or not count:
+def _proof(count: int, fewest: int) -> str:
+    if not count:
         return ""
     return ", proved the fewest" if count == fewest else f" ({fewest} or more whatever the level)"
 
@@ -227,8 +221,7 @@ def _warnings(assignment: Assignment, wishes: str) -> list[str]:
         pairs = zip(table.reviewer[against].tolist(), table.item[against].tolist(), strict=True)
         names = sorted([f"{table.reviewers[j]} for {table.items[i]}" for j, i in pairs], key=natural_key)
         few = f"{counted(against.size, 'review has', 'reviews have')} {wishes.lower()} below 0"
-        fewer = "" if assignment.below else "; --avoid-below 0 makes them as few as possible"
-        warnings.append(f"{few}: {listed(names)}{fewer}.")
+        warnings.append(f"{few}: {listed(names)}.")
     if kept is not None:
         warnings += kept.warnings()
     return [*warnings, *([f"{Clock.TIMED_OUT}."] if assignment.timed_out else [])]
@@ -259,8 +252,6 @@ def _asked(assignment: Assignment) -> dict[str, list[str]]:
     lists = {}
     if assignment.changes is not None:
         lists["New reviews"] = _for(assignment.changes.new)
-    if assignment.below is not None:
-        lists[f"Reviews below {assignment.below.min_affinity:g}"] = _for(assignment.below.pairs)
     if assignment.alternates is not None:
         lacking = assignment.alternates.missing
         lists["Papers with too few alternates"] = [f"{gap.item} has {gap.found}: {gap.why.value}" for gap in lacking]

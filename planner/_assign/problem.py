@@ -1,7 +1,7 @@
 """An assignment problem as arrays: pairs that may be assigned, demands and loads, and the constraints on each paper.
 
 :class:`Problem` is fixed; :class:`Network` is the assignment under change. The rest are parts of a problem: concerns
-that come before affinity (a previous assignment, a threshold), authors of papers, rivals among pairs, floors on
+that come before affinity (a previous assignment), authors of papers, rivals among pairs, floors on
 affinity, and the options of a lottery.
 """
 
@@ -17,13 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from planner._assign.findings import (
-    NO_FLOORS,
     Authored,
-    Below,
     Changes,
     Concerned,
     Dropped,
-    Floors,
     Reason,
 )
 from planner._assign.kernels import flow
@@ -256,17 +253,17 @@ class Problem:
     reviewers: Sequence[Label]
     items: Sequence[Label]
     unscored: bool = False  # whether pairs without affinity may be assigned, so that more scores allow no more pairs
-    # concerns, weights: kinds of pairs to minimise before affinity; and the affinity that one pair of each kind
-    # outweighs
+    # concerns, weight: the changes of a previous assignment, which are minimised before affinity; and the affinity that
+    # one of them outweighs
     concerns: Concerns | None = None
-    weights: tuple[float, ...] = ()
-    floors: Floors = NO_FLOORS  # lower bounds on the affinity of each paper
+    weight: float = 1.0
+    least_score: float | None = None  # lower bound on the sum of the affinities of each paper's reviewers
     facts: Facts | None = None  # the fixed pairs, and which limits they exceed; None without any
 
     @cached_property
     def worth(self) -> FloatArray:
         """The objective, shape (P,): the affinity, unless some pairs come before it."""
-        return self.affinity if self.concerns is None else self.concerns.worth(self.affinity, self.weights)
+        return self.affinity if self.concerns is None else self.affinity - self.weight * self.concerns.changed
 
     @cached_property
     def whole(self) -> IntArray:
@@ -275,7 +272,7 @@ class Problem:
     @cached_property
     def floor(self) -> int:
         """Minimum score of each served item, in whole units."""
-        return whole_floor(self.floors.total, self.affinity, int(self.demand.max(initial=0)))
+        return whole_floor(self.least_score, self.affinity, int(self.demand.max(initial=0)))
 
     def scores(self, chosen: BoolArray) -> IntArray:
         """Return the sum of the values of each item's reviewers, shape (N,); below 2**53, so float sums are exact."""
@@ -293,7 +290,7 @@ class Problem:
     @cached_property
     def able(self) -> BoolArray:
         """Pairs that keep their item at its floor if the rest of its panel is the best possible, shape (P,)."""
-        if self.floors.total is None:
+        if self.least_score is None:
             return np.ones(self.item.size, np.bool_)
         others = self.reach(self.open_demand() - 1)
         floor = np.where(self.served, self.floor, NO_FLOOR)
@@ -321,19 +318,6 @@ class Problem:
     def served(self) -> BoolArray:
         """Items that floors and fairness apply to, shape (N,)."""
         return np.asarray(self.required & (np.bincount(self.item[self.old], minlength=self.n_items) < self.demand))
-
-    @property
-    def strong(self) -> BoolArray:
-        """Pairs at the floor for the best reviewer, shape (P,); all if there is none."""
-        return ~self.old & (self.whole >= whole_floor(self.floors.best, self.affinity, 1))
-
-    @property
-    def wanting(self) -> BoolArray:
-        """Items that need a strong pair and have none given, shape (N,)."""
-        if self.floors.best is None:
-            return np.zeros(self.n_items, np.bool_)
-        have = np.bincount(self.item[self.given & self.strong], minlength=self.n_items)
-        return np.asarray(self.served & (have == 0))
 
     def open_demand(self) -> IntArray:
         return self.demand - np.bincount(self.item[self.given], minlength=self.n_items)
@@ -382,81 +366,42 @@ class Problem:
         )
 
 
-#: Initial ratio of the weight of a pair of one kind to that of the next kind, and to affinity.
+#: Initial ratio of the weight of a change to the range of affinities.
 AHEAD = 8.0
 
 
+def concern_weight(affinity: FloatArray) -> float:
+    """Return the initial cost of a change.
+
+    >>> concern_weight(np.array([0.0, 2.0]))
+    16.0
+    """
+    span = float(np.ptp(affinity)) if affinity.size else 0.0
+    return AHEAD * (span or 1.0)
+
+
 class Concerns(NamedTuple):
-    """Pairs to minimise: those below the threshold before those that change, and both before affinity."""
+    """A previous assignment, of which as few pairs as possible change, before any affinity."""
 
-    below: BoolArray  # pairs of an affinity below the threshold, shape (P,)
-    # Pairs that are not in the previous assignment, shape (P,). As demands are exact, pairs come as others go
-    changed: BoolArray
-    # Affinity that a changed pair must be worth; None puts fewer changes before any affinity
-    per_change: float | None = None
-    min_affinity: float | None = None  # the threshold; None if there is none
-    # Pairs of the previous assignment that may not be assigned any more; None if there is no such assignment
-    gone: tuple[Dropped, ...] | None = None
+    changed: BoolArray  # pairs that are not in it, shape (P,); as demands are exact, pairs come as others go
+    gone: tuple[Dropped, ...]  # its pairs that may not be assigned any more
 
-    @property
-    def kinds(self) -> tuple[BoolArray, ...]:
-        """The kinds of pairs whose number comes before affinity, in order."""
-        return (self.below,) if self.per_change is not None else (self.below, self.changed)
-
-    def first_weights(self, affinity: FloatArray) -> tuple[float, ...]:
-        """Return the initial cost of a pair of each kind.
-
-        >>> concerns = Concerns(np.array([True, False]), np.array([False, True]))
-        >>> concerns.first_weights(np.array([0.0, 2.0]))
-        (128.0, 16.0)
-        """
-        span = float(np.ptp(affinity)) if affinity.size else 0.0
-        unit = max(span, self.per_change or 0.0) or 1.0
-        return tuple(unit * AHEAD**power for power in range(len(self.kinds), 0, -1))
-
-    def worth(self, affinity: FloatArray, weights: tuple[float, ...]) -> FloatArray:
-        """Return affinity less the costs of the kinds that each pair belongs to, shape (P,)."""
-        worth = affinity - (self.per_change or 0.0) * self.changed
-        for weight, kind in zip(weights, self.kinds, strict=True):
-            worth = worth - weight * kind
-        return worth
-
-    def ranks(self, reviews: int) -> IntArray:
-        """Return whole costs, shape (P,): one pair of a kind costs more than ``reviews`` reviews of the next kind.
-
-        >>> Concerns(np.array([True, False]), np.array([True, True])).ranks(3).tolist()
-        [5, 1]
-        """
-        rank = np.zeros(self.below.size, np.int64)
-        for kind in self.kinds:
-            rank = rank * (reviews + 1) + kind
-        return rank
-
-    def counts(self, chosen: BoolArray) -> tuple[int, ...]:
-        return tuple(int((kind & chosen).sum()) for kind in self.kinds)
+    def count(self, chosen: BoolArray) -> int:
+        return int((self.changed & chosen).sum())
 
 
-def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lost: float) -> Concerned:
-    """Return the outcome of the concerns of a problem, given the minimum of each kind and the affinity that it cost."""
+def concerned(problem: Problem, assigned: BoolArray, fewest: int, lost: float) -> Concerned:
+    """Return the changes, given their minimum number and the affinity that it cost."""
     concerns = problem.concerns
     if concerns is None:
         return Concerned()
-    # Fewest changes are proved among the assignments with fewest pairs below the threshold.
-    below, *rest = fewest
-    counts = concerns.counts(assigned)
     now = assigned & ~problem.old
     before = ~concerns.changed & ~problem.old
-    changes: Changes | None = None
-    if concerns.gone is not None:
-        kept, new, dropped = (
-            _labels(problem, np.flatnonzero(pairs)) for pairs in (before & now, now & ~before, before & ~now)
-        )
-        chosen = tuple(Dropped(*pair, Reason.CHOICE) for pair in dropped)
-        changes = Changes(kept, concerns.gone + chosen, new, rest[0] if rest and counts[0] == below else None)
-    under: Below | None = None
-    if concerns.min_affinity is not None:
-        under = Below(concerns.min_affinity, _labels(problem, np.flatnonzero(assigned & concerns.below)), below)
-    return Concerned(lost, changes, under)
+    kept, new, dropped = (
+        _labels(problem, np.flatnonzero(pairs)) for pairs in (before & now, now & ~before, before & ~now)
+    )
+    chosen = tuple(Dropped(*pair, Reason.CHOICE) for pair in dropped)
+    return Concerned(lost, Changes(kept, concerns.gone + chosen, new, fewest))
 
 
 def _labels(problem: Problem, pairs: IntArray) -> tuple[Pair, ...]:
@@ -496,12 +441,10 @@ def restricted(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Pro
     columns = {name: getattr(problem, name)[kept] for name in ("item", "reviewer", "affinity", "given", "old")}
     concerns = problem.concerns
     if concerns is not None:
-        gone = concerns.gone
-        if gone is not None:
-            omitted = ~concerns.changed & ~problem.old
-            omitted[kept] = False
-            gone += tuple(Dropped(*pair, why) for pair in _labels(problem, np.flatnonzero(omitted)))
-        concerns = concerns._replace(below=concerns.below[kept], changed=concerns.changed[kept], gone=gone)
+        omitted = ~concerns.changed & ~problem.old
+        omitted[kept] = False
+        gone = tuple(Dropped(*pair, why) for pair in _labels(problem, np.flatnonzero(omitted)))
+        concerns = Concerns(concerns.changed[kept], concerns.gone + gone)
     return replace(problem, **columns, concerns=concerns)
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.problem import whole_floor
 from planner._assign.rows import programme_of, rival_rows
 from planner.solving import ROOT, integer_programme, simplex_work, solve_within
 from reviewgraph._base import ranks
@@ -537,9 +536,6 @@ def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Return items whose panels break a rule or a floor, and those of rivals that are both chosen."""
     rivals: IntArray = problem.item[problem.rivals.couples_among(chosen)].ravel()
     broken = np.union1d(lacking_items(problem, chosen), rivals)
-    if problem.floors.best is not None:
-        good = np.bincount(problem.item[chosen & problem.strong], minlength=problem.n_items)
-        broken = np.union1d(broken, np.flatnonzero(problem.served & (good == 0)))
     broken = np.union1d(broken, np.flatnonzero(problem.served & (problem.scores(chosen) < problem.floor)))
     return np.union1d(crowded_items(problem, chosen), broken)
 
@@ -587,7 +583,7 @@ def rewards(problem: Problem, chosen: BoolArray) -> float:
 
 def depends_on_rules(problem: Problem) -> bool:
     """Whether it matters for some pair which others are assigned on its paper, or that a rival is."""
-    return problem.panels.binding or problem.rivals.any or problem.floors.asked
+    return problem.panels.binding or problem.rivals.any or problem.least_score is not None
 
 
 def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int) -> bool:
@@ -604,7 +600,7 @@ def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int
     staying = staying[staying != leaving]
     after = np.append(staying, entering)
     score = problem.whole[np.append(staying[~problem.old[staying]], entering)]
-    if score.sum() < problem.floor or score.max() < whole_floor(problem.floors.best, problem.affinity, 1):
+    if score.sum() < problem.floor:
         return False
     # No bound may be broken that is not broken now.
     before, later = (

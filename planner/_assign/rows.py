@@ -125,14 +125,8 @@ def programme_of(problem: Problem, region: BoolArray | None = None) -> Programme
     column = np.arange(pairs.size)
     demands = _compact(item, column, demand, demand)
     loads = _compact(reviewer, column, least, load)
-    # A pair at the floor for the best reviewer of each item that has none such given.
-    wanted = problem.wanting & region
-    strong = np.flatnonzero(problem.strong[pairs] & wanted[item])
-    if (np.bincount(item[strong], minlength=problem.n_items) < wanted).any():
-        return None
-    good = _compact(item[strong], strong, wanted.astype(np.int64), problem.demand)
     floors = under_floors(problem, region, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
-    rows = demands, loads, *panels.rows, good, floors, *clique_rows(problem, pairs)
+    rows = demands, loads, *panels.rows, floors, *clique_rows(problem, pairs)
     if any((part.low > part.high).any() for part in rows):
         return None
     value = np.concatenate([problem.worth[pairs], panels.reward])

@@ -18,8 +18,8 @@ from planner._assign.best_flow import fewest_first, scale_of, settle, unrouted
 from planner._assign.changes import Cycles, Programmed
 from planner._assign.core import Core, exposed_of, missing_without
 from planner._assign.enumeration import Best, best_at_level
-from planner._assign.fair import at_floor, largest_minimum, lower_floors, too_few_good
-from planner._assign.findings import NO_FLOORS, Fairness, Kept, KeptRule
+from planner._assign.fair import at_floor, largest_minimum, lower_floors
+from planner._assign.findings import Fairness, Kept, KeptRule
 from planner._assign.flow import TIE_BITS, whole_costs
 from planner._assign.least import least_loss
 from planner._assign.linking import Linker
@@ -44,7 +44,6 @@ from planner._assign.why_none import (
     why_fragile,
     why_infeasible,
     why_no_floor,
-    why_no_good,
     why_no_panels,
     why_unreachable,
 )
@@ -93,7 +92,6 @@ class Run:
 
     problem: Problem
     aim: Aim  # the level to reach
-    survive: int  # 1 to survive any one reviewer
     seed: int  # breaks ties
     clock: Clock
     say: Callable[..., object]  # called with the current step in words, and the share done where that is defined
@@ -111,8 +109,8 @@ class Run:
     proved: bool = False  # whether it is proved that no assignment satisfies the request
     best_at_level: bool = False  # whether the assignment is proved to be the best at the level
     out_of_reach: str = ""  # why no assignment reaches the level, where counting proves that
-    fewest: tuple[int, ...] = ()  # minimum number of pairs of each kind that comes before affinity
-    lost_first: float = 0.0  # affinity that these minima cost
+    fewest: int = 0  # minimum number of changes
+    lost_first: float = 0.0  # affinity that these cost
     scale: float = 0.0  # rounding steps per unit of affinity
     unconstrained: float = math.nan  # the most affinity without rules and level
     rivals: int = 0  # couples of rivals in the assignment of most affinity
@@ -146,7 +144,7 @@ class Run:
         self.unconstrained = math.fsum(problem.affinity[plain].tolist())
         if problem.concerns is not None:
             # Concerns come before affinity.
-            self.say("fewest changes, and fewest reviews below the least affinity")
+            self.say("fewest changes")
             problem, cost, self.scale, best, self.fewest = fewest_first(problem, problem.concerns, self.seed)
             lost = problem.affinity[plain].tolist() + (-problem.affinity[best]).tolist()
             self.lost_first = math.fsum(lost)
@@ -174,8 +172,8 @@ class Run:
 
     def _under_rules(self) -> str:
         """Find the best assignment under rules and floors, and the fairest; returns why there is none, if proved."""
-        floors = self.asked.floors
-        bare = replace(self.problem, floors=NO_FLOORS) if floors.asked else self.problem
+        floored = self.asked.least_score is not None
+        bare = replace(self.problem, least_score=None) if floored else self.problem
         if depends_on_rules(bare):
             self.say("rules on the reviewers of a paper")
             self.solution = self._best(bare)
@@ -183,10 +181,10 @@ class Run:
             if self.solution.chosen is None and self.solution.proved:
                 why = why_no_panels(bare, self.clock)
                 return f"Demands and loads can be met, but not all that is asked of each paper. {why}"
-        if self.solution.chosen is None or not (self.fairly or floors.asked) or not self.problem.served.any():
+        if self.solution.chosen is None or not (self.fairly or floored) or not self.problem.served.any():
             return ""
         self.say("the worst-served papers")
-        why = self._above_floors() if floors.asked else ""
+        why = self._above_floors() if floored else ""
         best = self.solution.chosen
         if self.fairly and best is not None:
             self.before_minimum = self.solution.bound
@@ -198,8 +196,6 @@ class Run:
     def _above_floors(self) -> str:
         """Find the best assignment under the floors; returns why there is none, if proved."""
         problem = self.problem
-        if too_few_good(problem) is not None:
-            return why_no_good(problem)
         cannot = np.flatnonzero(problem.served & (problem.reach(problem.open_demand()) < problem.floor))
         if cannot.size:
             return why_no_floor(problem, cannot)
@@ -207,7 +203,7 @@ class Run:
         self.solution = self._best(problem)
         if self.solution.chosen is not None or not self.solution.proved or chosen is None:
             return ""
-        return why_no_floor(problem, cannot) if problem.floors.total is not None else why_no_good(problem)
+        return why_no_floor(problem, cannot)
 
     def _best(self, problem: Problem) -> PanelSolution:
         """Return the best assignment under rules and floors: the one so far if it breaks none and none is rewarded."""
@@ -225,7 +221,7 @@ class Run:
         lowest = self.asked.floor
         floors = [lowest] if self.minimum is None else lower_floors(self.problem, lowest)
         ways = [at_floor(self.problem, floor) for floor in floors]
-        tiny = best_at_level(ways[-1], self.aim, self.clock, survive=bool(self.survive), fairly=self.fairly)
+        tiny = best_at_level(ways[-1], self.aim, self.clock, fairly=self.fairly)
         if tiny is not None:
             self.problem = ways[-1]
             return self._settled(start, tiny)
@@ -240,7 +236,7 @@ class Run:
         core = linker.core
         if not reached and self._apart() and not self.best_effort:
             return self.infeasible(level_alone(self.aim, self.out_of_reach))
-        if reached and self.minimum is not None and self.survive:
+        if reached and self.minimum is not None and self.aim.outlives:
             # From here on the smallest score stays as it is.
             scores = self.problem.scores(core.net.assigned)[self.problem.served]
             self.problem = at_floor(self.problem, int(scores.min(initial=-NO_FLOOR)))
@@ -248,10 +244,10 @@ class Run:
             core = linker.core
         critical = None
         if reached and decided:
-            critical = self._hardened(linker) if self.survive else None
+            critical = self._hardened(linker) if self.aim.outlives else None
         if reached and decided and not self.unsure and critical is None:
             critical = self._critical(core)
-            self.exposed = critical or () if self.survive else ()
+            self.exposed = critical or () if self.aim.outlives else ()
         if (core.net.assigned == start.chosen).all():
             self.least_loss = 0.0
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
@@ -348,7 +344,7 @@ class Run:
         return self._labels(missing)
 
     def _critical(self, core: Core) -> tuple[Label, ...] | None:
-        if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
+        if self.problem.n_reviewers > MOST_CRITICAL and not self.aim.outlives:
             return None
         self.say(_LOOKING)
         try:
@@ -368,7 +364,7 @@ class Run:
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
         bound = self._bound()
-        fairness = self._fairness(assigned, bound) if self.fairly or self.asked.floors.asked else None
+        fairness = self._fairness(assigned, bound) if self.fairly or self.asked.least_score is not None else None
         # An assignment worth as much as the best without a level is optimal.
         best = self.solution.chosen
         same = False
@@ -395,7 +391,7 @@ class Run:
         if self.alternates:
             self.say("alternates")
             # The largest minimum is no floor for those who replace somebody.
-            floored = replace(problem, floors=self.asked.floors)
+            floored = replace(problem, least_score=self.asked.least_score)
             alternates = alternates_of(floored, assigned, self.aim, self.alternates, self.clock)
         return Assignment(
             status=status,
@@ -455,7 +451,7 @@ class Run:
         ]
         return Fairness(
             fairly=self.fairly,
-            floors=self.asked.floors,
+            floor=self.asked.least_score,
             smallest=(unit * smallest[0], unit * smallest[1]),
             # Rounding to whole units may change each review by half of one.
             at_most=None

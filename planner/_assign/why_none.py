@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.core import largest_cover
-from planner._assign.fair import too_few_good
 from planner._assign.flow import shortfall
 from planner._assign.problem import unit_of
 from planner._assign.programme import clashing, crowded_items, lacking_items
@@ -129,10 +128,10 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
     """Count the reviewers who are still critical, and prove that somebody must be, where possible."""
     labels = set(critical)
     codes = [j for j, label in enumerate(problem.reviewers) if label in labels]
-    who = f"{'' if aim.may_survive else 'single reviews of '}{counted(len(codes), 'reviewer')}"
+    who = f"{'single reviews of ' if aim.loses_reviews else ''}{counted(len(codes), 'reviewer')}"
     proof = why_counted(problem, aim)
     # Without a reviewer even all allowed pairs must be enough: tried for those who are critical, in time.
-    tried = takewhile(lambda _: not clock.over(), codes if aim.may_survive and not proof else [])
+    tried = takewhile(lambda _: not clock.over(), [] if aim.loses_reviews or proof else codes)
     needed = int(problem.required.sum())
     sure = next((j for j in tried if joined_by_all(problem, aim, without=j) < needed), None)
     if sure is not None:
@@ -162,7 +161,7 @@ def why_counted(problem: Problem, aim: Aim) -> str:
         )
     caps = range(shared, int(problem.load.max(initial=0)) + 1)
     reach = max((_reach(problem, shared, cap) - (cap - shared) for cap in caps), default=0)
-    if aim.may_survive and not problem.old.any() and shared < N and reach < N:
+    if not aim.loses_reviews and not problem.old.any() and shared < N and reach < N:
         return (
             f"Proved impossible: without the busiest reviewer the others can join {reach} of {N} papers at most, "
             f"because a reviewer of k papers joins at most {aim.joins} further ones. Raise demands or loads."
@@ -237,7 +236,7 @@ def people(codes: IntArray, kind: str = "reviewer", mentions: Mentions = Mention
 
 def rules_in_words(problem: Problem) -> list[str]:
     """Return the rules and floors on each paper, for lists of constraints."""
-    floor = problem.floors.total
+    floor = problem.least_score
     wrote = problem.wrote
     rules = [f"{' and '.join(problem.ruled.words())} on each"] if problem.ruled.rules else []
     if wrote is not None and not wrote.allow_cycles:
@@ -355,7 +354,7 @@ def _shrunk(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray | No
 
 def why_no_floor(problem: Problem, cannot: IntArray) -> str:
     """Explain a floor that some papers cannot reach, or that is above the bound by linear programming."""
-    floor = f"the floor of {problem.floors.total:g}"
+    floor = f"the floor of {problem.least_score:g}"
     if not cannot.size:
         return (
             f"Not every paper can have {floor}: some share reviewers whose loads are limited (a bound by linear "
@@ -367,26 +366,6 @@ def why_no_floor(problem: Problem, cannot: IntArray) -> str:
         f"{papers(cannot)} can have {can} at most, the sum of the best affinities of those who may review "
         f"{noun(cannot.size, 'it', 'them')}, below {floor}. {problem.advice('lower the floor')}"
     )
-
-
-def why_no_good(problem: Problem) -> str:
-    """Explain why not every paper can have a good reviewer, by counting."""
-    least = f"of affinity {problem.floors.best:g} or more"
-    load, _ = problem.open_loads()
-    cut = too_few_good(problem)
-    if cut is None:
-        return (
-            f"Not every paper can have a reviewer {least} beside its other reviews (proved by a flow). "
-            f"{problem.advice('lower the floor', 'raise loads')}"
-        )
-    if not cut.reviewers.size:
-        lack = f"{papers(cut.items, 'has', 'have')} no reviewer {least} who may take"
-        return f"{lack} {noun(cut.items.size, 'it', 'them')}. {problem.advice('lower the floor')}"
-    fit = f" who {noun(cut.reviewers.size, 'fits', 'fit')}"
-    needy = f"{papers(cut.items, 'needs', 'need')} a reviewer {least} each"
-    rest = f"others have {counted(cut.pairs, 'such pair')} with them"
-    sums = _sums(cut, f"{_givers(cut, load, fit)} {cut.supply}", rest)
-    return f"{needy} = {counted(cut.needed, 'review')}; {sums} {problem.advice('lower the floor', 'raise loads')}"
 
 
 # Why caps on probabilities leave no assignment.

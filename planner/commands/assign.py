@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner._assign.levels import DESIGNS, FAIR, aims
+from planner._assign.levels import FAIR, aims
 from planner.commands.options import (
     DESTINATION,
     preference_options,
@@ -91,8 +91,13 @@ def read_cap(session: Session) -> Any:
 
 @click.command(
     cls=Command,
-    renamed={"--min-affinity": ("--avoid-below", "from the next release --min-affinity excludes such pairs")},
     gone={
+        "--avoid-below": "leave such pairs out of the file of affinities, or give them lower ones",
+        "--min-affinity": "leave such pairs out of the file of affinities",
+        "--per-change": "add that amount to the affinities of the pairs of the previous assignment",
+        "--survive": "--target survives-reviewer",
+        "--design": "leave it out; without affinities the choice is random, and doubly connected by default",
+        "--floor-best": "--floor X, the minimum sum of affinities of a paper",
         "--perturbation": "--max-probability with a lower number spreads the probabilities over more pairs",
         "--draws": "leave it out; one of 100 assignments is drawn",
         "--conditioning": "no affinity is exchanged for smaller errors any more; see the expected errors by check",
@@ -125,21 +130,8 @@ def read_cap(session: Session) -> Any:
 @preference_options
 @option(
     "Preferences",
-    "--avoid-below X",
-    "min_affinity",
-    type=Number(),
-    help="Assign as few pairs of affinity below X as possible.",
-)
-@option(
-    "Preferences",
     "--previous FILE",
     help="Change as few pairs as possible of this previous assignment (item,reviewer).",
-)
-@option(
-    "Preferences",
-    "--per-change C",
-    type=Number(0),
-    help="With --previous: change a pair only if that gains more affinity than C.",
 )
 @option("Preferences", "--allow-unscored", is_flag=True, help="Allow pairs without affinity, as affinity 0.")
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
@@ -196,26 +188,12 @@ def read_cap(session: Session) -> Any:
     + ".",
 )
 @option(
-    "Level",
-    "--survive",
-    is_flag=True,
-    old="--target survives-reviewer",
-    help="Require the level after the loss of any one reviewer.",
-)
-@option(
-    "Method",
-    "--design",
-    type=click.Choice([design.name for design in DESIGNS]),
-    help="Instead: every reviewer gets exactly their load " + ", or ".join(design.words for design in DESIGNS) + ".",
-)
-@option(
     "Preferences",
     "--fair",
     type=click.Choice(FAIR),
     help="Fairness between papers: the largest smallest sum of affinities of a paper, then the total (maximin).",
 )
 @option("Preferences", "--floor X", type=Number(), help="Minimum sum of affinities per paper.")
-@option("Preferences", "--floor-best X", type=Number(), help="Minimum affinity of the best reviewer of each paper.")
 @option(
     "Result",
     "--alternates N",
@@ -264,20 +242,14 @@ def assign(session: Session, /, **_: Any) -> None:
 
     params = session.params
     destination = read_destination(session)
-    problem: dict[str, Any] | None = None
-    ignored = ""
-    if params["design"]:
-        destination.expect_fitting()
-        assignment = _design(session)
-    else:
-        problem, origin, ignored = _problem(session)
-        session.expect_columns_used()
-        destination = destination.settled(session, [*problem["reviewers"]], [*problem["items"]])
-        with telling() as tell:
-            assignment = solve(**problem, progress=tell)
-        titles = {label: entry.title for label, entry in problem["items"].items() if entry.title}
-        origin = origin._replace(files=tuple(session.files))
-        assignment = replace(assignment, reviews=replace(assignment.reviews, titles=titles, origin=origin))
+    problem, origin, ignored = _problem(session)
+    session.expect_columns_used()
+    destination = destination.settled(session, [*problem["reviewers"]], [*problem["items"]])
+    with telling() as tell:
+        assignment = solve(**problem, progress=tell)
+    titles = {label: entry.title for label, entry in problem["items"].items() if entry.title}
+    origin = origin._replace(files=tuple(session.files))
+    assignment = replace(assignment, reviews=replace(assignment.reviews, titles=titles, origin=origin))
 
     # An assignment without reviews is written only if there is nothing to assign.
     output = params["output"]
@@ -295,8 +267,8 @@ def assign(session: Session, /, **_: Any) -> None:
     following: list[Next] = []
     if params["html"] or not (params["as_json"] or params["quiet"]):
         if assignment.reviews.n_reviews:
-            following = [_next(session, assignment, destination, problem["conflicts"] if problem else ())]
-        elif empty and problem:
+            following = [_next(session, assignment, destination, problem["conflicts"])]
+        elif empty:
             following = _instead(session, problem)
 
     def compose(shown: Assignment, codes: Codes | None) -> Page:
@@ -304,7 +276,7 @@ def assign(session: Session, /, **_: Any) -> None:
 
         wishes = "Bids" if params["bids"] and not params["affinity"] else "Affinity"
         page = page_of(shown if codes is None else coded(shown, codes), wishes)
-        lacks = _unknown(session, destination, problem) if problem and not empty else []
+        lacks = _unknown(session, destination, problem) if not empty else []
         return replace(
             page,
             good=page.good and complete,
@@ -330,8 +302,8 @@ def _unknown(session: Session, destination: Destination, problem: Mapping[str, A
 
 #: Parameters that are arguments of :func:`planner.assign` as they are.
 AS_GIVEN = (
-    *("target", "fair", "floor", "floor_best"),
-    *("seed", "time_limit", "best_effort", "min_affinity", "per_change"),
+    *("target", "fair", "floor"),
+    *("seed", "time_limit", "best_effort"),
 )
 
 
@@ -370,7 +342,6 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
         "conflicts": joined_pairs(conflicts, barred) or (),
         "fixed": () if fixed is None else fixed,
         **rules,
-        "survive": int(params["survive"]),
         "phase_one": phase_one,
         "affinity": affinity,
         "allow_unscored": everything,
@@ -412,34 +383,6 @@ def _numbers(session: Session, entries: Mapping[str, Any], name: str) -> dict[st
     return {label: session.params[name] if number is None else number for label, number in numbers.items()}
 
 
-#: Parameters that a design would ignore.
-BESIDE_DESIGN = (
-    *("affinity", "bids", "min_affinity", "previous", "per_change", "allow_unscored"),
-    *("conflicts", "fixed", "phase_one", "demand", "min_load", "survive"),
-    *("authors", *AUTHOR_RULES, "conflict_by", "attributes", "at_most", "at_least", "reward"),
-    *("fair", "floor", "floor_best", "alternates", "alternates_file"),
-    *("max_probability", "probabilities", "best_effort"),
-)
-
-
-def _design(session: Session) -> Assignment:
-    """Algorithm 2 or 3, which use loads only."""
-    from planner.assigning import design_assignment
-
-    params = session.params
-    for name in filter(session.is_given, BESIDE_DESIGN):
-        place = session.taken[name].place if name in session.taken else f"--{name.replace('_', '-')}"
-        message = f"--design: expected loads alone with it, found {place}; drop one of the two"
-        raise Refusal(message)
-    items = session.read("items", params["items_file"])
-    reviewers, *_ = _people(session)
-    loads = _numbers(session, reviewers, "load")
-    if unstated := [label for label, load in loads.items() if load is None]:
-        message = f"--design: expected a load for every reviewer with it, found none for {unstated[0]}; add --load N"
-        raise Refusal(message)
-    return design_assignment(tuple(items), loads, params["design"], params["seed"])
-
-
 #: Parameters of the page and the report, which the next command has anew.
 REPORTED = ("as_json", "html", "anonymous", *SHOWN_BY)
 
@@ -457,14 +400,14 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
     def trial(**changes: Any) -> Assignment:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # told before
-            return solve(**{**problem, "survive": 0, "alternates": 0, **changes})
+            return solve(**{**problem, "alternates": 0, **changes})
 
     names = [aim.name for aim in aims()]
     lower = names[names.index(params["target"]) + 1 :]
-    if lower and "survive" not in session.taken and trial(target=lower[-1]).status.reached:
+    if lower and trial(target=lower[-1]).status.reached:
         levels = lower if len(problem["items"]) <= TRIED else lower[-1:]
         target = next(name for name in levels if name == lower[-1] or trial(target=name).status.reached)
-        again = session.again({*REPORTED, "target", "survive"})
+        again = session.again({*REPORTED, "target"})
         why = "all demands can be met without a level" if target == names[-1] else "this lower level can be reached"
         return [Next.of("assign", again, f"--target {target}", why=why)]
     # A randomised assignment cannot be a part of what was requested.

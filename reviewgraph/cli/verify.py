@@ -329,9 +329,9 @@ def _assign(session: Session, answer: Answer) -> Findings:
         fixed=tuple(fixed),
         phase_one=first,
         panels=_panels(session, loads, params["reviewers_file"], own),
-        **{name: params[name] for name in ("target", "survive", "floor", "floor_best")},
-        plain=not any(params[name] for name in ("authors", "max_probability", "design")),
-        sums_alone=previous is None and params["min_affinity"] is None,
+        **{name: params[name] for name in ("target", "floor")},
+        plain=not any(params[name] for name in ("authors", "max_probability")),
+        sums_alone=previous is None,
         named=session.is_given("target"),
     )
     return verify_assignment(answer, market)

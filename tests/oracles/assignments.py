@@ -75,8 +75,6 @@ def any_market(rng: np.random.Generator) -> Options:
         asked["conflicts"] = some(0.1)
     levels = ["none", "connected", "recoverable", "double", "survives-reviewer", "survives-review"]
     asked["target"] = str(rng.choice(levels, p=[0.2, 0.15, 0.15, 0.3, 0.1, 0.1]))
-    if asked["target"] in ("connected", "double") and rng.random() < 0.15:
-        asked["survive"] = 1
     if rng.random() < 0.1:
         asked["allow_unscored"] = True
     if rng.random() < 0.25:
@@ -156,7 +154,7 @@ def _lottery(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> Non
 
 
 def _concerns(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None:
-    """Ask for some of floors, fairness, fewest changes, fewest below a threshold, alternates, and a best effort."""
+    """Ask for some of a floor, fairness, fewest changes, alternates, and a best effort."""
     values = sorted(asked["affinity"].values())
     middle = values[len(values) // 2]
     kind = rng.random()
@@ -164,14 +162,8 @@ def _concerns(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> No
         asked["fair"] = "maximin"
     elif kind < 0.3:
         asked["previous"] = [pair for pair in pairs if rng.random() < 0.3]
-        if rng.random() < 0.4:
-            asked["per_change"] = float(rng.choice([0.1, 0.6]))
-    elif kind < 0.4:
-        asked["min_affinity"] = middle
     if rng.random() < 0.15:
         asked["floor"] = float(rng.choice([0.3, 0.7, 1.2])) * middle
-    if rng.random() < 0.1:
-        asked["floor_best"] = float(rng.choice([0.5, 1.0])) * middle
     if rng.random() < 0.1:
         asked["alternates"] = int(rng.integers(1, 3))
     if rng.random() < 0.12:
@@ -286,8 +278,7 @@ class World(Asked):
     def panel_below_floors(self, item: str, panel: list[str]) -> bool:
         values = [self.value((r, item)) for r in panel]
         floor = self.asked.get("floor", -inf)
-        best = self.asked.get("floor_best", -inf)
-        return self.served(item) and (sum(values) < floor - 1e-9 or max(values, default=-inf) < best - 1e-9)
+        return self.served(item) and sum(values) < floor - 1e-9
 
     def reward(self, item: str, panel: list[str]) -> float:
         earlier = self.before(item)
@@ -304,7 +295,7 @@ class Everything:
     """All assignments within demands, loads, conflicts, fixed pairs, rules and floors, as arrays.
 
     ``covers`` (S, M) are the items of each reviewer as bits, earlier ones included, ``affinity``, ``reward`` and
-    ``smallest`` (the smallest score of a paper) have shape (S,), as have ``below`` and ``changed``, numbers of pairs.
+    ``smallest`` (the smallest score of a paper) have shape (S,), as has ``changed``, a number of pairs.
     """
 
     def __init__(self, world: World) -> None:
@@ -313,23 +304,21 @@ class Everything:
         n_reviewers = len(world.reviewers)
         place = {r: j for j, r in enumerate(world.reviewers)}
         previous = set(asked.get("previous", ()))
-        threshold = asked.get("min_affinity", -inf)
         loads = np.zeros((1, n_reviewers), np.int8)
         covers = np.zeros((1, n_reviewers), np.uint8)
-        sums = np.zeros((1, 4))
+        sums = np.zeros((1, 3))
         smallest = np.full(1, inf)
         most = np.array([world.load.get(r, 0) for r in world.reviewers], np.int8)
         for bit, item in enumerate(asked["items"]):
             panels = [panel for panel in self._panels(item) if not world.panel_below_floors(item, panel)]
             member = np.zeros((len(panels), n_reviewers), np.uint8)
-            figures = np.zeros((len(panels), 4))
+            figures = np.zeros((len(panels), 3))
             scores = np.full(len(panels), inf)
             for number, panel in enumerate(panels):
                 member[number, [place[r] for r in panel]] = 1
                 values = [world.value((r, item)) for r in panel]
-                below = sum(value < threshold for value in values)
                 changed = sum((r, item) not in previous for r in panel)
-                figures[number] = sum(values), world.reward(item, panel), below, changed
+                figures[number] = sum(values), world.reward(item, panel), changed
                 if world.served(item):
                     scores[number] = sum(values)
             fits = ((loads[:, None, :] + member[None, :, :].astype(np.int8)) <= most).all(axis=2)
@@ -345,7 +334,7 @@ class Everything:
         for couple in world.couples:
             fine &= ~np.logical_and(*(covers[:, place[r]] >> world.items.index(p) & 1 for r, p in couple)).astype(bool)
         self.covers: Masks = covers[fine]
-        self.affinity, self.reward, self.below, self.changed = sums[fine].T
+        self.affinity, self.reward, self.changed = sums[fine].T
         self.smallest = smallest[fine]
         self.required = (1 << len(asked["items"])) - 1
 
@@ -368,14 +357,10 @@ class Everything:
         asked = self.world.asked
         if "fair" in asked:
             return [-self.smallest, -self.worth]
-        if "per_change" in asked:
-            return [self.below, asked["per_change"] * self.changed - self.worth]
-        return [self.below, self.changed if "previous" in asked else 0 * self.changed, -self.worth]
+        return [self.changed if "previous" in asked else 0 * self.changed, -self.worth]
 
     def holds(self, rows: Any) -> Flags:
-        asked = self.world.asked
-        survive = bool(asked.get("survive"))
-        return at_level(self.covers[rows], self.required, asked["target"], survive=survive)
+        return at_level(self.covers[rows], self.required, self.world.asked["target"])
 
     @cached_property
     def best(self) -> int | None:
@@ -505,7 +490,7 @@ def broken_by(world: World, pairs: list[Pair]) -> str:
 def faults_of_bounds(answer: Any, everything: Everything, row: int, best: int) -> Iterator[str]:
     """Yield bounds that are refuted by an assignment."""
     asked = everything.world.asked
-    concerned = "previous" in asked or "min_affinity" in asked
+    concerned = "previous" in asked
     # Where fairness comes first, the bound is that of assignments as fair as any.
     as_fair = everything.smallest >= (everything.smallest.max() - ROUNDING if "fair" in asked else -inf)
     most = float(everything.worth[as_fair].max())
@@ -517,12 +502,10 @@ def faults_of_bounds(answer: Any, everything: Everything, row: int, best: int) -
     cost = most - float(everything.worth[best])
     if not concerned and "fair" not in asked and answer.least_loss is not None and answer.least_loss > cost + ROUNDING:
         yield f"false claim: least_loss {answer.least_loss}, {cost} is enough"
-    if answer.changes is not None and answer.changes.fewest is not None:
-        fewest = everything.changed[everything.below == everything.below.min()].min()
+    if answer.changes is not None:
+        fewest = everything.changed.min()
         if len(answer.changes.new) != everything.changed[row] or answer.changes.fewest > fewest:
             yield f"false claim: fewest changes {answer.changes.fewest}, there is {fewest}"
-    if answer.below is not None and answer.below.fewest > everything.below.min():
-        yield f"false claim: fewest below {answer.below.fewest}, there is {everything.below.min()}"
     fairness = answer.fairness
     if fairness is not None and np.isfinite(everything.smallest[row]):
         if abs(fairness.smallest[1] - everything.smallest[row]) > ROUNDING:

@@ -1,4 +1,4 @@
-"""Fewest pairs below a threshold and fewest changed ones, by trying every assignment of a tiny market."""
+"""Fewest changed pairs, by trying every assignment of a tiny market."""
 
 from __future__ import annotations
 
@@ -21,16 +21,12 @@ def every_assignment(market):
             yield pairs
 
 
-def best_of(market, *, previous=None, per_change=None, threshold=None, holds=lambda pairs: True):
-    """Fewest pairs below, fewest changed (without a price on them) and most worth; None without an assignment."""
-    before = None if previous is None else set(previous)
+def best_of(market, *, previous=None, holds=lambda pairs: True):
+    """Fewest changed pairs and most worth; None without an assignment."""
+    before = set(previous or ())
 
     def rank(pairs):
-        value = [market["affinity"].get(pair, 0.0) for pair in pairs]
-        below = sum(number < threshold for number in value) if threshold is not None else 0
-        changed = len(set(pairs) - before) if before is not None else 0
-        if per_change is None:
-            return below, changed, -sum(value)
-        return below, per_change * changed - sum(value)
+        changed = len(set(pairs) - before) if previous is not None else 0
+        return changed, -sum(market["affinity"].get(pair, 0.0) for pair in pairs)
 
     return min((rank(pairs) for pairs in every_assignment(market) if holds(pairs)), default=None)

@@ -170,7 +170,7 @@ def test_critical_reviewers_are_those_without_whom_the_level_fails():
 def test_survives_any_one_reviewer(seed):
     score = clustered(40, 32, seed)
     assert assign(score, demand=3, load=5).critical
-    result = assign(score, demand=3, load=5, survive=1)
+    result = assign(score, demand=3, load=5, target="survives-reviewer")
     pairs = pairs_of(result)
     assert result.status == "feasible"
     assert result.survives
@@ -186,7 +186,7 @@ def test_what_is_not_known_in_time_is_not_claimed(monkeypatch, interrupted):
         raise Clock.Over
 
     monkeypatch.setattr("planner._assign.stages.exposed_of", ended)
-    result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1)
+    result = assign(clustered(40, 32, 3), demand=3, load=5, target="survives-reviewer")
     assert (result.status, result.critical, result.survives) == ("level_missed", None, None)
     assert result.explanation.startswith("It was interrupted" if interrupted else "The time limit ended the search")
     assert result.reviews.n_reviews == 120
@@ -197,7 +197,7 @@ def test_reviewers_nobody_can_replace_are_proved_critical():
     score = np.ones((6, 5))
     score[2:, 4] = np.nan
     score[1, :3] = np.nan
-    result = assign(score, demand=2, load=5, survive=1)
+    result = assign(score, demand=2, load=5, target="survives-reviewer")
     assert result.critical == (0,)
     assert "Proved impossible: reviewer 0 stays critical" in result.explanation
 
@@ -273,15 +273,12 @@ def test_unscored_pairs_only_when_allowed():
     ("options", "message"),
     [
         ({"target": "triple"}, "target: expected one of survives-reviewer"),
-        ({"survive": 2}, "survive: expected 0 or 1"),
-        ({"survive": 1, "target": "none"}, "survive: expected target"),
         ({"demand": -1}, "demand: expected a whole number"),
         ({"demand": {0: 1}}, "demand: expected a number for every label"),
         ({"load": 1, "min_load": 2}, "min_load: reviewer 0 has min_load 2 above load 1"),
         ({"fixed": [(0, 9)]}, r"fixed: the pair names .* \(paper 9\)"),
-        ({"per_change": 1.0}, "per_change: expected previous with it"),
-        ({"fair": "maximin", "min_affinity": 0.5}, "min_affinity: expected no fair with it, found one"),
-        ({"max_probability": 0.5, "best_effort": True}, "best_effort: expected neither max_probability"),
+        ({"fair": "maximin", "previous": [(0, 0)]}, "previous: expected no fair with it, found one"),
+        ({"max_probability": 0.5, "best_effort": True}, "best_effort: expected no max_probability"),
         ({"max_probability": 1.5}, "max_probability: expected a number above 0"),
         ({"alternates": -1}, "alternates: expected a whole number, 0 or more, found -1"),
         ({"senior": [7]}, r"senior: the reviewer is not in the lists of papers and reviewers \(reviewer 7\)"),
@@ -438,10 +435,9 @@ BEYOND = {("a", "p"): 1e308, ("b", "p"): 1e308, ("a", "q"): -1e308, ("b", "q"): 
         (BEYOND, {"target": "none", "max_probability": 0.7}),
         (np.full((2, 2), 1e308), {}),
         ({**BEYOND, ("a", "p"): 10**400}, {}),
-        (dict.fromkeys(BEYOND, 1.0), {"min_affinity": 1e308}),
-        (dict.fromkeys(BEYOND, 1.0), {"per_change": 1e308, "previous": [("a", "p")]}),
+        (dict.fromkeys(BEYOND, 1.0), {"floor": 1e308}),
     ],
 )
 def test_numbers_whose_sums_overflow_are_refused(affinity, options):
-    with pytest.raises(InputError, match=r"^(affinity|min_affinity|per_change): expected numbers"):
+    with pytest.raises(InputError, match=r"^(affinity|floor): expected numbers"):
         assign(affinity, demand=1, load=2, **options)

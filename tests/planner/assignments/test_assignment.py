@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner.assigning import design_assignment
 from reviewgraph._base import Result
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
@@ -35,7 +34,7 @@ def test_a_result_is_a_dictionary_columns_a_frame_and_one_line(chosen):
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda result: pickle.loads(pickle.dumps(result))])
 def test_results_copy_and_pickle(chosen, way):
     infeasible = assign(np.ones((2, 2)), demand=3, load=1)
-    for result in (chosen, infeasible, design_assignment("abcd", {"ann": 3, "bob": 3}, "double")):
+    for result in (chosen, infeasible):
         again = way(result)
         assert again.to_columns() == result.to_columns()
         assert again.status is result.status

@@ -86,7 +86,7 @@ def test_a_loss_is_survived_wherever_some_assignment_survives_it() -> None:
         if next(every_assignment(case), None) is None:
             continue
         robust = any(survives(pairs, case["items"], case["reviewers"]) for pairs in every_assignment(case))
-        answer = assign(**case, survive=1, seed=seed % 4)
+        answer = assign(**case, target="survives-reviewer", seed=seed % 4)
         assert (answer.status in REACHED) == robust, seed
         found[robust] += 1
     assert min(found[False], found[True]) > 0
@@ -120,4 +120,4 @@ def test_enumeration_ends_with_the_clock_and_leaves_large_problems_alone() -> No
     for size, clock in ((3, Clock(0.0)), (9, Clock(None))):
         pairs = np.array([(i, j) for i in range(size) for j in range(size)])
         problem = problem_of(pairs, np.zeros(len(pairs)), size, size, demand=np.full(size, 1), load=np.full(size, 1))
-        assert best_at_level(problem, aim, clock, survive=False) is None
+        assert best_at_level(problem, aim, clock) is None

@@ -99,7 +99,7 @@ def test_floors_hold_or_are_said_to_be_missed(market, part, target, again):
     found, affinity = market.assignments(), market.affinity
     worst = sorted(naive_fair.scores(panels, affinity)[0] for panels in found)
     floor = part * worst[int(0.99 * part * len(worst)) if part < 1 else -1] if found else 1.0
-    beside = {"previous": market.previous, "min_affinity": 1.0} if again else {}
+    beside = {"previous": market.previous} if again else {}
     result = market.assign(floor=floor, target=target, **beside)
     fine = [panels for panels in found if naive_fair.scores(panels, affinity)[0] >= floor - 1e-9]
     level = LEVELS[target]

@@ -32,7 +32,7 @@ WAYS = {
     "panels repaired": lambda: exact.solved(case(1, 40, 30)),
     "why no panels": lambda: exact.solved(case(3, 20, 16)),
     "a level under rules": lambda: exact.solved(case(2, 20, 16), target="double"),
-    "few pairs, decided": lambda: tight(0, target="double", survive=1),
+    "few pairs, decided": lambda: tight(0, target="survives-reviewer"),
     "fairest": lambda: tight(1, 5, target="none", fair="maximin"),
     "a floor": lambda: tight(2, target="none", floor=1.6),
     "randomised": lambda: exact.solved(case(4, 12, 10), max_probability=0.8),

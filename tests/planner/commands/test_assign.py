@@ -64,14 +64,6 @@ def test_infeasible_is_told_and_nothing_is_written(folder):
     assert not (folder / "out.csv").exists()
 
 
-@pytest.mark.parametrize("design", ["random", "double"])
-def test_designs_give_exact_loads(folder, design):
-    result = run("--design", design, "--load", "4", "--json")
-    assert result.exit_code == 0
-    reviews = json.loads(result.stdout)["reviews"]
-    assert {sum(r["reviewer"] == f"r{j}" for r in reviews) for j in range(10)} == {4}
-
-
 def test_conflicts_fixed_and_first_phase(folder):
     (folder / "conflicts.csv").write_text("item,reviewer\np0,r0\np1,tba\n")
     (folder / "fixed.csv").write_text("item,reviewer\np2,r3\n")
@@ -91,9 +83,7 @@ def test_conflicts_fixed_and_first_phase(folder):
     [
         (["--affinity", "nowhere.csv"], "nowhere.csv"),
         (["--affinity", "strange.csv"], "(paper 'zz'); correct the names"),
-        (["--design", "double", "--affinity", "affinity.csv"], "--design: expected loads alone with it"),
-        (["--design", "double", "--load", "2"], "fails"),
-        (["--survive", "--target", "none"], "survive: expected target"),
+        (["--survive"], "--survive is no longer an option: --target survives-reviewer"),
     ],
 )
 def test_bad_input_is_one_message_and_status_2(folder, arguments, message):

@@ -143,7 +143,7 @@ def test_rules_that_no_flow_says_hold_in_every_assignment():
 
 def test_survivors_of_any_reviewer_are_all_of_a_list():
     affinity = np.random.default_rng(0).random((10, 12))
-    result = assign(affinity, demand=4, load=6, survive=1, max_probability=0.8)
+    result = assign(affinity, demand=4, load=6, target="survives-reviewer", max_probability=0.8)
     for pairs in lists(result):
         assert naive.survives(pairs, range(12), range(10))
     assert max(exact(result).values()) <= Fraction(8, 10)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner._assign.levels import aim_named, aims, design_named
-from planner.assigning import design_assignment
+from planner._assign.levels import aim_named, aims
 from reviewgraph import Reviews
 from reviewgraph._base import InputError
 from reviewgraph.graph import levels as general
@@ -22,10 +21,6 @@ def test_unknown_names_are_refused(name):
         match="target: expected one of survives-reviewer, survives-review, double, recoverable, connected, none",
     ):
         aim_named(name)
-    with pytest.raises(InputError, match="design: expected one of random, double"):
-        design_named(name)
-    with pytest.raises(InputError, match="design: expected one of"):
-        design_assignment("abcd", {"ann": 3, "bob": 3}, name)
 
 
 def test_links_count_what_is_missing():

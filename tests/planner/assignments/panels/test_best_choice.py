@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from planner._assign import programme as module
-from planner._assign.findings import Floors
 from planner._assign.problem import rivals_of
 from planner._assign.programme import Relaxation, best_choice
 from planner._assign.rows import programme_of
@@ -37,10 +36,7 @@ def market(seed):
         load=np.maximum(rng.integers(1, 4, m), held),
         least=rng.integers(0, 2, m), ruled=ruled_of(m, n, attributes, rules), given=given,
         rivals=rivals_of(couples.astype(np.int64).reshape(-1, 2)),
-        floors=Floors(
-            None if rng.random() < 0.5 else round(float(rng.random()), 2),
-            None if rng.random() < 0.5 else round(float(rng.random()), 2),
-        ),
+        least_score=None if rng.random() < 0.5 else round(float(rng.random()), 2),
     )  # fmt: skip
     return problem, attributes, rules, couples
 
@@ -70,10 +66,8 @@ def plain_optimum(problem, attributes, rules, couples):
 
     for i, panel in panels.items():
         row(panel, 1, problem.demand[i], problem.demand[i])
-        if problem.floors.total is not None:
-            row(panel, problem.affinity[panel], problem.floors.total - 1e-9, np.inf)
-        if problem.floors.best is not None:
-            row(panel, problem.affinity[panel] >= problem.floors.best - 1e-9, 1, np.inf)
+        if problem.least_score is not None:
+            row(panel, problem.affinity[panel], problem.least_score - 1e-9, np.inf)
     for j in range(problem.n_reviewers):
         row(np.flatnonzero(problem.reviewer == j), 1, problem.least[j], problem.load[j])
     for couple in couples:

@@ -13,15 +13,6 @@ from tests.planner.plans.naive_plans import survives_review
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_survives_reviewer_is_double_that_survives_one(seed: int) -> None:
-    affinity = np.random.default_rng(seed).random((12, 12))
-    named = assign(affinity, demand=4, load=5, target="survives-reviewer", seed=seed)
-    asked = assign(affinity, demand=4, load=5, survive=1, seed=seed)
-    assert named.reviews.by_item.tolist() == asked.reviews.by_item.tolist()
-    assert (named.status, named.affinity, named.critical) == (asked.status, asked.affinity, asked.critical)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_survives_review_holds_without_any_one_review(seed: int) -> None:
