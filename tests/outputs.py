@@ -99,11 +99,9 @@ ASSIGNED = """--target survives-reviewer
 --target recoverable
 --target connected
 --target none
---survive
 --at-most institution=1 --reward institution=0.1
 --fair maximin
 --floor 0.5 --best-effort
---floor-best 1 --best-effort
 --alternates 2 --alternates-file alternates.csv
 --max-probability 0.5 --probabilities probabilities.csv --seed 4
 --max-probability 0.6 --seed 4
@@ -113,7 +111,6 @@ ASSIGNMENTS = [
     f"assign {BIDS} -o assigned.csv --html page.html && check assigned.csv --require double",
     f"assign {BIDS} --conflicts conflicts.csv --json > it.json && verify it.json {BIDS} --conflicts conflicts.csv",
     *(f"assign {BIDS} --load 7 --min-load 2 --json {options}" for options in ASSIGNED.split("\n")),
-    *(f"assign {MARKET} --load 7 --design {name}" for name in ("random", "double")),
     *(
         f"assign {BIDS} --load 7 --to {name} -o out"
         for name in ("hotcrp", "openreview --label x", "start", "csv", "mail")

@@ -76,8 +76,6 @@ REFUSED = [
     "plan two.csv --to cmt",
     "plan two.csv --to cmt -o out.xml",
     "plan two.csv -o nowhere/plan.csv",
-    f"{ASSIGN} --per-change 1",
-    f"{ASSIGN} --design random",
     f"{ASSIGN} --at-most institution=1",
     "calibrate two.csv --lottery",
     "calibrate two.csv --method average --weights affinity.csv",

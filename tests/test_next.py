@@ -134,8 +134,7 @@ TRACKS = "item,reviewer\n" + "".join(f"p{i},r{j}\n" for i in range(8) for j in r
         ("--reviewers", "people.csv", "--demand", "2", "--conflicts", "tracks.csv"),
         ("--reviewers", "people.csv", "--demand", "2", "--conflicts", "tracks.csv", "--best-effort"),
         ("--reviewers", "people.csv", "--demand", "5", "--max-probability", "0.5"),
-        ("--reviewers", "people.csv", "--design", "double"),
-        ("--reviewers", "people.csv", "--demand", "1", "--survive"),
+        ("--reviewers", "people.csv", "--demand", "1", "--target", "survives-reviewer"),
         ("--reviewers", "people.csv", "--to", "mail", "-o", "letters.csv"),
     ],
 )

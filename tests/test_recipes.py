@@ -194,7 +194,6 @@ assign MARKET --target twice --json > assignment.json
 verify assignment.json MARKET --target twice | 4: that none at the level
 assign MARKET --target reviewed -o assigned.csv --html report.html | reviewed by somebody
 assign MARKET --target twice --max-probability 0.9 --json | "twice"
-assign MARKET --target twice --survive | 2: --survive
 
 calibrate --help-all | twofold: twice the quality
 calibrate scores.csv --hypothesis steep --select 3 --html report.html | steep reviewers

@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         # The demands can be met, the level cannot.
         ("--conflicts tracks.csv --demand 2", "--target none", "Demands and loads can be met, but not the level"),
         (
-            "--conflicts tracks.csv --demand 2 --survive",
+            "--conflicts tracks.csv --demand 2 --target survives-reviewer",
             "--target none",
             "cover 4 of 8 papers",
         ),
@@ -59,7 +59,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         # Nothing helps but other numbers.
         ("--demand 5 --max-probability 0.9", "", "40 > 32"),
         ("--demand 1 --min-load 3", "", "by their min_load"),
-        ("--demand 2 --floor-best 0.5", "", "no reviewer of affinity 0.5 or more"),
     ],
 )
 def test_where_there_is_no_assignment(words: str, proposed: str, says: str) -> None:

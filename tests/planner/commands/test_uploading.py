@@ -160,10 +160,9 @@ def test_a_label_goes_to_the_system_that_the_input_is_from(run: Run) -> None:
     told = run("plan", "pcassignments.csv", "-o", "upload.csv", "--invitation", "x")
     assert told.exit_code == 2
     assert "--invitation: expected --to openreview with it" in told.stderr
-    for design in ([], ["--design", "double"]):
-        told = run(*assigned("-o", "out", "--label", "x"), *design)
-        assert told.exit_code == 2
-        assert "--label: expected --to hotcrp or openreview with it" in told.stderr
+    told = run(*assigned("-o", "out", "--label", "x"))
+    assert told.exit_code == 2
+    assert "--label: expected --to hotcrp or openreview with it" in told.stderr
 
 
 @pytest.mark.slow

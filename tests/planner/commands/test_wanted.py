@@ -45,7 +45,7 @@ def test_what_assign_wrote_is_changed_where_somebody_left_and_nowhere_else(folde
     assert pairs(found) - before == {(pair["reviewer"], pair["item"]) for pair in found["changes"]["new"]}
     assert len(found["changes"]["new"]) == sum(reviewer == "r9" for reviewer, _ in before) == found["changes"]["fewest"]
     assert {pair["reason"] for pair in found["changes"]["dropped"]} == {"reviewer"}
-    assert found["price_percent_of_changes_and_threshold"] <= found["price_percent"] + 1e-9
+    assert found["price_percent_of_changes"] <= found["price_percent"] + 1e-9
 
 
 def test_affinities_of_some_who_are_not_listed_are_counted_and_of_nobody_refused(folder):
@@ -69,23 +69,11 @@ def test_bids_count_beside_affinity_and_a_conflict_is_one(folder):
     assert "bids.csv: 1 of 3 pairs names a reviewer or paper that is not in the lists" in result.stderr
 
 
-def test_reviews_below_the_least_affinity_are_named(folder):
-    found = report("--affinity", "affinity.csv", "--min-affinity", "0.95", "--target", "none")
-    low = {(review["reviewer"], review["item"]) for review in found["reviews"] if review["affinity"] < 0.95}
-    assert {(pair["reviewer"], pair["item"]) for pair in found["below"]["reviews"]} == low
-    assert found["below"]["fewest"] == len(low) > 0
-    page = run("--affinity", "affinity.csv", "--min-affinity", "0.95", "--target", "none").stdout
-    assert f"  Below 0.95  {len(low)} reviews, proved the fewest\n" in page
-    assert "  Below 0.1  no review\n" in run("--affinity", "affinity.csv", "--min-affinity", "0.1").stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--per-change", "1"), "--per-change: expected previous with it"),
         (("--affinity", "affinity.csv=much"), "affinity.csv=much: expected FILE or FILE=WEIGHT with a finite number"),
         (("--affinity", "affinity.csv=nan"), "found the weight 'nan'"),
-        (("--design", "random", "--bids", "bids.csv"), "expected loads alone with it, found --bids"),
     ],
 )
 def test_what_does_not_fit_is_refused(folder, arguments, message):

@@ -44,7 +44,7 @@ COMMANDS = {
     "no plan": ("plan", "reviews.csv", "--spare", "0"),
     "assign": (
         *("assign", "--items", "papers.csv", "--reviewers", "people.csv", "--affinity", "affinity.csv", "--load", "12"),
-        *("--allow-unscored", "--alternates", "1", "--floor", "0", "--survive"),
+        *("--allow-unscored", "--alternates", "1", "--floor", "0", "--target", "survives-reviewer"),
     ),
     "no assignment": ("assign", "--items", "papers.csv", "--reviewers", "people.csv", "--load", "1"),
     "calibrate": ("calibrate", "reviews.csv", "--select", "3"),
