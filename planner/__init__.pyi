@@ -1,11 +1,9 @@
 from ._assign.assignment import Assignment as Assignment
 from ._assign.inputs import merge_affinities as merge_affinities
-from ._plans.check import verify_plan as verify_plan
 from ._plans.plan import Plan as Plan
 from ._plans.plan import PlannedReview as PlannedReview
 from ._plans.target import PlanProgress as PlanProgress
 from .assigning import assign as assign
-from .errors import InvalidPlan as InvalidPlan
 from .planning import plan_extra_reviews as plan_extra_reviews
 from .rules import AtLeast as AtLeast
 from .rules import AtMost as AtMost

@@ -112,7 +112,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "verify_merges": {**both, "merges": reviewgraph.doubly_connected_components(table).merges},
         "random_assignment": design, "doubly_connected_assignment": design,
         "read_reviews": {"paths": path},
-        "plan_extra_reviews": {**both, "time_limit": 2.0}, "verify_plan": {"plan": plan},
+        "plan_extra_reviews": {**both, "time_limit": 2.0},
         "assign": {"affinity": AFFINITY, "demand": 2, "load": 2, "time_limit": 2.0, "draws": 2},
         "merge_affinities": {"affinities": [(AFFINITY, 1.0)]},
         "calibrate": both, "posterior": both, "compare": {**both, "methods": ["average"]},

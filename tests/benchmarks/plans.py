@@ -19,10 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from planner import plan_extra_reviews, verify_plan
+from planner import plan_extra_reviews
 from reviewgraph import random_assignment
 from tests.benchmarks.harness.tables import write_files
 from tests.benchmarks.rows import COMMAND
+from tests.planner.plans.checking import verify_plan
 
 #: Papers, reviewers and papers of each.
 FEW = [(N, M, k) for N in (50, 100, 200) for M in (N // 3, 2 * N // 3, N) for k in (3, 4, 5)]

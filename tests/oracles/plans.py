@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planner import AtLeast, AtMost, InvalidPlan, plan_extra_reviews, verify_plan
+from planner import AtLeast, AtMost, plan_extra_reviews
 from reviewgraph import Reviews
 from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import SHARED, SIZE, Flags, Masks, at_level, merged
 from tests.oracles.oracle import Oracle, Untold
 from tests.planner.assignments import naive_rules
+from tests.planner.plans.checking import InvalidPlan, verify_plan
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

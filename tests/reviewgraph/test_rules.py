@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from planner import InvalidPlan, assign, plan_extra_reviews, verify_plan
+from planner import assign, plan_extra_reviews
 from planner._plans.constraints import HEEDED as PLANNED
 from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import InputError, Reviews, Rules, check
 from reviewgraph.graph.check import HEEDED as CHECKED
 from tests.bad_arguments import BAD
+from tests.planner.plans.checking import InvalidPlan, verify_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelWarning")
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews, verify_plan
+from planner import plan_extra_reviews
 from reviewgraph import Reviews
 from reviewgraph.graph.levels import NAMES
+from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.people_cases import Case, cases
 from tests.planner.plans.plan_cases import cases as plain_cases
 from tests.trials import examples

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
+from planner import Plan, plan_extra_reviews
 from planner._plans import lower_bounds
 from planner._plans import lower_bounds as claims
-from planner._plans.check import rules_of
 from planner._plans.outcome import PlanStatus
 from planner._plans.target import Bound
 from reviewgraph import Reviews
@@ -23,6 +22,7 @@ from reviewgraph.verify import bounds
 from reviewgraph.verify.bounds import COUNTED, EXPANSION
 from reviewgraph.verify.bounds import Case as Verified
 from tests.planner.plans import naive_plans
+from tests.planner.plans.checking import InvalidPlan, rules_of, verify_plan
 from tests.planner.plans.plan_cases import Case, cases
 from tests.planner.plans.proof import certificates
 from tests.trials import examples

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import plan_extra_reviews, planning, verify_plan
+from planner import plan_extra_reviews, planning
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.greedy import greedy_connected, greedy_recoverable
 from planner._plans.outcome import PlanStatus
@@ -19,6 +19,7 @@ from planner._plans.task import Candidates, new_task
 from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from tests.looks import Looks
+from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.plan_cases import Case, cases, constrained
 from tests.trials import NIGHTLY, examples, sampled
 

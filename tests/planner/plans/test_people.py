@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
+from planner import Plan, plan_extra_reviews
 from planner._plans.constraints import people
 from reviewgraph import InputError, Reviews, Rules
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.formats import Columns
 from reviewgraph.graph.levels import NAMES
+from tests.planner.plans.checking import InvalidPlan, verify_plan
 from tests.planner.plans.people_cases import Case, best_plan, cases
 from tests.trials import examples
 

@@ -6,10 +6,11 @@ import pickle
 
 import pytest
 
-from planner import plan_extra_reviews, verify_plan
+from planner import plan_extra_reviews
 from reviewgraph import Reviews
 from reviewgraph._base import plain
 from reviewgraph.graph.levels import NAMES
+from tests.planner.plans.checking import verify_plan
 
 CHAIN = [("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3), ("cyd", 4), ("cyd", 5)]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
+from planner import Plan, plan_extra_reviews
 from planner._plans import cascade
 from planner._plans.lower_bounds import least_waste
 from planner._plans.target import Bound
@@ -18,6 +18,7 @@ from reviewgraph import InputError, Reviews, doubly_connected_components, read_r
 from reviewgraph.graph import random_assignment
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
+from tests.planner.plans.checking import InvalidPlan, verify_plan
 from tests.planner.plans.plan_cases import Case, cases, constrained
 from tests.trials import NIGHTLY, examples, sampled, trials
 

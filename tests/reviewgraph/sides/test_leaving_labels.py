@@ -6,8 +6,9 @@ import warnings
 
 import pytest
 
-from planner import plan_extra_reviews, verify_plan
+from planner import plan_extra_reviews
 from reviewgraph import InputError, Reviews, check
+from tests.planner.plans.checking import verify_plan
 
 TABLE = Reviews.from_pairs([(who, i) for who in "ab" for i in (1, 2, 3)] + [("c", 1), ("c", 2)])
 

@@ -7,10 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from planner import AtLeast, AtMost, Reward, assign, plan_extra_reviews, verify_plan
+from planner import AtLeast, AtMost, Reward, assign, plan_extra_reviews
 from reviewgraph import InputError, Reviews, Rules
 from reviewgraph._base.errors import LabelWarning
 from tests.planner.assignments import naive_rules as naive
+from tests.planner.plans.checking import verify_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelWarning")
 

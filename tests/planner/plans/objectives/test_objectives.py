@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews, verify_plan
+from planner import plan_extra_reviews
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import (
     Beliefs,
@@ -23,6 +23,7 @@ from planner._plans.process import choose
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
 from reviewgraph.graph import random_assignment
+from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.objectives import naive_objectives as naive
 from tests.trials import examples
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews, verify_plan
+from planner import plan_extra_reviews
 from planner._plans import listing
 from planner._plans.constraints import constrain, with_extra
 from planner._plans.listing import Part, peel, reduce
@@ -14,6 +14,7 @@ from reviewgraph import Reviews, doubly_connected_components
 from reviewgraph._base import Clock
 from reviewgraph.graph import random_assignment
 from reviewgraph.graph.components import recoverability
+from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
 from tests.planner.plans.plan_cases import Case, cases
 from tests.planner.plans.proof.certificates import wrong_parts

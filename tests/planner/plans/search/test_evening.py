@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews, verify_plan
+from planner import plan_extra_reviews
 from planner._plans.constraints import no_pairs
 from planner._plans.covering import cover, share
 from planner._plans.task import new_task
@@ -19,6 +19,7 @@ from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import people_cases, plan_cases
+from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.plan_cases import constrained
 from tests.trials import examples
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planner import InvalidPlan, plan_extra_reviews, verify_plan
+from planner import plan_extra_reviews
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.targets import target_named
 from planner._plans.task import Loss, Losses, after_loss, new_task
 from reviewgraph import Reviews
 from reviewgraph.graph.levels import ALL
 from tests.planner.plans import naive_plans, people_cases
+from tests.planner.plans.checking import InvalidPlan, verify_plan
 from tests.planner.plans.plan_cases import Case
 from tests.trials import NIGHTLY, trials
 
