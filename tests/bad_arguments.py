@@ -81,7 +81,6 @@ def calls(folder: Path) -> dict[str, Call]:
     path = folder / "reviews.csv"
     path.write_text("reviewer,item,score\n" + "".join(f"{who},{what},{y}\n" for who, what, y in ROWS), "utf-8")
     table, rng = reviews(), np.random.default_rng(0)
-    plan = planner.plan_extra_reviews(table, "survives-review")
     found, beliefs = lsc.calibrate(table), lsc.posterior(table)
     design = {"n_items": 6, "n_reviewers": 6, "load": 3, "seed": rng}
     codes = {"reviewer": [0, 0, 1], "item": [0, 1, 1], "reviewers": 2, "items": 2}

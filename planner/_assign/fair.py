@@ -61,7 +61,7 @@ def most_possible(problem: Problem, chosen: BoolArray, clock: Clock) -> int:
         return alone
     # The last column y is the share of the span by which all scores exceed the smallest one now: t = low + span y.
     last = programme.value.size
-    floors = under_floors(problem, served, programme.pairs, np.where(served, low, NO_FLOOR))
+    floors = under_floors(problem, programme.pairs, np.where(served, low, NO_FLOOR))
     items = np.arange(floors.low.size)
     rising = floors._replace(
         row=np.concatenate([floors.row, items]),

@@ -657,13 +657,3 @@ def best_under_rules(
     if bound < value - tolerance(value):
         bound = math.inf
     return PanelSolution(chosen, bound - value <= tolerance(value), max(bound, value), relaxation)
-
-
-def clashing(problem: Problem, items: BoolArray, clock: Clock) -> bool:
-    """Whether it is proved that some papers, shape (N,), cannot all be served, whatever happens to others."""
-    programme = programme_of(problem, items)
-    if programme is None:
-        return True
-    programme = programme._replace(value=np.zeros_like(programme.value))
-    relaxation = Relaxation(programme, np.ones(programme.value.size, np.bool_), clock)
-    return best_choice(relaxation, clock).proved

@@ -98,34 +98,33 @@ class Programme(NamedTuple):
         return -math.inf if picked is None else math.fsum(self.value[picked].tolist())
 
 
-def programme_of(problem: Problem, region: BoolArray | None = None) -> Programme | None:
-    r"""Write down what assigning all items, or those of a region, must obey; None if a count rules it out.
+def programme_of(problem: Problem) -> Programme | None:
+    r"""Write down what an assignment must obey; None if a count rules it out.
 
     .. math::
         \sum_{p \ni i} z_p = d_i, \quad l_j - o_j \le \sum_{p \ni j} z_p \le u_j - o_j, \quad
         l_{ig} \le \sum_{p \ni i, g} z_p \le u_{ig}, \quad y_{ig} \le \sum_{p \ni i, g} z_p, \quad
         \sum_{g \in a} y_{ig} \ge k_{ia}
 
-    for items i of the region, reviewers j with o given reviews, panel groups g and attributes a of which k
+    for items i, reviewers j with o given reviews, panel groups g and attributes a of which k
     different groups are required; given pairs count. The value is that of pairs, and rewards for y.
     """
-    region = np.ones(problem.n_items, np.bool_) if region is None else region
-    pairs = np.flatnonzero(region[problem.item] & ~problem.given & problem.able)
+    pairs = np.flatnonzero(~problem.given & problem.able)
     item = problem.item[pairs]
     reviewer = problem.reviewer[pairs]
     load, least = problem.open_loads()
     demand = problem.open_demand()
     starved = (least > 0) & (np.bincount(reviewer, minlength=problem.n_reviewers) == 0)
-    short = region & (np.bincount(item, minlength=problem.n_items) < demand)
+    short = np.bincount(item, minlength=problem.n_items) < demand
     if short.any() or starved.any():
         return None
-    panels = panel_rows(problem, region, pairs)
+    panels = panel_rows(problem, pairs)
     if panels is None:
         return None
     column = np.arange(pairs.size)
     demands = _compact(item, column, demand, demand)
     loads = _compact(reviewer, column, least, load)
-    floors = under_floors(problem, region, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
+    floors = under_floors(problem, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
     rows = demands, loads, *panels.rows, floors, *clique_rows(problem, pairs)
     if any((part.low > part.high).any() for part in rows):
         return None
@@ -157,10 +156,10 @@ class PanelRows(NamedTuple):
     brought: tuple[IntArray, IntArray]
 
 
-def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRows | None:
-    """Write down the rules on the items of a region; None where too few pairs could satisfy them."""
+def panel_rows(problem: Problem, pairs: IntArray) -> PanelRows | None:
+    """Write down the rules on the reviewers of an item; None where too few pairs could satisfy them."""
     panels = problem.panels
-    bound = region & problem.bound
+    bound = problem.bound
     size = max(panels.n_groups, 1)
     # A cell is a paper and a panel group: the number of given pairs there, and the columns that could be.
     place, group = panels.of(problem.reviewer[pairs], problem.item[pairs])
@@ -251,12 +250,12 @@ def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
     return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
 
 
-def under_floors(problem: Problem, region: BoolArray, pairs: IntArray, floor: IntArray) -> Rows:
-    """Return a row for each item of a region with a lower bound on its score, in whole units, shape (N,)."""
+def under_floors(problem: Problem, pairs: IntArray, floor: IntArray) -> Rows:
+    """Return a row for each item with a lower bound on its score, in whole units, shape (N,)."""
     given = problem.scores(problem.given)
     # Rounding may change each review by half a unit.
     low = ((floor - given) >> COARSE) - problem.demand - 1
-    column = np.flatnonzero((region & (floor > NO_FLOOR // 2))[problem.item[pairs]])
+    column = np.flatnonzero((floor > NO_FLOOR // 2)[problem.item[pairs]])
     weight = np.rint(problem.whole[pairs[column]] / 2.0**COARSE).astype(np.int64)
     return _compact(problem.item[pairs[column]], column, low, np.full(low.size, NO_HIGH), weight)
 

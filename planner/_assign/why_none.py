@@ -12,7 +12,7 @@ import numpy as np
 from planner._assign.core import largest_cover
 from planner._assign.flow import shortfall
 from planner._assign.problem import unit_of
-from planner._assign.programme import clashing, crowded_items, lacking_items
+from planner._assign.programme import best_under_rules, crowded_items, lacking_items
 from planner.rules import ruled_by
 from planner.shortage import Gap, Shortage, usual_load
 from reviewgraph._base import Mentions, counted, noun, ranging
@@ -300,53 +300,19 @@ def _too_few_members(problem: Problem, words: str) -> str:
 
 
 def _clash(problem: Problem, clock: Clock) -> str:
-    """Name papers that cannot be served together, none of which can be left out: by deletion, O(S log N) programmes."""
-    rules = ", ".join(rules_in_words(problem))
+    """Say that the rules cannot hold together, and without which one of them they can."""
     effort = clock.effort(MOST_WORK)
-    whole = problem.required & (problem.open_demand() > 0)
-    free = replace(problem, least=np.zeros_like(problem.least))
-    # A smallest set that cannot be served even alone is more informative than "all papers".
-    core = _shrunk(free, whole, effort)
-    if core is None:
-        least = " within everybody's min_load" if problem.least.any() else ""
-        return f"The papers cannot all get their reviews with {rules}{least} (proved)."
-    codes = np.flatnonzero(core)
-    pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)
-    who = np.unique(problem.reviewer[pairs])
-    # The reviewers with a yes, or the different values, of each attribute of a rule.
-    parts = []
-    for name, attribute in {attribute.name: attribute for attribute in problem.ruled.attributes}.items():
-        values = attribute.value[np.isin(attribute.owner, who)]
-        parts.append(f"{values.size} {name}" if attribute.flag else f"different {name}: {np.unique(values).size}")
-    among = f" ({', '.join(parts)})" if parts else ""
-    load = f"load {ranging(int(problem.load[who].min()), int(problem.load[who].max()))}"
-    if codes.size == 1:
-        return (
-            f"{papers(codes)} cannot get {int(problem.demand[codes].sum())} reviews with {rules}: {people(who)} may "
-            f"take it, with {load}{among}. {problem.advice(last='lower the demand')}"
-        )
-    smallest = "Leave any one of them out and it can be done" if not effort.over() else "Fewer papers may do as well"
-    return (
-        f"{papers(codes)} cannot all get their reviews with {rules}, even if all other papers were left out. They need "
-        f"{int(problem.demand[codes].sum())} reviews; {people(who)} may take them, with {load}{among}. {smallest}."
-    )
-
-
-def _shrunk(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray | None:
-    """Remove papers, half of the untried ones at a time, while the rest stays infeasible; None if it never is."""
-    if not clashing(problem, items, effort):
-        return None
-    core = items.copy()
-    todo: list[IntArray] = [np.flatnonzero(core)]
-    while todo and not effort.over():
-        part = todo.pop()
-        rest = core.copy()
-        rest[part] = False
-        if rest.any() and clashing(problem, rest, effort):
-            core = rest
-        elif part.size > 1:
-            todo += np.array_split(part, 2)
-    return core
+    asked = list(zip(problem.ruled.rules, problem.ruled.attributes, strict=True))
+    ways = []
+    for rule, attribute in asked if len(asked) > 1 or problem.rivals.any else []:
+        others = [pair for pair in asked if pair[0] is not rule]
+        eased = replace(problem, ruled=ruled_by(others, problem.n_reviewers, problem.n_items))
+        if not effort.over() and best_under_rules(eased, problem.given, effort).chosen is not None:
+            ways.append(rule.words(attribute))
+    rules = ", ".join(rules_in_words(problem))
+    least = " within everybody's min_load" if problem.least.any() else ""
+    remedy = f"They can without {' or without '.join(ways)}." if ways else "Lower demands, or lift a rule."
+    return f"The papers cannot all get their reviews with {rules}{least} (proved). {remedy}"
 
 
 # Why a floor cannot be reached.

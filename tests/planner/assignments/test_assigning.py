@@ -247,19 +247,20 @@ def test_too_few_seniors_are_counted():
     assert "1 paper (3) needs at least 1 senior, and no senior reviewer may take it" in result.explanation
 
 
-def test_papers_that_clash_are_the_fewest():
+def test_rules_that_clash_are_said_and_which_one_is_in_the_way():
     """Papers 0 and 1 both need reviewer 2, the only one of another institution, who has load 1; the rest is easy."""
     affinity = np.ones((8, 6))
     affinity[3:, :2] = np.nan
     affinity[:3, 2:] = np.nan
     homes = {0: "u", 1: "u", 2: "v"}
     load = {r: 1 if r == 2 else 4 for r in range(8)}
-    result = assign(affinity, demand=2, load=load, institutions=homes, target="none")
+    rules = {"institutions": homes, "senior": range(8)}
+    result = assign(affinity, demand=2, load=load, target="none", **rules)
     assert result.status == "infeasible"
-    assert (
-        "2 papers (0, 1) cannot all get their reviews with at most 1 of one institution on each" in result.explanation
-    )
-    assert "Leave any one of them out and it can be done." in result.explanation
+    assert "cannot all get their reviews with at most 1 of one institution and at least 1 senior" in result.explanation
+    assert result.explanation.endswith("They can without at most 1 of one institution.")
+    alone = assign(affinity, demand=2, load=load, target="none", institutions=homes)
+    assert alone.explanation.endswith("Lower demands, or lift a rule.")
 
 
 def test_unscored_pairs_only_when_allowed():

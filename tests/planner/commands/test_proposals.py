@@ -54,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "--conflicts tracks.csv --demand 4 --at-most institution=1",
             "--best-effort",
-            "(different institution: 2). Lower",
+            "Lower demands, or lift a rule.",
         ),
         # Nothing helps but other numbers.
         ("--demand 5 --max-probability 0.9", "", "40 > 32"),

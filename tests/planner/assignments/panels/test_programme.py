@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,9 +7,8 @@ import pytest
 
 from planner import AtMost, assign
 from planner._assign import programme as module
-from planner._assign.programme import Solution, clashing, improved, solve
+from planner._assign.programme import Solution, improved, solve
 from planner._assign.rows import programme_of
-from planner._assign.why_none import _shrunk
 from reviewgraph._base import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
@@ -67,7 +65,6 @@ def test_both_solvers_agree_with_all_choices(seed):
     size = problem.item.size
     choices = [np.array(bits, bool) for bits in product([False, True], repeat=size)]
     good = [picked for picked in choices if allowed(problem, picked, *asked)]
-    everything = np.ones(problem.n_items, bool)
     programme = programme_of(problem)
     if programme is None:
         assert not good
@@ -83,7 +80,6 @@ def test_both_solvers_agree_with_all_choices(seed):
         best = max(worth(problem, picked, *asked) for picked in good)
         assert worth(problem, first.picked[:size], *asked) == pytest.approx(best, rel=1e-3)
         assert allowed(problem, second.picked[:size], *asked)
-    assert clashing(problem, everything, Clock(None)) != bool(good)
 
 
 MARKET = {
@@ -121,23 +117,3 @@ def test_an_answer_that_breaks_a_rule_counts_as_none(monkeypatch):
     problem = problem_of([(0, 0), (0, 1)], [1, 1], 1, 2, demand=1, load=1)
     programme = programme_of(problem)
     assert solved(programme) == Solution(None, False)
-
-
-@pytest.mark.parametrize("seed", range(300 if NIGHTLY else 60))
-def test_papers_that_clash_cannot_be_served_alone_and_the_fewest_of_them_can_without_any_one(seed):
-    problem, *asked = tiny(np.random.default_rng(seed))
-    problem = replace(problem, least=np.zeros_like(problem.least))
-
-    def servable(items):
-        alone = replace(problem, demand=np.where(items, problem.demand, 0))
-        choices = (np.array(bits, bool) for bits in product([False, True], repeat=problem.item.size))
-        return any(allowed(alone, picked, *asked) for picked in choices)
-
-    everything = np.ones(problem.n_items, bool)
-    if not clashing(problem, everything, Clock(None)):
-        assert servable(everything)
-        return
-    fewest = _shrunk(problem, everything, Clock(None))
-    assert not servable(fewest)
-    for item in np.flatnonzero(fewest):
-        assert servable(fewest & (np.arange(problem.n_items) != item))
