@@ -7,4 +7,3 @@ from .assigning import assign as assign
 from .planning import plan_extra_reviews as plan_extra_reviews
 from .rules import AtLeast as AtLeast
 from .rules import AtMost as AtMost
-from .rules import Reward as Reward

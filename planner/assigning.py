@@ -56,7 +56,7 @@ LARGER = 3
 #: The rules that apply to assignments.
 HEEDED = (
     "conflicts", "fixed", "demand", "load", "min_load", "institutions", "senior", "attributes", "item_attributes",
-    "conflict_by", "at_most", "at_least", "rewards", "authors", "author_distance", "allow_cycles", "allow_coauthors",
+    "conflict_by", "at_most", "at_least", "authors", "author_distance", "allow_cycles", "allow_coauthors",
 )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def assign(
         pairs are kept and counted even if they are in conflict or exceed a demand or load, see
         :attr:`Assignment.facts`. Without a load (None) reviewers get the smallest with which the demands can be met,
         and the level reached, see :attr:`Assignment.usual_load`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
-        of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone. Rules on who reviews
+        of :class:`AtMost` and :class:`AtLeast` objects is short for those alone. Rules on who reviews
         together count the reviewers of ``phase_one``, too.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.

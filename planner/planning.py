@@ -21,7 +21,7 @@ from planner._plans.target import Ledger, PlanProgress, PlanTarget
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
-from planner.rules import AtLeast, Reward, asked_rules, panel_rules
+from planner.rules import AtLeast, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked
 from reviewgraph.graph import Assumptions
 from reviewgraph.io import Order
@@ -52,12 +52,9 @@ RANGES: dict[str, tuple[float, float, str]] = {
 def _fault(stated: Rules, given: Mapping[str, Any], *, decides: bool, levelled: bool, in_rounds: bool) -> str:
     """Return which arguments do not go together or are out of range; ``given`` are those that are not None."""
     panels = panel_rules(stated)
-    rewards = [rule.text for rule in panels if isinstance(rule, Reward)]
     minimum = stated.min_reviews and not in_rounds
     is_needed = minimum or stated.senior is not None or any(isinstance(rule, AtLeast) for rule in panels)
     of_process = [name for name in ("rounds", "match") if name in given]
-    if rewards:
-        return f"rules: expected AtMost and AtLeast objects, found a reward ({rewards[0]}); give it to assign"
     if "n_selected" in given and not decides:
         return "n_selected: expected objective 'decision' with it, found 'level'; drop it, or name that"
     if is_needed and not levelled:
@@ -183,8 +180,8 @@ def plan_extra_reviews(
     Raises
     ------
     InputError
-        If an argument is malformed or needs another one, an objective lacks scores, a fixed pair is unknown, a rule is
-        a reward or uses an attribute no reviewer has, or a table of pairs or people has no known label.
+        If an argument is malformed or needs another one, an objective lacks scores, a fixed pair is unknown, a rule
+        uses an attribute no reviewer has, or a table of pairs or people has no known label.
 
     Notes
     -----

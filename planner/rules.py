@@ -1,4 +1,4 @@
-"""Rules on the reviewers of one paper, by attribute: at most, at least, and rewards."""
+"""Rules on the reviewers of one paper, by attribute: at most, and at least."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reviewgraph.io import REVIEWS, Rules, by_label, labels_of, match_labels, st
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
+    from reviewgraph._base import BoolArray, IntArray, Label
     from reviewgraph.formats import Role, Spellings
 
     #: The values of each attribute by label.
@@ -115,20 +115,19 @@ NO_MOST = 1 << 40
 
 
 class Terms(NamedTuple):
-    """Bounds by paper: ``least``, ``most`` and ``reward`` of each value, and ``different`` values.
+    """Bounds by paper: ``least`` and ``most`` of each value, and ``different`` values.
 
     Shapes (N, V) and (N,); the first length is 1 where all papers have the same.
     """
 
     least: IntArray
     most: IntArray
-    reward: FloatArray
     different: IntArray
 
 
 def _free(attribute: Attribute) -> Terms:
     none = np.zeros((1, len(attribute.values)), np.int64)
-    return Terms(none, none + NO_MOST, none.astype(np.float64), np.zeros(1, np.int64))
+    return Terms(none, none + NO_MOST, np.zeros(1, np.int64))
 
 
 class ByPaper(NamedTuple):
@@ -151,22 +150,16 @@ class _Rule:
     """What rules have in common: a number for all papers or numbers by paper, and perhaps a value of the attribute."""
 
     attribute: str
+    number: Any  # the number, numbers by paper, or the name of an attribute of papers
     value: Hashable
     option: ClassVar[str]
-    field: ClassVar[str] = "number"
-    expected: ClassVar[str] = "a whole number"
     #: Values with a meaning of their own where papers have the attribute, too.
     relations: ClassVar[tuple[str, ...]] = (SAME,)
 
     @property
-    def stated(self) -> Any:
-        """The number, numbers by paper, or the name of an attribute of papers."""
-        return getattr(self, self.field)
-
-    @property
     def asks_papers(self) -> bool:
         """Whether it needs attributes of papers."""
-        return self.value in self.relations or isinstance(self.stated, str)
+        return self.value in self.relations or isinstance(self.number, str)
 
     @property
     def text(self) -> str:
@@ -176,15 +169,15 @@ class _Rule:
 
     @property
     def _named(self) -> str:
-        return f"{self.stated:g}" if isinstance(self.stated, float) else str(self.stated)
+        return f"{self.number:g}" if isinstance(self.number, float) else str(self.number)
 
     @property
     def _listed(self) -> tuple[Any, ...]:
-        return self.stated.numbers if isinstance(self.stated, ByPaper) else (self.stated,)
+        return self.number.numbers if isinstance(self.number, ByPaper) else (self.number,)
 
     @property
     def _count(self) -> str:
-        return f"n (by {self._named})" if isinstance(self.stated, ByPaper) else self._named
+        return f"n (by {self._named})" if isinstance(self.number, ByPaper) else self._named
 
     def _check(self, attribute: Attribute) -> None:
         """Raise InputError if the rule cannot use that attribute, or its numbers."""
@@ -201,10 +194,9 @@ class _Rule:
         elif self.value is not None and not self._is_related(attribute) and self.value not in held:
             message = unknown(f"value of {name}", self.value, held)
         for number in () if message else self._listed:
-            kinds = (int, np.integer) if self.field == "number" else (int, float, np.number)
-            known = isinstance(number, kinds) and not isinstance(number, bool) and np.isfinite(number)
+            known = isinstance(number, int | np.integer) and not isinstance(number, bool)
             if number is not None and not (known and number >= 0):
-                message = f"expected {self.expected}, 0 or more, found {number!r}"
+                message = f"expected a whole number, 0 or more, found {number!r}"
                 break
         if message:
             message = f"{self.text}: {message}"
@@ -319,54 +311,15 @@ class AtLeast(_Rule):
         return f"at least {self._count} {what if self.value is None else self._whose(attribute)}"
 
 
-@dataclass(frozen=True)
-class Reward(_Rule):
-    """``amount`` of affinity for each different value of an attribute on a paper.
-
-    Parameters
-    ----------
-    attribute
-        Its name.
-    amount
-        In units of affinity, 0 or more; for a boolean attribute once per paper, if a reviewer has a yes. Or amounts by
-        paper, or the name of an attribute of papers with them; a paper without one earns nothing.
-    value
-        The only value that is rewarded, or ``"same"``: those that the paper has itself. By default every value.
-
-    Examples
-    --------
-    >>> Reward("region", 0.1).text
-    '--reward region=0.1'
-    """
-
-    attribute: str
-    amount: float | str | Mapping[Any, float] | ByPaper
-    value: Hashable = None
-
-    option: ClassVar[str] = "--reward"
-    field: ClassVar[str] = "amount"
-    expected: ClassVar[str] = "a finite amount of affinity"
-
-    def terms(self, attribute: Attribute) -> tuple[Attribute, Terms]:
-        """Reward every value once, or those that are meant."""
-        reward = np.where(self._chosen(attribute), self._numbers(0.0)[:, np.newaxis], 0.0)
-        return attribute, _free(attribute)._replace(reward=reward)
-
-    def words(self, attribute: Attribute) -> str:
-        """Return the reward in words."""
-        what = f"a {self.attribute}" if attribute.flag else f"each different {self.attribute}"
-        return f"{self._count} for {what if self.value is None else f'each {self._whose(attribute)}'}"
-
-
 #: A rule on one attribute.
-Rule: TypeAlias = AtMost | AtLeast | Reward
+Rule: TypeAlias = AtMost | AtLeast
 
 #: The class of the objects in each field of :class:`reviewgraph.Rules` on panels.
-KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast, "rewards": Reward}
+KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast}
 
 
 def panel_rules(rules: Rules) -> list[Rule]:
-    """Return the rules on panels as objects, limits first, then minimums, then rewards.
+    """Return the rules on panels as objects, limits first, then minimums.
 
     >>> [rule.text for rule in panel_rules(Rules(at_most={"institution": 1}, at_least={("region", "Asia"): 1}))]
     ['--at-most institution=1', '--at-least region:Asia=1']
@@ -395,9 +348,9 @@ def asked_rules(
     """Return the rules of a call of the planner, also from a list of rules on panels; see ``stated_rules``."""
     if rules is not None and not isinstance(rules, Rules):
         panel_rules = list(rules)
-        wrong = [rule for rule in panel_rules if not isinstance(rule, AtMost | AtLeast | Reward)]
+        wrong = [rule for rule in panel_rules if not isinstance(rule, AtMost | AtLeast)]
         if wrong:
-            message = f"rules: expected AtMost, AtLeast and Reward objects, found {listed([repr(wrong[0])])}"
+            message = f"rules: expected AtMost and AtLeast objects, found {listed([repr(wrong[0])])}"
             raise InputError(message)
         parts: dict[str, Any] = {
             name: [rule for rule in panel_rules if isinstance(rule, kind)] or None for name, kind in KINDS.items()
@@ -407,14 +360,14 @@ def asked_rules(
 
 
 # Rules as arrays. A panel group is the reviewers with one value of one attribute. For each group there are bounds on
-# the number of reviewers per paper, and a reward; for each attribute a minimum number of different groups.
+# the number of reviewers per paper; for each attribute a minimum number of different groups.
 
 #: Pairs whose values are compared at once.
 SHARED_AT_ONCE = 50_000
 
 
 class Panels(NamedTuple):
-    """Bounds and rewards per paper, by panel group."""
+    """Bounds per paper, by panel group."""
 
     # The groups of reviewer j are group[start[j]:start[j + 1]], ascending; shapes (M + 1,) and (K,). Groups of
     # reviewers who share a value with the paper are not among them
@@ -424,7 +377,6 @@ class Panels(NamedTuple):
     # least, most: minimum and maximum reviewers of each group on each paper, shape (N, G)
     least: IntArray
     most: IntArray
-    reward: FloatArray  # for each group on each paper, in affinity, shape (N, G)
     different: IntArray  # minimum different groups of each attribute on each paper, shape (N, A)
     # The groups of reviewers who share a value with the paper: the number of each, and the values of the reviewers who
     # have any and of papers, shapes (up to M, V) and (N, V)
@@ -517,22 +469,21 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items:
     members = [(no_codes, no_codes)]
     owner = [no_codes]
     no_bounds = no_codes.reshape(1, 0)
-    bounds = [Terms(no_bounds, no_bounds, no_bounds.astype(np.float64), no_bounds)]
+    bounds = [Terms(no_bounds, no_bounds, no_bounds)]
     groups: list[tuple[Attribute, int]] = []
     shared: list[tuple[int, BoolArray, BoolArray]] = []
     for number, (attribute, alike) in enumerate(by_name.values()):
         least = reduce(np.maximum, [terms.least for terms in alike])
         most = reduce(np.minimum, [terms.most for terms in alike])
-        reward = reduce(np.add, [terms.reward for terms in alike])
         different = reduce(np.maximum, [terms.different for terms in alike])
-        matters = (least > 0) | (most < attribute.holders) | ((attribute.holders > 0) & (reward > 0))
+        matters = (least > 0) | (most < attribute.holders)
         kept = matters.any(axis=0) | ((attribute.holders > 0) & bool(different.any()))
         if attribute.shared is not None and attribute.of_paper is not None and kept.any():
             shared.append((len(groups), attribute.shared, attribute.of_paper))
         group = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
         members.append((attribute.owner[group >= 0], group[group >= 0]))
         owner.append(np.full(kept.sum(), number))
-        bounds.append(Terms(least[:, kept], most[:, kept], reward[:, kept], different[:, np.newaxis]))
+        bounds.append(Terms(least[:, kept], most[:, kept], different[:, np.newaxis]))
         groups += [(attribute, value) for value in np.flatnonzero(kept).tolist()]
     who, group = (np.concatenate(part) for part in zip(*members, strict=True))
     order = np.lexsort((group, who))
@@ -640,7 +591,7 @@ def rules_of(
 
 def _by_paper(rule: Rule, items: Sequence[Label], papers: Values) -> Rule:
     """Return a rule with the numbers of the papers, where they are not the same for all."""
-    stated = rule.stated
+    stated = rule.number
     if isinstance(stated, str) and stated not in papers:
         message = f"{rule.text}: {unknown('attribute of papers, or a number', stated, papers)}"
         raise InputError(message)
@@ -650,8 +601,7 @@ def _by_paper(rule: Rule, items: Sequence[Label], papers: Values) -> Rule:
     numbers = papers[stated] if isinstance(stated, str) else by_label(stated, rule.text, ITEM, ITEM)
     if isinstance(stated, Mapping):
         match_labels(list(numbers), items, rule.text, "paper")
-    by_paper: dict[str, Any] = {rule.field: ByPaper(name, tuple(number_of(numbers.get(label)) for label in items))}
-    return replace(rule, **by_paper)
+    return replace(rule, number=ByPaper(name, tuple(number_of(numbers.get(label)) for label in items)))
 
 
 def number_of(value: Any) -> Any:

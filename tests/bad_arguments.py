@@ -117,7 +117,6 @@ def calls(folder: Path) -> dict[str, Call]:
         "calibrate": both, "posterior": both, "compare": {**both, "methods": ["average"]},
         "Assumptions": {}, "Rules": {}, "AtMost": {"attribute": "chair", "number": 1},
         "AtLeast": {"attribute": "chair", "number": 1},
-        "Reward": {"attribute": "chair", "amount": 1.0},
         **{name: {} for name in ("Linear", "Monotone", "Convex", "Concave")},
     }  # fmt: skip
     made = {name: Call(_public(name), given) for name, given in options.items()}

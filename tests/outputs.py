@@ -99,7 +99,7 @@ ASSIGNED = """--target survives-reviewer
 --target recoverable
 --target connected
 --target none
---at-most institution=1 --reward institution=0.1
+--at-most institution=1
 --fair maximin
 --floor 0.5 --best-effort
 --alternates 2 --alternates-file alternates.csv

@@ -120,7 +120,7 @@ ASSIGNMENTS = [
     "--load 6 --min-load 6",
     "--demand 13",
     "--demand 1 --load 2",
-    "--target none --at-most institution=1 --at-least senior=1 --reward institution=0.1",
+    "--target none --at-most institution=1 --at-least senior=1",
     "--target none --at-least senior=2 --load 4",
     "--target none --at-most institution=1 --demand 5 --load 9",
     "--target none --at-least institution=5 --demand 5 --load 9",

@@ -352,7 +352,6 @@ class Assignment(Paged):
             "mean_affinity": self.mean_affinity,
             "minimum_affinity": self.minimum_affinity,
             "rules": [] if self.kept is None else [rule._asdict() for rule in self.kept.rules],
-            "rewards": self.rewards,
             "price_of_rules_percent": self.price_of_rules,
             "bound": self.bound,
             "gap_percent": self.gap,
@@ -402,20 +401,15 @@ class Assignment(Paged):
         return 0.0 if math.isnan(whole) else percent_of(lost, whole)
 
     @property
-    def rewards(self) -> float:
-        """Rewards for different reviewers on papers, in affinity; no part of the affinity itself."""
-        return 0.0 if self.kept is None else self.kept.rewards
-
-    @property
     def bound(self) -> float:
-        """Upper bound on affinity and rewards under rules and floors, whatever the level; infinite if unknown."""
+        """Upper bound on affinity under rules and floors, whatever the level; infinite if unknown."""
         bounds = [part.bound for part in (self.kept, self.authors, self.fairness) if part is not None]
         return min(bounds, default=self.affinity_unconstrained)
 
     @property
     def gap(self) -> float:
-        """Maximum distance of affinity and rewards to the best without a level, in percent; 0 where proved optimal."""
-        short = max(self.bound - self.affinity - self.rewards, 0.0)
+        """Maximum distance of affinity to the best without a level, in percent; 0 where proved optimal."""
+        short = max(self.bound - self.affinity, 0.0)
         return 0.0 if self.status is AssignmentStatus.OPTIMAL else percent_of(short, self.bound)
 
     @property

@@ -174,7 +174,6 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
         start=np.append(panels.start, np.full(most, panels.start[-1])),
         least=np.zeros_like(panels.least),
         different=np.zeros_like(panels.different),
-        reward=np.zeros_like(panels.reward),
     )
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)

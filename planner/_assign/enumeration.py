@@ -49,7 +49,7 @@ def best_at_level(
 ) -> Best | None:
     """Find the best assignment at a level by enumeration; None where there are too many.
 
-    First come fewest pairs of the concerns, with ``fairly`` then the largest smallest score, then worth and rewards.
+    First come fewest pairs of the concerns, with ``fairly`` then the largest smallest score, then worth.
     Where the level must survive losses and none survives them all, it is the best of those with fewest critical
     reviewers.
     """
@@ -127,7 +127,7 @@ class _Enumeration:
         return best
 
     def _order(self, covers: IntArray, fairly: bool) -> IntArray:
-        """Order rows: fewest pairs of the concerns, largest smallest score if fair, then most worth and rewards."""
+        """Order rows: fewest pairs of the concerns, largest smallest score if fair, then most worth."""
         problem = self.problem
         held = self._chosen(covers)
         ranks = np.zeros(len(covers), np.int64)
@@ -139,14 +139,6 @@ class _Enumeration:
             served = np.flatnonzero(problem.served)
             smallest = np.min([scores[:, problem.item == i].sum(axis=1) for i in served], axis=0)
         worth = held @ problem.worth
-        panels = problem.panels
-        if panels.reward.any():
-            place, group = panels.of(problem.reviewer, problem.item)
-            item = problem.item[place]
-            reward = np.where(problem.bound[item], panels.reward[item, group], 0.0)
-            cells, first, cell = np.unique(item * panels.n_groups + group, return_index=True, return_inverse=True)
-            for number in range(cells.size):
-                worth += reward[first[number]] * held[:, place[cell == number]].any(axis=1)
         # Ties in random order: the first rows have chains of reviewers.
         tie = np.random.default_rng(0).random(worth.size)
         return np.lexsort((tie, -snapped(worth), -smallest, ranks))

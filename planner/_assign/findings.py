@@ -33,7 +33,7 @@ class Fairness:
     smallest: tuple[float, float]
     at_most: float | None  #: upper bound on it before the level; None where only floors were requested
     lost: float  #: affinity given up for it, before the level
-    bound: float  #: upper bound on affinity and rewards within rules and floors, the smallest score reached included
+    bound: float  #: upper bound on affinity within rules and floors, the smallest score reached included
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
@@ -57,7 +57,7 @@ class Authored:
     barred: int  #: scored pairs that the file rules out by themselves
     rivals: int  #: couples of pairs that may not be together and that the most affinity alone would have
     affinity: float  #: affinity of the best assignment found within all rules, before any level
-    bound: float  #: upper bound on affinity and rewards within all rules, whatever the level
+    bound: float  #: upper bound on affinity within all rules, whatever the level
 
 
 class Reason(Status):
@@ -114,13 +114,11 @@ class UsualLoad(NamedTuple):
 
 
 class KeptRule(NamedTuple):
-    """A rule that holds on every paper; or a reward, and what earned it."""
+    """A rule that holds on every paper."""
 
     option: str  #: as an option of the command
-    words: str  #: what holds on each paper, or is rewarded there
-    papers: int  #: papers that it is about; of a reward those that earn it
-    #: Number of different values that earn a reward, over all papers; None if the rule is no reward
-    earned: int | None = None
+    words: str  #: what holds on each paper
+    papers: int  #: papers that it is about
 
 
 @dataclass(frozen=True)
@@ -129,8 +127,7 @@ class Kept:
 
     rules: tuple[KeptRule, ...]  #: each of them
     affinity: float  #: affinity of the best assignment found under the rules, before any level
-    rewards: float  #: rewards for different values, in affinity; no part of its affinity
-    bound: float  #: upper bound on affinity and rewards together under the rules
+    bound: float  #: upper bound on affinity under the rules
 
 
 class Listed(NamedTuple):

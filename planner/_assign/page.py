@@ -174,8 +174,7 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
 
 
 def _rule(rule: findings.KeptRule) -> str:
-    earned = "" if rule.earned is None else f"earned {rule.earned:,} times on "
-    return f"{rule.words} ({earned}{counted(rule.papers, 'paper')})"
+    return f"{rule.words} ({counted(rule.papers, 'paper')})"
 
 
 def _authors(authors: findings.Authored) -> str:

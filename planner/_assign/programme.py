@@ -568,17 +568,8 @@ def _different(problem: Problem, count: IntArray) -> IntArray:
 
 
 def objective(problem: Problem, chosen: BoolArray) -> float:
-    """Return affinity and rewards of an assignment."""
-    return math.fsum(problem.worth[chosen].tolist()) + rewards(problem, chosen)
-
-
-def rewards(problem: Problem, chosen: BoolArray) -> float:
-    """Return the rewards for the different groups on the panels of an assignment."""
-    panels = problem.panels
-    if not panels.reward.any():
-        return 0.0
-    earned = np.where(presence(problem, chosen) > 0, panels.reward, 0.0)
-    return math.fsum(earned[problem.bound].ravel().tolist())
+    """Return the affinity of an assignment, less what comes before it."""
+    return math.fsum(problem.worth[chosen].tolist())
 
 
 def depends_on_rules(problem: Problem) -> bool:
@@ -622,7 +613,7 @@ class PanelSolution(NamedTuple):
 
     chosen: BoolArray | None  # its pairs, shape (P,), or None if there is none, or none was found
     proved: bool  # whether ``chosen`` is proved to be the best, or None
-    bound: float  # upper bound on affinity and rewards of any assignment
+    bound: float  # upper bound on the affinity of any assignment
     relaxation: Relaxation | None = None  # the relaxation over all papers, solved, if there is one
 
 

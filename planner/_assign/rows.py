@@ -107,7 +107,7 @@ def programme_of(problem: Problem) -> Programme | None:
         \sum_{g \in a} y_{ig} \ge k_{ia}
 
     for items i, reviewers j with o given reviews, panel groups g and attributes a of which k
-    different groups are required; given pairs count. The value is that of pairs, and rewards for y.
+    different groups are required; given pairs count. The value is that of pairs.
     """
     pairs = np.flatnonzero(~problem.given & problem.able)
     item = problem.item[pairs]
@@ -128,7 +128,7 @@ def programme_of(problem: Problem) -> Programme | None:
     rows = demands, loads, *panels.rows, floors, *clique_rows(problem, pairs)
     if any((part.low > part.high).any() for part in rows):
         return None
-    value = np.concatenate([problem.worth[pairs], panels.reward])
+    value = np.append(problem.worth[pairs], np.zeros(panels.more))
     # Weights of what comes before affinity leave no room for that.
     value = rounded(value) if problem.concerns is None else value
     return Programme(pairs, tuple(part for part in rows if part.low.size) or rows[:1], value, panels.brought)
@@ -149,10 +149,10 @@ def rounded(value: FloatArray) -> FloatArray:
 
 
 class PanelRows(NamedTuple):
-    """The rules on panels as rows; the reward of each further column, and the pairs that bring it."""
+    """The rules on panels as rows, the number of further columns, and the pairs that bring each."""
 
     rows: tuple[Rows, ...]
-    reward: FloatArray
+    more: int
     brought: tuple[IntArray, IntArray]
 
 
@@ -192,8 +192,7 @@ def panel_rows(problem: Problem, pairs: IntArray) -> PanelRows | None:
     ]
     # Columns for groups that an item may come to have; one is present only where one of its pairs is: y - sum z <= 0.
     owner = panels.attribute[kind] if cells.size else np.empty(0, np.int64)
-    counts = (panels.different[item, owner] > 0) | (panels.reward[item, kind] > 0)
-    new = np.flatnonzero(counts & (given == 0))
+    new = np.flatnonzero((panels.different[item, owner] > 0) & (given == 0))
     column = np.full(cells.size, -1)
     column[new] = pairs.size + np.arange(new.size)
     member = np.flatnonzero(column[row] >= 0)
@@ -216,7 +215,7 @@ def panel_rows(problem: Problem, pairs: IntArray) -> PanelRows | None:
         if (within_reach < lack).any():
             return None
         rows.append(_compact(item[ours], column[ours], lack, within_reach))
-    return PanelRows(tuple(rows), panels.reward[item[new], kind[new]], brought)
+    return PanelRows(tuple(rows), new.size, brought)
 
 
 def _counts(cells: IntArray, taken: IntArray, have: IntArray) -> IntArray:

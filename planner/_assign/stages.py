@@ -30,9 +30,7 @@ from planner._assign.programme import (
     broken_items,
     depends_on_rules,
     objective,
-    presence,
     relaxation_of,
-    rewards,
 )
 from planner._assign.spanning import span
 from planner._assign.why_none import (
@@ -48,7 +46,6 @@ from planner._assign.why_none import (
     why_unreachable,
 )
 from planner.errors import InternalError
-from planner.rules import Reward, ruled_by
 from reviewgraph._base import Clock, Mentions, counted, reaches
 from reviewgraph.table import Reviews
 
@@ -101,7 +98,7 @@ class Run:
     # Results of the stages.
     unfair: BoolArray | None = None  # the best assignment under the rules, before floors and fairness
     minimum: Minimum | None = None  # the largest smallest score, if requested
-    before_minimum: float = math.inf  # upper bound on affinity and rewards without it
+    before_minimum: float = math.inf  # upper bound on affinity without it
     least_loss: float | None = None  # lower bound on the affinity that the level costs, if there is one
     # Reviewers by whose loss, or that of a review, the level fails although it must not
     exposed: tuple[Label, ...] = ()
@@ -206,12 +203,12 @@ class Run:
         return why_no_floor(problem, cannot)
 
     def _best(self, problem: Problem) -> PanelSolution:
-        """Return the best assignment under rules and floors: the one so far if it breaks none and none is rewarded."""
+        """Return the best assignment under rules and floors: the one so far if it breaks none."""
         before = self.solution
         chosen = before.chosen
         if chosen is None:
             return before
-        if not problem.panels.reward.any() and not broken_items(problem, chosen).size:
+        if not broken_items(problem, chosen).size:
             return before
         return best_under_rules(problem, chosen, self.clock, seed=self.seed)
 
@@ -412,7 +409,7 @@ class Run:
         )
 
     def _bound(self) -> float:
-        """Return an upper bound on affinity and rewards, whatever the level; infinite where other things come first."""
+        """Return an upper bound on affinity, whatever the level; infinite where other things come first."""
         if self.problem.concerns is not None:
             return math.inf
         # The level may have lowered the smallest score.
@@ -420,20 +417,11 @@ class Run:
         return self.before_minimum if lowered else self.solution.bound
 
     def _kept(self, assigned: BoolArray, bound: float) -> Kept:
-        """Return where an assignment keeps each rule, the affinity under all of them, and the bound."""
-        problem = self.problem
-        rules = []
-        for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
-            papers = int(np.count_nonzero(problem.bound))
-            earned = None
-            if isinstance(rule, Reward):
-                alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers, problem.n_items))
-                earns = (presence(alone, assigned) > 0) & (alone.panels.reward > 0)
-                earns &= problem.bound[:, np.newaxis]
-                papers = int(np.count_nonzero(earns.any(axis=1)))
-                earned = int(np.count_nonzero(earns))
-            rules.append(KeptRule(rule.text, rule.words(attribute), papers, earned))
-        return Kept(tuple(rules), self._within_rules(assigned), rewards(problem, assigned), bound)
+        """Return the rules that an assignment keeps, the affinity under all of them, and the bound."""
+        ruled = self.problem.ruled
+        papers = int(np.count_nonzero(self.problem.bound))
+        rules = [KeptRule(rule.text, words, papers) for rule, words in zip(ruled.rules, ruled.words(), strict=True)]
+        return Kept(tuple(rules), self._within_rules(assigned), bound)
 
     def _within_rules(self, assigned: BoolArray) -> float:
         """Return the affinity of the best assignment under the rules alone, of the assigned pairs if there is none."""
@@ -458,7 +446,7 @@ class Run:
             if self.minimum is None
             else unit * (max(self.minimum.at_most, smallest[1]) + problem.demand.max()),
             lost=math.fsum(problem.affinity[before].tolist() + (-problem.affinity[fair]).tolist()),
-            bound=bound if problem.panels.reward.any() else min(bound, self.unconstrained),
+            bound=min(bound, self.unconstrained),
         )
 
     def _reviews(self, pairs: IntArray) -> Reviews:

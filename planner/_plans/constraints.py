@@ -378,10 +378,10 @@ def pieces(reviews: Reviews) -> int:
     return int(np.unique(connected_components(reviews).item_labels).size)
 
 
-#: The rules that a plan respects; rewards raise their own message.
+#: The rules that a plan respects.
 HEEDED = (
     "conflicts", "fixed", "gone", "capacity", "spare", "min_reviews", "max_per_item", "willing", "institutions",
-    "senior", "attributes", "item_attributes", "conflict_by", "at_most", "at_least", "rewards",
+    "senior", "attributes", "item_attributes", "conflict_by", "at_most", "at_least",
 )  # fmt: skip
 
 

@@ -95,6 +95,7 @@ def read_cap(session: Session) -> Any:
         "--avoid-below": "leave such pairs out of the file of affinities, or give them lower ones",
         "--min-affinity": "leave such pairs out of the file of affinities",
         "--per-change": "add that amount to the affinities of the pairs of the previous assignment",
+        "--reward": "--at-least A=N, N different values of A on each paper",
         "--survive": "--target survives-reviewer",
         "--design": "leave it out; without affinities the choice is random, and doubly connected by default",
         "--floor-best": "--floor X, the minimum sum of affinities of a paper",
@@ -142,12 +143,6 @@ def read_cap(session: Session) -> Any:
     "whatever demand, load or conflict they exceed.",
 )
 @rule_options
-@option(
-    "Preferences",
-    "--reward A=W",
-    multiple=True,
-    help="Add affinity W for each different value of A on a paper, as in region=0.1. May be repeated.",
-)
 @option(
     "Rules",
     "--authors FILE",

@@ -107,11 +107,11 @@ def read_rules(
 
 
 #: An example of each rule, by parameter.
-FORMS = {"at_most": "institution=1", "at_least": "senior=1, region:Asia=1 or country:same=1", "reward": "region=0.1"}
+FORMS = {"at_most": "institution=1", "at_least": "senior=1, region:Asia=1 or country:same=1"}
 
 
 def _rule(option: str, text: str) -> Rule:
-    """Return the rule of ``--at-most``, ``--at-least`` or ``--reward``: A=N or A:VALUE=N."""
+    """Return the rule of ``--at-most`` or ``--at-least``: A=N or A:VALUE=N."""
     from planner.rules import KINDS, number_of
 
     place = f"--{option.replace('_', '-')}"

@@ -30,7 +30,6 @@ from reviewgraph.verify.plans import verify_check, verify_plan
 from reviewgraph.verify.rules import (
     AT_LEAST,
     AT_MOST,
-    REWARD,
     Market,
     PanelRule,
     PlainRules,
@@ -366,7 +365,7 @@ def _affinities(
 
 def _papers(session: Session, path: str | None, items: Collection[Any]) -> Mapping[str, Mapping[str, Any]]:
     params = session.params
-    texts = [*params["at_most"], *params["at_least"], *params.get("reward", ())]
+    texts = [*params["at_most"], *params["at_least"]]
     asked = params["conflict_by"] or any(map(asks_papers, texts))
     return read_papers(session, path, items) if asked else {}
 
@@ -400,7 +399,7 @@ def _panels(
 ) -> tuple[PanelRule, ...]:
     params = session.params
     attributes = _attributes(session, reviewers, path)
-    rules = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]), (REWARD, params.get("reward", ())))
+    rules = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]))
     return tuple(panel_rule(option, text, attributes, papers) for option, texts in rules for text in texts)
 
 

@@ -97,8 +97,6 @@ class Rules:
         Minimum reviewers per item for whom an attribute is True, or minimum different values of it, by attribute;
         minimum reviewers with one value by ``(attribute, value)``; or :class:`planner.AtLeast` objects. The value
         ``"same"`` means any value that the item has.
-    rewards
-        Affinity for each different value of an attribute on an item, by attribute; or :class:`planner.Reward` objects.
     authors
         (author, item) pairs, or a mapping item -> authors. Labels of authors are those of reviewers; others are only
         authors. Nobody reviews their own paper.
@@ -140,7 +138,6 @@ class Rules:
     conflict_by: str | None = None
     at_most: Mapping[Any, Any] | Sequence[Any] | None = None
     at_least: Mapping[Any, Any] | Sequence[Any] | None = None
-    rewards: Mapping[Any, Any] | Sequence[Any] | None = None
     authors: Pairs | Mapping[Any, Sequence[Label]] | None = None
     author_distance: int | None = None
     allow_cycles: bool | None = None
@@ -236,7 +233,7 @@ def _brought(name: str, value: Any) -> Any:
         return by_label(value, name, REVIEWER, (SPARE if name == "capacity" else INSTITUTION).role)
     if name in ("willing", "senior"):
         return labels_of(value, name, REVIEWER, (WILLING if name == "willing" else SENIOR).role)
-    if name in ("at_most", "at_least", "rewards") and not isinstance(value, Mapping):
+    if name in ("at_most", "at_least") and not isinstance(value, Mapping):
         return list(value)
     if name == "gone":
         gone_of(value)  # validates; pairs and reviewers are distinguished where labels are matched

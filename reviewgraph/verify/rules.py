@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 AT_MOST = "--at-most"
 AT_LEAST = "--at-least"
-REWARD = "--reward"
 
 
 #: The values that mean those of the paper, and all others.
@@ -418,14 +417,3 @@ def check_market(findings: Findings, market: Market, pairs: list[Pair], short: M
             words = f"{rule.text}: paper {item} has {', '.join(sorted(panel)) or 'nobody'}"
             expect(not rule.exceeded(panel, new.get(item, ()), item) and not rule.lacks(panel, item), words)
     findings.check(f"{len(pairs)} reviews: demands, loads, conflicts, fixed pairs and rules on panels")
-
-
-def earned(market: Market, pairs: list[Pair]) -> float:
-    """Return the reward for different values on papers that get reviews, those of the first phase included."""
-    panels = panels_of([*market.phase_one, *pairs])
-    new = panels_of(pairs)
-    total = 0.0
-    for rule in market.panels:
-        if rule.option == REWARD:
-            total += sum((rule.number_of(item) or 0.0) * len(rule.held(panels[item], item)) for item in new)
-    return total

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from planner import AtLeast, AtMost, Reward, assign
+from planner import AtLeast, AtMost, assign
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.naive_authors import authors_broken, papers_of
 
@@ -96,9 +96,8 @@ def panels_of(result, case):
 
 
 def worth(panels, case):
-    """Affinity and rewards."""
-    rewards = sum(naive.rewards(panel, case["attributes"], case["rules"]) for panel in panels.values())
-    return sum(case["affinity"].get((r, p), 0.0) for p, panel in panels.items() for r in panel) + rewards
+    """Affinity."""
+    return sum(case["affinity"].get((r, p), 0.0) for p, panel in panels.items() for r in panel)
 
 
 def faults(result, case):
@@ -112,7 +111,7 @@ def faults(result, case):
 
 
 def by_highs(case):
-    """Largest affinity and rewards by one integer programme; None where there is none, nan where time runs out."""
+    """Largest affinity by one integer programme; None where there is none, nan where time runs out."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
@@ -147,7 +146,7 @@ def by_highs(case):
                 for members in of.values():
                     there[len(value)] = 1
                     add({len(value): 1, **dict.fromkeys(members, -1)}, -len(pairs), 0)
-                    value.append(rule.amount if isinstance(rule, Reward) else 0.0)
+                    value.append(0.0)
                 if isinstance(rule, AtLeast):
                     add(there, rule.number, len(of))
     for couple in couples_of(pairs, case):
@@ -163,7 +162,7 @@ def by_highs(case):
 
 
 def by_enumeration(case):
-    """Largest affinity and rewards over all assignments; None where there is none."""
+    """Largest affinity over all assignments; None where there is none."""
     names, free = list(case["load"]), set(open_pairs(case))
     couples = {frozenset(couple) for couple in couples_of(free, case)}
     linked = {pair for couple in couples for pair in couple}
@@ -212,16 +211,15 @@ def compare(cases, oracle):
 
 
 def relaxed_wrong(number, case, value):
-    """Relax a case, without its last rule, its authors or with unscored pairs: but for rewards it must not lose."""
+    """Relax a case, without its last rule, its authors or with unscored pairs: it must not lose."""
     wrong = []
     if case["authors"]:
         loose = {**case, "authors": []}
         again = worth(panels_of(solved(loose), loose), loose)
         wrong += [(number, "worse without authors", again, value)] if again < value - TOLERANCE else []
-    if not isinstance(case["rules"][-1], Reward):
-        loose = {**case, "rules": case["rules"][:-1]}
-        again = worth(panels_of(solved(loose), loose), loose)
-        wrong += [(number, "worse without a rule", again, value)] if again < value - TOLERANCE else []
+    loose = {**case, "rules": case["rules"][:-1]}
+    again = worth(panels_of(solved(loose), loose), loose)
+    wrong += [(number, "worse without a rule", again, value)] if again < value - TOLERANCE else []
     again = worth(panels_of(solved(case, allow_unscored=True), case), case)
     return wrong + ([(number, "worse with unscored pairs", again, value)] if again < value - TOLERANCE else [])
 

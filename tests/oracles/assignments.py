@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planner import AtMost, Reward, assign
+from planner import AtMost, assign
 from reviewgraph import InputError
 from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import Flags, Masks, at_level
@@ -209,10 +209,6 @@ class World(Asked):
         return least
 
     @cached_property
-    def rewards(self) -> bool:
-        return any(isinstance(rule, Reward) for rule in self.rules)
-
-    @cached_property
     def candidates(self) -> set[Pair]:
         """Pairs that may be assigned, fixed ones not counted."""
         asked = self.asked
@@ -280,12 +276,6 @@ class World(Asked):
         floor = self.asked.get("floor", -inf)
         return self.served(item) and sum(values) < floor - 1e-9
 
-    def reward(self, item: str, panel: list[str]) -> float:
-        earlier = self.before(item)
-        if not earlier and not self.demand[item]:
-            return 0.0
-        return float(naive_rules.rewards([*earlier, *panel], self.attributes, self.rules, self.paper(item)))
-
     @cached_property
     def all_assignments(self) -> Everything:
         return Everything(self)
@@ -294,7 +284,7 @@ class World(Asked):
 class Everything:
     """All assignments within demands, loads, conflicts, fixed pairs, rules and floors, as arrays.
 
-    ``covers`` (S, M) are the items of each reviewer as bits, earlier ones included, ``affinity``, ``reward`` and
+    ``covers`` (S, M) are the items of each reviewer as bits, earlier ones included, ``affinity`` and
     ``smallest`` (the smallest score of a paper) have shape (S,), as has ``changed``, a number of pairs.
     """
 
@@ -306,19 +296,19 @@ class Everything:
         previous = set(asked.get("previous", ()))
         loads = np.zeros((1, n_reviewers), np.int8)
         covers = np.zeros((1, n_reviewers), np.uint8)
-        sums = np.zeros((1, 3))
+        sums = np.zeros((1, 2))
         smallest = np.full(1, inf)
         most = np.array([world.load.get(r, 0) for r in world.reviewers], np.int8)
         for bit, item in enumerate(asked["items"]):
             panels = [panel for panel in self._panels(item) if not world.panel_below_floors(item, panel)]
             member = np.zeros((len(panels), n_reviewers), np.uint8)
-            figures = np.zeros((len(panels), 3))
+            figures = np.zeros((len(panels), 2))
             scores = np.full(len(panels), inf)
             for number, panel in enumerate(panels):
                 member[number, [place[r] for r in panel]] = 1
                 values = [world.value((r, item)) for r in panel]
                 changed = sum((r, item) not in previous for r in panel)
-                figures[number] = sum(values), world.reward(item, panel), changed
+                figures[number] = sum(values), changed
                 if world.served(item):
                     scores[number] = sum(values)
             fits = ((loads[:, None, :] + member[None, :, :].astype(np.int8)) <= most).all(axis=2)
@@ -334,7 +324,7 @@ class Everything:
         for couple in world.couples:
             fine &= ~np.logical_and(*(covers[:, place[r]] >> world.items.index(p) & 1 for r, p in couple)).astype(bool)
         self.covers: Masks = covers[fine]
-        self.affinity, self.reward, self.changed = sums[fine].T
+        self.affinity, self.changed = sums[fine].T
         self.smallest = smallest[fine]
         self.required = (1 << len(asked["items"])) - 1
 
@@ -349,7 +339,7 @@ class Everything:
 
     @property
     def worth(self) -> Floats:
-        return np.asarray(self.affinity + self.reward)
+        return np.asarray(self.affinity)
 
     @cached_property
     def rank(self) -> list[Floats]:
@@ -752,7 +742,7 @@ def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
         if not everything.holds([row])[0]:
             yield "false claim: a draw misses the level"
             return
-    if world.rewards or randomised.gap is None:
+    if randomised.gap is None:
         return
     gain = 0.0
     for pair, share in probability.items():

@@ -56,7 +56,6 @@ STATED: dict[str, dict[str, Any]] = {
     "conflict_by": {"conflict_by": "affiliation", "attributes": KNOWN, "item_attributes": COUNTRIES},
     "at_most": {"at_most": {"region": 2}, "attributes": KNOWN},
     "at_least": {"at_least": {"senior": 1, ("region", "Asia"): 1}, "attributes": KNOWN},
-    "rewards": {"rewards": {"region": 0.1}, "attributes": KNOWN},
     "authors": {"authors": {"p0": ["ann"], "p1": ["bob", "cyd"]}},
     "author_distance": {"author_distance": 1, "authors": {"p1": ["bob", "cyd"]}},
     "allow_cycles": {"allow_cycles": True, "authors": {"p0": ["ann"], "p1": ["bob"]}},
@@ -94,11 +93,6 @@ def test_every_rule_is_heeded_by_something_and_stands_in_the_table():
 @pytest.mark.parametrize(("taker", "name"), HEEDED)
 def test_an_object_is_the_same_as_keywords(taker, name):
     call, given = TAKERS[taker][1], STATED[name]
-    if (taker, name) == ("plan_extra_reviews", "rewards"):
-        for way in ({"rules": Rules(**given)}, given):
-            with pytest.raises(InputError, match="expected AtMost and AtLeast objects, found a reward"):
-                call(**way)
-        return
     alone, parted = told(call(**given)), {name: given[name]}
     assert told(call(rules=Rules(**given))) == alone
     # One rule in the object and the others beside it are the same, too.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner import AtLeast, AtMost, Reward
+from planner import AtLeast, AtMost
 
 
 def values_of(reviewer, attribute, attributes):
@@ -40,8 +40,7 @@ def counted(panel, rule, attributes, paper=None):
 
 def number_of(rule, paper=None):
     """The number of a rule for a paper, None where it has none."""
-    number = rule.amount if isinstance(rule, Reward) else rule.number
-    return paper.get(number) if isinstance(number, str) else number
+    return paper.get(rule.number) if isinstance(rule.number, str) else rule.number
 
 
 def broken(panel, attributes, rules, paper=None):
@@ -50,7 +49,7 @@ def broken(panel, attributes, rules, paper=None):
     for rule in rules:
         count = counted(panel, rule, attributes, paper)
         number = number_of(rule, paper)
-        if isinstance(rule, Reward) or number is None:
+        if number is None:
             holds = True
         elif isinstance(rule, AtMost):
             holds = max(count.values(), default=0) <= number
@@ -66,12 +65,6 @@ def broken(panel, attributes, rules, paper=None):
         if not holds:
             wrong.append(rule)
     return wrong
-
-
-def rewards(panel, attributes, rules, paper=None):
-    """What the different values on a panel are worth."""
-    earning = [rule for rule in rules if isinstance(rule, Reward)]
-    return sum((number_of(rule, paper) or 0.0) * len(counted(panel, rule, attributes, paper)) for rule in earning)
 
 
 def random_attributes(rng, reviewers):
@@ -91,19 +84,17 @@ def random_rules(rng, attributes, most=3):
         AtMost("region", 1), AtMost("region", 2), AtMost("topic", 1), AtMost("topic", 2), AtMost("senior", 1),
         AtLeast("region", 2), AtLeast("topic", 2), AtLeast("senior", 1), AtLeast("senior", 2),
         AtLeast("region", 1, regions[0]), AtLeast("topic", 1, "t1"),
-        Reward("region", 0.25), Reward("topic", 0.5), Reward("senior", 0.3),
     ]  # fmt: skip
     return [kinds[k] for k in sorted(rng.choice(len(kinds), int(rng.integers(1, most + 1)), replace=False).tolist())]
 
 
 def random_papers(rng, items):
-    """Regions and topics (none to two) of each paper, a number, or none, and an amount."""
+    """Regions and topics (none to two) of each paper, a number, or none."""
     return {
         item: {
             "region": [f"u{k}" for k in range(4) if rng.random() < 0.35],
             "topic": [f"t{k}" for k in range(3) if rng.random() < 0.4],
             "needed": [None, 0, 1, 2][rng.integers(4)],
-            "worth": [None, 0.25, 0.5][rng.integers(3)],
         }
         for item in items
     }
@@ -117,7 +108,5 @@ def random_rules_of_papers(rng, most=2):
         AtMost("senior", "needed"), AtMost("topic", 1, "t1"), AtLeast("region", 1, "same"),
         AtLeast("topic", 1, "same"), AtLeast("topic", 2, "same"),
         AtLeast("topic", "needed", "same"), AtLeast("topic", "needed"), AtLeast("senior", "needed"),
-        Reward("region", 0.25, "same"), Reward("topic", "worth", "same"), Reward("topic", "worth"),
-        Reward("senior", "worth"),
     ]  # fmt: skip
     return [kinds[k] for k in sorted(rng.choice(len(kinds), int(rng.integers(1, most + 1)), replace=False).tolist())]

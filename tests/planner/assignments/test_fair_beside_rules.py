@@ -12,7 +12,7 @@ from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.cases import told
 from tests.planner.assignments.naive_authors import authors_broken
-from tests.planner.assignments.naive_rules import broken, random_attributes, random_rules, rewards
+from tests.planner.assignments.naive_rules import broken, random_attributes, random_rules
 from tests.planner.assignments.test_assigning import pairs_of
 from tests.trials import examples
 
@@ -67,9 +67,8 @@ class Conference:
         return panels
 
     def worth(self, panels):
-        """Affinities and rewards."""
-        total = sum(self.affinity[r, p] for p, panel in panels.items() for r in panel)
-        return total + sum(rewards(panel, self.attributes, self.rules) for panel in panels.values())
+        """Affinities."""
+        return sum(self.affinity[r, p] for p, panel in panels.items() for r in panel)
 
 
 def conferences():

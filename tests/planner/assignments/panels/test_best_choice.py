@@ -42,7 +42,7 @@ def market(seed):
 
 
 def plain_optimum(problem, attributes, rules, couples):
-    """Affinity and rewards of the best assignment, by one integer programme; None if there is none."""
+    """Affinity of the best assignment, by one integer programme; None if there is none."""
     size = problem.item.size
     panels = {i: np.flatnonzero(problem.item == i) for i in range(problem.n_items)}
     values = [{a: naive.values_of(j, a, attributes) for a in ("region", "topic", "senior")} for j in problem.reviewer]
@@ -83,8 +83,6 @@ def plain_optimum(problem, attributes, rules, couples):
             if isinstance(rule, naive.AtMost):
                 for value in mine:
                     row(having(i, rule.attribute, value), 1, 0, rule.number)
-            elif isinstance(rule, naive.Reward):
-                cost[list(mine.values())] -= rule.amount
             elif rule.value is not None or naive.is_flag(rule.attribute, attributes):
                 value = True if rule.value is None else rule.value
                 row(having(i, rule.attribute, value), 1, rule.number, np.inf)

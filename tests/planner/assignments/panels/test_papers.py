@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from planner import AtLeast, AtMost, Reward, assign, plan_extra_reviews
+from planner import AtLeast, AtMost, assign, plan_extra_reviews
 from reviewgraph import InputError, Reviews, Rules
 from reviewgraph._base.errors import LabelWarning
 from tests.planner.assignments import naive_rules as naive
@@ -39,21 +39,20 @@ def market(seed):
 
 def stated(case):
     """The rules of a market."""
-    kinds = {"at_most": AtMost, "at_least": AtLeast, "rewards": Reward}
+    kinds = {"at_most": AtMost, "at_least": AtLeast}
     chosen = {name: [rule for rule in case["rules"] if isinstance(rule, kind)] for name, kind in kinds.items()}
     return Rules(attributes=case["known"], item_attributes=case["own"], **chosen)
 
 
 def best(case):
-    """Most affinity and rewards over all assignments; None where there is none."""
+    """Most affinity over all assignments; None where there is none."""
     totals = {tuple(case["load"].values()): 0.0}
     for p in case["papers"]:
         after = {}
         for panel in combinations([r for r in case["people"] if (r, p) in case["affinity"]], case["demand"][p]):
             if naive.broken(panel, case["known"], case["rules"], case["own"][p]):
                 continue
-            gain = naive.rewards(panel, case["known"], case["rules"], case["own"][p])
-            gain += sum(case["affinity"][r, p] for r in panel)
+            gain = sum(case["affinity"][r, p] for r in panel)
             for left, total in totals.items():
                 rest = tuple(room - (r in panel) for r, room in zip(case["people"], left, strict=True))
                 if min(rest) >= 0:
@@ -90,9 +89,7 @@ def test_assignments_are_the_best(seed):
     assert result.status == "optimal"
     found = panels(case, result)
     assert not any(naive.broken(found[p], case["known"], case["rules"], case["own"][p]) for p in case["papers"])
-    gained = sum(naive.rewards(found[p], case["known"], case["rules"], case["own"][p]) for p in case["papers"])
-    assert result.affinity + gained == pytest.approx(expected)
-    assert result.rewards == pytest.approx(gained)
+    assert result.affinity == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -107,9 +104,6 @@ def test_draws_of_a_lottery_keep_the_rules_or_it_is_said(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_plans_keep_the_rules_and_are_no_longer_than_needed(seed):
     case = market(seed)
-    case["rules"] = [rule for rule in case["rules"] if not isinstance(rule, Reward)]
-    if not case["rules"]:
-        return
     rng = np.random.default_rng(seed)
     pairs = [(r, p) for r in case["people"] for p in case["papers"]]
     old = [pair for pair in pairs if rng.random() < 0.3]
