@@ -137,12 +137,7 @@ class Listed(NamedTuple):
     """
 
     holds: BoolArray  #: whether each assignment holds each pair that may be drawn, shape (K, S)
-    #: at_level, repaired: share of the assignments at the level and within all rules as rounded from the best
-    #: probabilities, and after repair
-    at_level: float
-    repaired: float
-    changed: float  #: pairs of an assignment that the level and the rules have changed, on average
-    lost: float  #: affinity of an assignment that they cost, on average; negative where it gains
+    reached: float  #: share of the assignments that are at the level and within all rules
 
 
 class Rounding(Protocol):
@@ -215,9 +210,6 @@ class Randomised:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
         listed = self.listed
-        figures = dict.fromkeys(("assignments", "at_level", "at_level_mended", "changed", "lost_by_mending"))
-        if listed is not None:
-            figures = dict(zip(figures, (len(listed.holds), *listed[1:]), strict=True))
         return {
             "max_probability": self.max_probability,
             "certain": self.certain,
@@ -225,10 +217,10 @@ class Randomised:
             "expected_percent": self.percent,
             "gap_percent": None if self.gap is None else 100.0 * self.gap,
             "support": self.support,
-            "entropy": abs(float((self.probability * np.log(self.probability)).sum())),
             "largest_probability": self.largest,
             "mean_largest_probability": self.mean_largest,
-            **figures,
+            "assignments": None if listed is None else len(listed.holds),
+            "at_level": None if listed is None else listed.reached,
         }
 
 

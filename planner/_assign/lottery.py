@@ -60,11 +60,10 @@ LINKING = 2.0
 
 
 class Repaired(NamedTuple):
-    """The pairs assigned, shape (P,), whether they satisfy the request, and the number of pairs forced in."""
+    """The pairs assigned, shape (P,), and whether they satisfy the request."""
 
     chosen: BoolArray
     reached: bool
-    forced: int = 0
 
 
 def within(problem: Problem, pairs: IntArray) -> Problem:
@@ -109,7 +108,7 @@ def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Gene
     if reached and asked.aim.outlives:
         linker.exposed[:] = True
         reached = linker.link(LINKING)
-    return Repaired(core.net.assigned.copy() if reached else chosen, reached, len(linker.forced))
+    return Repaired(core.net.assigned.copy() if reached else chosen, reached)
 
 
 # A lottery over a list of assignments at a level, whose frequencies are the published probabilities.
@@ -130,10 +129,6 @@ class Mixture(NamedTuple):
 
     holds: BoolArray  # whether each assignment holds each pair, shape (K, P)
     reached: BoolArray  # whether each satisfies the request, shape (K,)
-    at_once: BoolArray  # whether each did so before any repair, except for surviving drop-outs, shape (K,)
-    # forced, changed: pairs forced in for the level, and pairs that entered in all, shape (K,)
-    forced: IntArray
-    changed: IntArray
 
 
 def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> Mixture:
@@ -150,7 +145,7 @@ def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> M
     pairs = np.flatnonzero(counts)
     holds = np.zeros((DRAWS, counts.size), np.bool_)
     holds[:, pairs] = support_of(problem, pairs).split(counts[pairs], DRAWS, rng)
-    mixed = Mixture(holds, *np.zeros((2, DRAWS), np.bool_), *np.zeros((2, DRAWS), np.int64))
+    mixed = Mixture(holds, np.zeros(DRAWS, np.bool_))
     near = (counts > 0) | problem.given
     for side in (problem.item, problem.reviewer):
         near |= ranks(side, snapped(problem.worth)) < NEAR
@@ -159,7 +154,7 @@ def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> M
             break
         asked.say(f"{DRAWS} assignments to draw from", k / DRAWS)
         first = holds[k].copy()
-        mixed.reached[k] = mixed.at_once[k] = _satisfies(problem, first, asked.aim)
+        mixed.reached[k] = _satisfies(problem, first, asked.aim)
         if mixed.reached[k] and not asked.aim.outlives:
             continue
         room = (counts < limits.most) | first
@@ -169,11 +164,9 @@ def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> M
             result = _repaired_among(problem, first, room, asked, rng)
             near |= result.chosen
         mixed.reached[k] = result.reached
-        mixed.forced[k] = result.forced
         if result.reached:
             counts += result.chosen.astype(np.int64) - first
             holds[k] = result.chosen
-            mixed.changed[k] = np.count_nonzero(result.chosen & ~first)
     return mixed
 
 
@@ -242,7 +235,7 @@ class Lottery(Run):
         chosen[pairs] = independent.support.draw(units, UNITS, np.random.default_rng(self.seed))
         randomised = self._described(problem, marginals.units / UNITS, marginals.value, marginals.value, None)
         randomised = replace(randomised, rounding=independent)
-        return replace(self._drawn(problem, marginals.units > 0, chosen, 0, reached=True), randomised=randomised)
+        return replace(self._drawn(problem, marginals.units > 0, chosen, reached=True), randomised=randomised)
 
     def _listed(self, problem: Problem, caps: FloatArray, marginals: Marginals) -> Assignment:
         """Draw one of a list of assignments that are all at the level."""
@@ -259,32 +252,23 @@ class Lottery(Run):
         counts = holds.sum(axis=0)
         k = int(np.random.default_rng(self.seed).integers(DRAWS))
         reached = bool(mixed.reached[k])
-        assignment = self._drawn(problem, counts > 0, holds[k], int(mixed.forced[k]), reached=reached)
+        assignment = self._drawn(problem, counts > 0, holds[k], reached=reached)
         if not reached and not self.clock.over():
             missed = f"Under these caps {int((~mixed.reached).sum())} of {DRAWS} assignments to draw from miss"
             what = "the level" if self.aim.level else "rules"
             why = f"{missed} {what}, this one among them; raise caps, demands or loads."
             assignment = replace(assignment, explanation=why)
-        # What is published of the list, and how repair changed the rounded ones.
-        listed = Listed(
-            holds=holds[:, (counts > 0) & ~problem.old],
-            at_level=float(mixed.at_once.mean()),
-            repaired=float(mixed.reached.mean()),
-            changed=float(mixed.changed.mean()),
-            lost=float((problem.affinity * (coarse.units - counts)).sum() / DRAWS),
-        )
+        listed = Listed(holds[:, (counts > 0) & ~problem.old], float(mixed.reached.mean()))
         shares = counts / DRAWS
         value = float(problem.worth @ shares)
         return replace(assignment, randomised=self._described(problem, shares, value, marginals.value, listed))
 
-    def _drawn(
-        self, problem: Problem, support: BoolArray, chosen: BoolArray, forced: int, *, reached: bool
-    ) -> Assignment:
+    def _drawn(self, problem: Problem, support: BoolArray, chosen: BoolArray, *, reached: bool) -> Assignment:
         pairs = np.flatnonzero(support)
         self.problem = within(problem, pairs)
         self.solution = PanelSolution(None, False, self.solution.bound)
         self.unfair = None
-        assignment = self.answer(chosen[pairs], () if self.aim.outlives and reached else None, forced, reached=reached)
+        assignment = self.answer(chosen[pairs], () if self.aim.outlives and reached else None, 0, reached=reached)
         # The price of the rules is that of the best assignment; the rest of a draw's loss is the lottery's.
         kept = assignment.kept and replace(assignment.kept, affinity=self.best)
         authors = assignment.authors and replace(assignment.authors, affinity=self.best)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._assign.assignment import AssignmentStatus, percent_of
+from planner._assign.assignment import AssignmentStatus
 from planner._assign.findings import Reason
 from planner._assign.levels import aim_named
 from reviewgraph import report
@@ -279,12 +279,8 @@ def _drawn(lottery: findings.Randomised | None) -> list[Part]:
         f"Expected total: {lottery.expected:.6g}, {than}.",
     ]
     if (drawn := lottery.listed) is not None:
-        lines.append(
-            f"One of {counted(len(drawn.holds), 'assignment')} is drawn with equal probability: "
-            f"{percent(drawn.at_level)} satisfy level and rules as rounded and {percent(drawn.repaired)} after repair, "
-            f"which changes {drawn.changed:.1f} pairs of each and costs {percent_of(drawn.lost, lottery.best):.3f} % "
-            "of the total."
-        )
+        whole = counted(len(drawn.holds), "assignment")
+        lines.append(f"One of {whole} is drawn with equal probability; {percent(drawn.reached)} are at the level.")
     return [Prose(lines)]
 
 

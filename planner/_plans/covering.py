@@ -41,16 +41,11 @@ HALF = 0.5
 
 
 class Cover(NamedTuple):
-    """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none.
-
-    ``least_load`` is a lower bound on the largest extra load of reviews that fill the needs at this cost; 0 if nothing
-    is proved.
-    """
+    """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none."""
 
     pairs: IntArray | None
     cheapest: bool
     impossible: bool
-    least_load: int = 0
 
 
 def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
@@ -63,8 +58,7 @@ def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
         return filled
     # The programme ignores loads: a vertex may give all reviews to one reviewer. Preferred reviews stay.
     tied = np.isin(task.codes(filled.pairs), task.codes(preferred))
-    spread, proved = even(task, filled.pairs, clock.no_less_than(LEAST), tied)
-    return filled._replace(pairs=spread, least_load=int(task.loads(spread).max()) if proved else 0)
+    return filled._replace(pairs=even(task, filled.pairs, clock.no_less_than(LEAST), tied))
 
 
 def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
@@ -255,32 +249,31 @@ def _shortage(
     )
 
 
-# The same reviews of each item by other reviewers, so that extra loads are as even as possible.
-#
-# minimise    the largest extra load, then the number of reviewers who have it, then the next largest, and so on
-# subject to  as many reviews of each item as before, at the same cost; conflicts, spare loads, rules on reviewers
-#
-# A path leads from a heavy reviewer, who hands a review to another one, who hands one on in turn, to one with at least
-# two reviews fewer. Loads are as even as possible once there is no such path [Harvey06]_. If reviews have costs, only
-# steps of equal cost are taken.
+# The same reviews of each item by other reviewers, at the same cost, so that extra loads are more even.
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of computing the takers of a review: in all, and per reviewer.
 LOOK = 3e-5
 EACH = 1e-8
 
 
-def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray) -> tuple[IntArray, bool]:
-    """Hand reviews on along paths until no reviewer can be relieved by one with at least two extra reviews fewer.
+def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray) -> IntArray:
+    """Hand reviews of the heaviest on, one at a time, while somebody who may take one has two extra reviews fewer.
 
-    Returns the reviews, and whether no others of the same items and cost have a smaller largest extra load.
-    The fixed reviews of the task count in loads, and stay; ``pairs`` (P, 2) exclude them. Reviews ``tied`` (P,) stay,
-    too. Takes O(P M) for each path and at the end, for P reviews and M reviewers.
+    The fixed reviews of the task count in loads, and stay, as do reviews ``tied`` (P,); ``pairs`` (P, 2) exclude them.
     """
-    if not len(pairs):
-        return pairs, True
-    ways = Ways(task, pairs, tied)
-    done = ways.relieve_all(clock)
-    return np.column_stack([ways.owner, ways.item]), done and ways.exact
+    ways = Ways(task, pairs)
+    moved = True
+    while moved and not clock.over():
+        moved = False
+        for place in np.argsort(-ways.load[ways.owner], kind="stable").tolist():
+            if tied[place] or clock.over():
+                continue
+            clock.spend(LOOK + EACH * ways.load.size)
+            lighter = ways.lighter(place)
+            if lighter.size:
+                ways.hand_on(place, int(lighter[0]))
+                moved = True
+    return np.column_stack([ways.owner, ways.item])
 
 
 def share(task: Task, count: int) -> int:
@@ -294,63 +287,32 @@ def share(task: Task, count: int) -> int:
 
 
 class Ways:
-    """Reviews by reviewer, and the paths along which reviews are handed on.
+    """Reviews by reviewer, and who else may write them.
 
     ``owner`` and ``item`` (P,) are the reviews, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be
-    added; ``looked`` counts the reviews whose takers were computed since the work was last counted.
+    added.
     """
 
-    def __init__(self, task: Task, pairs: IntArray, tied: BoolArray | None = None) -> None:
-        rules = task.constraints
-        self.rules = rules
+    def __init__(self, task: Task, pairs: IntArray) -> None:
+        self.rules = task.constraints
         self.n_items = task.n_items
         self.owner = pairs[:, 0].copy()
         self.item = pairs[:, 1].copy()
-        self.tied = np.zeros(len(pairs), np.bool_) if tied is None else tied
-        self.able: BoolArray = rules.spare > 0
+        self.able: BoolArray = self.rules.spare > 0
         self.load = task.loads(pairs)
         self.left = task.left(pairs)
         self.asked = _asked(task)
         self.prices: dict[int, IntArray] = {}
-        self.looked = 0
-        whole = not self.left.places.any and self.asked is None and not self.tied.any()
-        self.exact = not rules.cost and whole and task.needs.exact
 
-    def relieve_all(self, clock: Clock) -> bool:
-        """Relieve the heaviest reviewers first; false if time is over."""
-        closed = np.zeros(self.load.size, np.bool_)
-        for load in range(int(self.load.max()), 1, -1):
-            for j in np.flatnonzero(self.load == load).tolist():
-                if clock.over():
-                    return False
-                # Reviewers reached from one who was not relieved need no second search: no path leads out of there.
-                seen = closed.copy()
-                if not closed[j] and not self._relieve(j, seen):
-                    closed = seen
-                clock.spend(self.looked * (LOOK + EACH * self.load.size))
-                self.looked = 0
-        return True
-
-    def _relieve(self, reviewer: int, seen: BoolArray) -> bool:
-        """Follow a shortest path from a reviewer to one with two reviews fewer; false if there is none."""
-        waiting = [reviewer]
-        came = dict[int, int]()
-        load = int(self.load[reviewer])
-        seen[reviewer] = True
-        for j in waiting:
-            for place in np.flatnonzero(self.owner == j).tolist():
-                if self.tied[place] or (self.left.places.any and self.item[place] in self._passed(j, came)):
-                    continue
-                self.looked += 1
-                new = np.flatnonzero(self.takers(place) & ~seen)
-                came.update(dict.fromkeys(new.tolist(), place))
-                light = new[(self.left.spare[new] > 0) & (self.load[new] <= load - 2)]
-                if light.size:
-                    self._hand_on(int(light[np.argmin(self.load[light])]), came)
-                    return True
-                seen[new] = True
-                waiting += new.tolist()
-        return False
+    def hand_on(self, place: int, reviewer: int) -> None:
+        """Give a review to another reviewer."""
+        before = int(self.owner[place])
+        item = int(self.item[place])
+        self.left.give_back(before, item)
+        self.left.take(reviewer, item)
+        self.load[before] -= 1
+        self.load[reviewer] += 1
+        self.owner[place] = reviewer
 
     def takers(self, place: int) -> BoolArray:
         """Shape (M,): who may have a review instead of its owner, at the same cost."""
@@ -386,28 +348,6 @@ class Ways:
             places.free[item, group] - self.left.taken[item, group] + (group in gone) > 0
             for group in places.of(reviewer)
         )
-
-    def _passed(self, reviewer: int, came: dict[int, int]) -> set[int]:
-        """Items of the reviews that the path to a reviewer hands on."""
-        items = set()
-        while reviewer in came:
-            place = came[reviewer]
-            items.add(int(self.item[place]))
-            reviewer = int(self.owner[place])
-        return items
-
-    def _hand_on(self, reviewer: int, came: dict[int, int]) -> None:
-        """Trace a path back from its end, each reviewer taking the review that leads there."""
-        self.load[reviewer] += 1
-        while reviewer in came:
-            place = came[reviewer]
-            before = int(self.owner[place])
-            i = int(self.item[place])
-            self.left.give_back(before, i)
-            self.left.take(reviewer, i)
-            self.owner[place] = reviewer
-            reviewer = before
-        self.load[reviewer] -= 1
 
     def _price(self, item: int) -> IntArray:
         """Shape (M,): cost of an item by each reviewer, in whole units."""

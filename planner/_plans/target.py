@@ -169,10 +169,8 @@ class Ledger:
     ``report`` is called after every change; work is counted on the ``clock``. ``budget`` bounds the reviews beyond the
     fixed ones, and ``pairs`` (P, 2) is the best plan without them. ``part`` is a partial plan, for the case that time
     ends first. ``bounds`` increase. With ``cheapest`` no plan of the same length is cheaper; ``infeasible`` means that
-    provably no plan exists, and ``explained`` that the ``reasons`` are complete. ``fills`` are the cheapest reviews
-    that fill what items are short of, with even loads, (F, 2), and a lower bound on their largest extra load, 0 if none
-    is proved. With ``any_plan`` the first plan is the end, and no exact method
-    looks for one.
+    provably no plan exists, and ``explained`` that the ``reasons`` are complete. With ``any_plan`` the first plan is
+    the end, and no exact method looks for one.
     """
 
     clock: Clock
@@ -185,7 +183,6 @@ class Ledger:
     infeasible: bool = False
     reasons: list[str] = field(default_factory=list)
     explained: bool = False
-    fills: tuple[IntArray, int] | None = None
     any_plan: bool = False
 
     @property

@@ -728,7 +728,7 @@ def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
         total = sum(share for (_, p), share in probability.items() if p == item)
         if abs(total - number) > 1e-6:
             yield f"broken rule: the probabilities of {item} are {total} in all"
-    share = randomised.to_dict()["at_level_mended"]
+    share = randomised.to_dict()["at_level"]
     if share is not None and share < 1:
         if lotteries.listed(DRAWS):
             yield f"missed: {share} of the draws reach the level within the rules, all can"

@@ -71,17 +71,10 @@ def _relieved(target: Target, task: Task, pairs: IntArray, clock: Clock, tries: 
 
 
 def least_load(task: Task, ledger: Ledger) -> int:
-    """Return a lower bound on the largest extra load of a plan as short and as cheap as the ledger's."""
+    """Return a lower bound on the largest extra load of a plan as short as the ledger's."""
     if ledger.pairs is None:
         return 0
-    least = share(task, len(ledger.pairs))
-    (fills, load) = ledger.fills or (no_pairs(), 0)
-    # The reviews that fill needs cost as much as the cheapest only if the whole plan does.
-    price = task.constraints.price_of
-    size = len(fills) == len(ledger.pairs)
-    cost = price(fills) == price(ledger.pairs)
-    alike = not task.constraints.cost or (size and cost)
-    return max(least, load) if alike else least
+    return share(task, len(ledger.pairs))
 
 
 #: Shares of the time left for the level on top of the needs, and for the level alone.
@@ -117,8 +110,6 @@ def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) 
         ]
         return
     ledger.part = first.pairs
-    if first.pairs is not None:
-        ledger.fills = first.pairs, first.least_load
     if ledger.out_of_reach:
         return
     # The cheapest of the fewest reviews are optimal if they happen to reach the level.

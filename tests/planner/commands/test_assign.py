@@ -138,7 +138,7 @@ def test_lots_write_probabilities(folder):
     assert [float(row["probability"]) for row in rows] == [row["probability"] for row in report["probabilities"]]
     assert sum(float(row["probability"]) for row in rows) == pytest.approx(36)
     assert report["draws"]["assignments"] == 10
-    assert report["draws"]["at_level_mended"] == 1.0
+    assert report["draws"]["at_level"] == 1.0
     # The file of one run may cap the next.
     again = run("--affinity", "affinity.csv", "--max-probability", "chances.csv", "--json")
     assert again.exit_code == 0
