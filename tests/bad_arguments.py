@@ -112,7 +112,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "random_assignment": design, "doubly_connected_assignment": design,
         "read_reviews": {"paths": path},
         "plan_extra_reviews": {**both, "time_limit": 2.0},
-        "assign": {"affinity": AFFINITY, "demand": 2, "load": 2, "time_limit": 2.0, "draws": 2},
+        "assign": {"affinity": AFFINITY, "demand": 2, "load": 2, "time_limit": 2.0},
         "merge_affinities": {"affinities": [(AFFINITY, 1.0)]},
         "calibrate": both, "posterior": both, "compare": {**both, "methods": ["average"]},
         "Assumptions": {}, "Rules": {}, "AtMost": {"attribute": "chair", "number": 1},
