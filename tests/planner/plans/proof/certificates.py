@@ -1,6 +1,6 @@
-"""Proofs of bounds that :mod:`reviewgraph.verify` leaves out, by other code than the search: parts.
+"""Proofs of bounds that :mod:`reviewgraph.verify` leaves out, by other code than the search: flows, and parts.
 
-They prove bounds for ``double`` from the covers of its components: lists of items, ascending.
+Both prove bounds for ``double`` from the covers of its components: lists of items, ascending.
 """
 
 from __future__ import annotations
@@ -15,14 +15,115 @@ from reviewgraph.verify.graphs import missing_links, pieces
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reviewgraph._base import FloatArray
+
     Covers: TypeAlias = Sequence[list[int]]
     Part: TypeAlias = dict[int, frozenset[int]]
     Ways: TypeAlias = tuple[list[list[tuple[int, int, float]]], list[list[tuple[int, int, float]]]]
 
+#: Relative error of the flow, a sum of positive floats, after a few thousand roundings.
+ROUNDING = 1e-9
 #: Groups up to which a part is enumerated; larger ones are not checked.
 LISTED_UP_TO = 2_000
 #: Steps of the bisection, after which the slope is exact to 2^-40 of the largest.
 HALVINGS = 40
+
+
+def flow_proves(every: Covers, n_items: int, claimed: int, weights: Sequence[float]) -> bool:
+    """Whether a flow and its residual prove that a plan for *double* takes ``claimed`` reviews.
+
+    The flow is recomputed source by source, and the residual shares are factorised. The flow connects every item to
+    every other whatever the weights, so any weights give a valid proof. Takes O(N E) for the flow and O(N^3) for the
+    factorisation.
+    """
+    covers = [cover for cover in every if len(cover) > 2]
+    if sum(map(len, covers)) != len(weights) or not weights:
+        return False
+    if not all(np.isfinite(weight) and weight > 0.0 for weight in weights):
+        return False
+    share = np.concatenate([np.full(len(cover), (len(cover) - 2) / len(cover)) for cover in covers])
+    held = np.bincount(np.concatenate(covers), weights=share, minlength=n_items).astype(np.float64)
+    slope = least_slope(held, max(map(len, every), default=0), claimed)
+    sent = _flow_sent(covers, weights, n_items)
+    if slope is None or sent is None:
+        return False
+    # The flow gives a part of the slope; the rest must come from the Laplacian of what it leaves.
+    rate = (1.0 - ROUNDING) / float((sent / share).max())
+    rest = slope - n_items * rate
+    return rest <= 0.0 or rises(_residual_laplacian(covers, share - rate * sent, n_items), rest)
+
+
+def _flow_sent(covers: Covers, weights: Sequence[float], n_items: int) -> FloatArray | None:
+    """Return what leaves each item into each component if all send a unit to all others; None if impossible."""
+    of_item: list[list[tuple[int, int, float]]] = [[] for _ in range(n_items)]
+    of_component: list[list[tuple[int, int, float]]] = []
+    slot = 0
+    for c, cover in enumerate(covers):
+        of_component.append([(slot + k, i, weights[slot + k]) for k, i in enumerate(cover)])
+        for k, i in enumerate(cover):
+            of_item[i].append((slot + k, c, weights[slot + k]))
+        slot += len(cover)
+    sent = np.zeros(slot)
+    for source in range(n_items):
+        if not _send_from(source, (of_item, of_component), sent):
+            return None
+    return sent if bool(np.isfinite(sent).all() and (sent >= 0.0).all()) else None
+
+
+def _send_from(source: int, ways: Ways, sent: FloatArray) -> bool:
+    """Add the flow of one source to ``sent``; false where positive weights do not reach all items."""
+    of_item, of_component = ways
+    # Forwards: layers of items and of components, each with the weight of all shortest ways to it.
+    layers: list[dict[int, float]] = [{source: 1.0}]
+    passed: list[dict[int, float]] = []
+    seen = {source}
+    used = set[int]()
+    while layers[-1]:
+        through: dict[int, float] = {}
+        for x, weight in layers[-1].items():
+            for _, c, own in of_item[x]:
+                if c not in used:
+                    through[c] = through.get(c, 0.0) + weight * own
+        used |= through.keys()
+        layer: dict[int, float] = {}
+        for c, weight in through.items():
+            for _, y, own in of_component[c]:
+                if y not in seen:
+                    layer[y] = layer.get(y, 0.0) + weight * own
+        seen |= layer.keys()
+        passed.append(through)
+        layers.append(layer)
+    if len(seen) < len(of_item) or not all(0.0 < w < np.inf for layer in layers for w in layer.values()):
+        return False
+    # Backwards: an item keeps one unit and asks the components before it for that and for what it passes on.
+    passes: dict[int, float] = {}
+    for step in range(len(passed) - 1, -1, -1):
+        after = layers[step + 1]
+        before = layers[step]
+        for c in passed[step]:
+            demand = sum(own * (1.0 + passes.get(y, 0.0)) / after[y] for _, y, own in of_component[c] if y in after)
+            for k, x, own in of_component[c]:
+                if x in before and demand > 0.0:
+                    amount = own * before[x] * demand
+                    sent[k] += amount
+                    passes[x] = passes.get(x, 0.0) + amount
+    # Nothing got lost: what left the source is a unit for every other item.
+    return abs(passes.get(source, 0.0) - (len(of_item) - 1)) <= ROUNDING * len(of_item)
+
+
+def _residual_laplacian(covers: Covers, residual: FloatArray, n_items: int) -> FloatArray:
+    """Laplacian in which two items of a component of n share the smaller of their residuals, over n - 1."""
+    laplacian = np.zeros((n_items, n_items))
+    first = 0
+    for cover in covers:
+        mine = np.maximum(residual[first : first + len(cover)], 0.0) / (len(cover) - 1)
+        for a, x in enumerate(cover):
+            for b, y in enumerate(cover):
+                if a != b:
+                    laplacian[x, y] -= min(mine[a], mine[b])
+                    laplacian[x, x] += min(mine[a], mine[b])
+        first += len(cover)
+    return laplacian
 
 
 def wrong_parts(covers: Covers, n_items: int, value: int, parts: Sequence[int], fixed: int) -> str | None:
